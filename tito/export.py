@@ -1,0 +1,202 @@
+"""From a lesson's exported cells to its module in the package.
+
+The cells' text is kept as it is; only imports move to the top, and solution markers and directives go. Every line
+of the module remembers the line of the lesson it came from, so that an error can be told in the lesson's own lines.
+"""
+
+import ast
+import hashlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+from tito import cells, files
+from tito.errors import TitoError
+from tito.lesson import MARK
+
+LONGEST = 120  # characters in an import line before it is folded
+CHECKSUM = re.compile(r"# checksum: (\w+)\n")
+SKIPPED = "# From the course's own {source} by `tito skip`"
+
+
+@dataclass
+class Module:
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None."""
+
+    text: str
+    origin: list
+
+
+def build(source, declared, relative, package):
+    """The package module of a lesson.
+
+    source    the cells to export (cells.Source), a learner's perhaps
+    declared  the course's lesson, for its title and summary
+    relative  what the first line names as its origin
+    package   the name of the package, so that its imports stand in a group of their own
+
+    Raises TitoError, with the lesson's own line, when a cell is not valid Python.
+    """
+    if not source.exported:
+        raise TitoError(f"{source.path} has no cell that begins with `#| export`.",
+                        f"`tito reset {declared.name}` brings the starting version back.", 1)
+    imports, names, body = [], [], []
+    for cell in source.exported:
+        lines = list(enumerate(cell.source.split("\n")))
+        tree = _parse(source, cell)
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and not _shares_a_line(node, tree):
+                imports.append(node)
+                lines = [(n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno]
+            elif "export" in cell.directives:
+                names += [name for name in defined(node) if not name.startswith("_") and name not in names]
+        lines = [(n, text) for n, text in lines if not MARK.match(text) and not text.startswith("#|")]
+        while lines and not lines[0][1].strip():
+            lines.pop(0)
+        while lines and not lines[-1][1].strip():
+            lines.pop()
+        if lines:
+            body += [("", None), ("", None)] * bool(body) + [(text, (cell, n)) for n, text in lines]
+    head = [f'"""{declared.title}: {declared.meta["summary"].rstrip(".")}."""', ""]
+    head += _tidy(imports, package)
+    head += [_all(names), "", ""] if names else [""]
+    rows = [(line, None) for text in head for line in text.split("\n")] + body
+    text = "\n".join(line for line, _ in rows) + "\n"
+    first = relative if relative.startswith("#") else f"# From {relative} by `tito export`; edit that file, not this one."
+    return Module(f"{first}\n# checksum: {_checksum(text)}\n{text}", [None, None] + [place for _, place in rows])
+
+
+def _parse(source, cell):
+    try:
+        return ast.parse(cell.source)
+    except (SyntaxError, ValueError) as error:
+        line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error))
+        text = (getattr(error, "text", "") or "").strip()
+        raise TitoError(f"{source.place(cell, line - 1)}: syntax error: {what}" + (f": {text[:80]}" if text else "."),
+                        "Python cannot read the lesson until that is mended.", 1) from None
+
+
+def _shares_a_line(node, tree):
+    """Whether another statement stands on a line of `node` (`import a; a.b()`): then it stays where it is."""
+    return any(other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno for other in tree.body)
+
+
+def defined(node):
+    """The names that a top-level statement defines: functions, classes, assigned names."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+
+
+def exported_names(lesson):
+    """Every top-level name that a lesson's exported cells define, private ones too."""
+    return [name for cell in lesson.source.exported for node in ast.parse(cell.source).body for name in defined(node)]
+
+
+def _tidy(nodes, ours):
+    """Import lines, once each and in three groups: Python's own, installed, ours."""
+    plain, named = set(), {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            plain |= {(alias.name, alias.asname) for alias in node.names}
+        else:
+            module = "." * node.level + (node.module or "")
+            named.setdefault(module, set()).update((alias.name, alias.asname) for alias in node.names)
+
+    def group(module):
+        top = module.split(".")[0]
+        return 0 if module == "__future__" else 1 if top in sys.stdlib_module_names else 3 if top in ("", ours) else 2
+
+    lines = [(group(m), 0, m, f"import {_as(m, alias)}") for m, alias in plain]
+    for module, found in named.items():
+        texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
+        line = f"from {module} import {', '.join(texts)}"
+        if len(line) > LONGEST:
+            line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
+        lines.append((group(module), 1, module, line))
+    out, last = [], None
+    for kind, _, _, line in sorted(lines):
+        if last not in (None, kind):
+            out.append("")
+        out.append(line)
+        last = kind
+    return out + [""] * bool(out)
+
+
+def _as(name, alias):
+    return f"{name} as {alias}" if alias else name
+
+
+def _all(names):
+    quoted = [f'"{name}"' for name in names]
+    line = f"__all__ = [{', '.join(quoted)}]"
+    if len(line) <= LONGEST:
+        return line
+    rows, row = [], ""
+    for name in quoted:
+        if len(row) + len(name) + 6 > LONGEST:
+            rows.append(row.rstrip())
+            row = ""
+        row += f"{name}, "
+    return "__all__ = [\n" + "".join(f"    {row}\n" for row in [*rows, row.rstrip()]) + "]"
+
+
+def _checksum(text):
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def current(entry, source):
+    """What the package's module of this lesson should be: a Module built from `source`."""
+    return build(source, entry.declared, entry.relative(source.path), entry.root.package)
+
+
+def is_skipped(entry):
+    """Whether the package holds the course's reference for this lesson, put there by `tito skip`."""
+    try:
+        with entry.module_path.open(encoding="utf-8") as file:
+            return file.readline().startswith(SKIPPED.split("{")[0])
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def put(entry, module, command="export"):
+    """Write a built module into the package. Returns (changed, backup folder or None).
+
+    Only a module that somebody edited by hand is saved first: its checksum line no longer fits.
+    """
+    path = entry.module_path
+    try:
+        old = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        old = None
+    except (OSError, UnicodeDecodeError):
+        old = ""  # unreadable: replaced, and saved first
+    if old == module.text:
+        return False, None
+    before = path.stat().st_mtime if path.exists() else 0
+    kept = None
+    if old is not None and not _is_ours(old):
+        kept = files.replace(entry.root, command, {path: module.text})
+    else:
+        files.write(path, module.text)
+    _look_newer(path, before)
+    return True, kept
+
+
+def _is_ours(text):
+    """Whether `text` is exactly as an export wrote it."""
+    head = text.split("\n", 2)
+    found = CHECKSUM.match("\n".join(head[1:2]) + "\n")
+    return bool(found) and len(head) == 3 and found.group(1) == _checksum(head[2])
+
+
+def _look_newer(path, before):
+    """Give `path` a time in a later second than `before`.
+
+    Python takes compiled code for fresh when second and size agree; two exports within one second, `+` changed
+    to `-`, would run the old code.
+    """
+    if int(path.stat().st_mtime) <= int(before):
+        os.utime(path, (before + 1, before + 1))

@@ -1,0 +1,132 @@
+"""Write files so that nothing is lost: beside and renamed, and what is overwritten is saved first.
+
+`write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it overwrites in
+`.tito/backups/`, one folder per command, and `undo` brings the newest of those back.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+
+from tito.errors import TitoError
+
+SUFFIX = ".tito-tmp"
+
+
+def write(path, data):
+    """Make `path` hold `data` (bytes or text). Raises TitoError, with the old file unchanged, when it cannot."""
+    data = data.encode("utf-8") if isinstance(data, str) else data
+    path = Path(os.path.realpath(path))  # through a link: replace the file, not the link
+    mode = 0o644
+    new = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            mode = path.stat().st_mode & 0o777
+            if not mode & 0o200:
+                raise PermissionError(13, "it is read-only")
+        _sweep(path.parent)
+        handle, new = tempfile.mkstemp(SUFFIX, f".{path.name}.", path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(new, mode)
+        os.replace(new, path)
+    except OSError as error:
+        if new and os.path.exists(new):
+            os.unlink(new)
+        raise TitoError(f"{path} was not written: {error.strerror or error}. The old file is as it was.",
+                        "Free some space, or make the file and its folder writable, then run it again.", 3) from None
+
+
+def _sweep(folder):
+    """Delete what a killed `write` left in `folder` more than a minute ago."""
+    for stray in folder.glob(f".*{SUFFIX}"):
+        try:
+            if time.time() - stray.stat().st_mtime > 60:
+                stray.unlink()
+        except OSError:
+            pass  # another process was faster
+
+
+def replace(root, command, changes):
+    """Write each path of `changes` ({path: new bytes or text, or None to delete it}), saving what stood there.
+
+    Returns the backup folder, or None when nothing had to be saved.
+    """
+    changes = {path: data.encode("utf-8") if isinstance(data, str) else data for path, data in changes.items()}
+    changes = {path: data for path, data in changes.items() if _bytes(path) != data}
+    kept = _save(root, command, changes) if any(path.exists() for path in changes) else None
+    for path, data in changes.items():
+        if data is None:
+            try:
+                path.unlink()
+            except OSError as error:
+                raise TitoError(f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3) from None
+        else:
+            write(path, data)
+    return kept
+
+
+def _bytes(path):
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
+
+
+def _save(root, command, changes):
+    """Copy what the changes would overwrite into a new backup folder: made aside and renamed, so never half there."""
+    backups = root.state / "backups"
+    new = None
+    try:
+        backups.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(SUFFIX, ".", backups))
+        listed = []
+        for path in changes:
+            name, old = path.relative_to(root.path), _bytes(path)
+            listed.append({"path": name.as_posix(), "existed": old is not None})
+            if old is not None:
+                write(new / "files" / name, old)
+        now = datetime.now()
+        write(new / "manifest.json", json.dumps({"command": command, "when": now.isoformat(timespec="seconds"), "files": listed}, indent=1))
+        kept = backups / f"{now:%Y%m%d-%H%M%S-%f}-{command}"
+        os.replace(new, kept)
+        return kept
+    except OSError as error:
+        if new:
+            shutil.rmtree(new, ignore_errors=True)
+        raise TitoError(f"No backup could be made in {backups}: {error.strerror or error}. Nothing was changed.",
+                        "Free some space, or make that folder writable, then run it again.", 3) from None
+
+
+def undo(root):
+    """Bring back what the newest backup saved, saving in turn what that overwrites (so undoing twice is redoing).
+
+    Returns (command undone, paths brought back). Raises TitoError when there is nothing to undo.
+    """
+    backups = root.state / "backups"
+    found = sorted(backups.glob("*/manifest.json"), reverse=True) if backups.is_dir() else []
+    found = [manifest for manifest in found if not manifest.parent.name.startswith(".") and manifest.parent.suffix != ".undone"]
+    if not found:
+        raise TitoError("There is nothing to undo.", "tito saves a copy whenever it overwrites one of your files.", 2)
+    folder = found[0].parent
+    try:
+        manifest = json.loads(found[0].read_text(encoding="utf-8"))
+        changes = {}
+        for file in manifest["files"]:
+            path = root.path / file["path"]
+            changes[path] = (folder / "files" / file["path"]).read_bytes() if file["existed"] else None
+        command = manifest["command"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TitoError(f"The backup {folder} is damaged: {error}.", f"Its copies are in {folder / 'files'}: take what you need by hand.", 3) from None
+    replace(root, "undo", changes)
+    os.replace(folder, folder.with_name(folder.name + ".undone"))
+    return command, list(changes)
