@@ -1,0 +1,308 @@
+"""The process that runs a lesson's checks: `python -I runner.py`, one request in, one line of JSON per event out.
+
+It imports the package of one root and no other, runs each declared check under pytest with a time limit, then the rest
+of the lesson top to bottom. It decides nothing: `verdict.py`, in the process that started it, does.
+
+Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "stopped" when a cell of the
+rest did not end; and "done", only when the process came to its own end.
+"""
+
+import ast
+import importlib.machinery
+import importlib.util
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+
+MOST_LATE = 2  # checks may run out of time; then the others are not tried
+LONGEST = 4000  # characters of a learner's message or output that are passed on
+
+
+class OutOfTime(BaseException):
+    """A check ran longer than it may. Not an Exception, so that a learner's `except Exception` does not eat it."""
+
+
+class Incomplete(Exception):
+    """The package lacks a name that the course's lesson defines."""
+
+
+class Fresh:
+    """Finds the package under one root and no other, compiled from source in this moment, never from cached bytecode.
+
+    `texts` ({path: text}) are the modules as the caller has read them: what was tested is what was read.
+    """
+
+    def __init__(self, root, package, texts):
+        self.folder, self.package, self.texts = os.path.join(root, package), package, texts
+
+    def find_spec(self, name, path=None, target=None):
+        first, *rest = name.split(".")
+        if first != self.package:
+            return None
+        stem = os.path.join(self.folder, *rest)
+        package = os.path.isfile(os.path.join(stem, "__init__.py"))
+        file = os.path.join(stem, "__init__.py") if package else stem + ".py"
+        if not os.path.isfile(file):
+            raise ModuleNotFoundError(f"there is no {name} yet (no file {file})", name=name)
+        return importlib.util.spec_from_file_location(
+            name, file, loader=FreshLoader(name, file, self.texts), submodule_search_locations=[stem] if package else None)
+
+
+class FreshLoader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name, file, texts):
+        super().__init__(name, file)
+        self.texts = texts
+
+    def get_code(self, name):
+        text = self.texts.get(self.path)
+        return self.source_to_code(self.get_data(self.path) if text is None else text, self.path)
+
+
+def namespace(imports, names, module):
+    """What a check sees: the lesson's imports, and the names that its exported cells define, from `module`."""
+    space = {"__name__": "check"}
+    exec(imports, space)
+    for name in names:
+        if hasattr(module, name):
+            space[name] = getattr(module, name)
+    return space
+
+
+def check_functions(source, filename, line=1):
+    """Code that defines a check cell's functions without calling the tests on its last lines."""
+    tree = ast.parse("\n" * (line - 1) + source, filename)
+    tree.body = [node for node in tree.body if not _calls_test(node)]
+    return compile(tree, filename, "exec")
+
+
+def _calls_test(node):
+    return (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name) and node.value.func.id.startswith("test_"))
+
+
+def run_check(check, request, module):
+    """Run one check's function. Whatever it raises passes through."""
+    if check["own"]:
+        space = dict(vars(module))  # a learner's own test sees all that the lesson does
+        exec(request["imports"], space)
+        missing = []
+    else:
+        space = namespace(request["imports"], request["names"], module)
+        missing = [name for name in request["names"] if name not in space]
+    remember_lines(check)
+    exec(check_functions(check["source"], check["file"], check["line"]), space)
+    try:
+        space[check["function"]]()
+    except NameError as error:
+        if error.name in missing:
+            raise Incomplete(f"your lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
+        raise
+
+
+def remember_lines(cell):
+    """Let tracebacks show the cell's own lines."""
+    lines = ("\n" * (cell["line"] - 1) + cell["source"]).splitlines(True)
+    linecache.cache[cell["file"]] = (0, None, lines, cell["file"])
+
+
+def explain(error, request):
+    """{"status", "message", "where"} of an exception, in the learner's terms."""
+    package = os.path.join(request["root"], request["package"]) + os.sep
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [frame for frame in frames if frame.filename.startswith(package)]
+    where = {"file": mine[-1].filename, "line": mine[-1].lineno, "code": mine[-1].line} if mine else None
+    text, status = str(error), "error"
+    if isinstance(error, OutOfTime):
+        status, text = "timeout", f"still running after {request['seconds']:g} s: an endless loop?"
+    elif isinstance(error, AssertionError):
+        line = frames[-1].line if frames else ""
+        status, text = "failed", text or f"this should hold: {line}"
+        where = where if mine and frames[-1] is mine[-1] else None
+    elif isinstance(error, NotImplementedError) and " is yours to write" in text:
+        return {"status": "failed", "message": text, "where": None, "unwritten": text.split()[1]}
+    elif isinstance(error, Incomplete):
+        where = None
+    elif isinstance(error, SystemExit):
+        text = f"your code ends the program with sys.exit({error.code!r}): return a value instead"
+    elif isinstance(error, RecursionError):
+        text = "RecursionError: a function calls itself without end"
+    elif isinstance(error, SyntaxError) and (error.filename or "").startswith(package):
+        where = {"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}
+        text = f"SyntaxError: {error.msg}"
+    else:
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return {"status": status, "message": _cut(text), "where": where}
+
+
+def _alarm(seconds):
+    """Raise OutOfTime in this process after `seconds` (0: never). Where there are no alarms, the parent's kill remains."""
+    if hasattr(signal, "setitimer"):
+        def ring(signum, frame):
+            raise OutOfTime
+
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _cut(text):
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+
+
+def plugin(request, module, emit):
+    """The pytest plugin that makes the checks its items and reports each as an event."""
+    import pytest
+
+    class CheckItem(pytest.Item):
+        def __init__(self, *, check, **kw):
+            super().__init__(**kw)
+            self.check = check
+
+        def runtest(self):
+            _alarm(request["seconds"])
+            try:
+                run_check(self.check, request, module)
+            finally:
+                _alarm(0)
+
+        def repr_failure(self, excinfo):
+            return str(excinfo.value)
+
+        def reportinfo(self):
+            return self.check["file"], self.check["line"] - 1, self.name
+
+    class Plugin:
+        late = 0
+
+        def pytest_collection(self, session):
+            session.items = [CheckItem.from_parent(session, name=c["function"], nodeid=f"{request['lesson']}::{c['function']}", check=c)
+                             for c in request["checks"]]
+            session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=session.items)
+            session.testscollected = len(session.items)
+            return True
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_call(self, item):
+            emit(event="begin", id=item.check["id"])
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_makereport(self, item, call):
+            report = yield
+            if call.when == "call" or call.excinfo:
+                result = explain(call.excinfo.value, request) if call.excinfo else {"status": "passed", "message": "", "where": None}
+                emit(event="check", id=item.check["id"], seconds=call.duration, **result)
+                self.late += result["status"] == "timeout"
+                if self.late >= MOST_LATE:
+                    item.session.shouldstop = "too many checks ran out of time"
+            if call.when == "teardown" and (out := "".join(text for _, text in report.sections)):
+                emit(event="output", id=item.check["id"], text=_cut(out))
+            return report
+
+    return Plugin()
+
+
+def run_pytest(request, module, emit):
+    """Run the checks of the request."""
+    import pytest
+
+    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--capture=sys", "-p", "no:cacheprovider", "-p", "no:terminal",
+                 "-p", "no:faulthandler", "-p", "no:junitxml", "-p", "no:doctest", "-p", "no:unittest", "-p", "no:pastebin",
+                 "-p", "no:stepwise", "-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:logging", "-p", "no:warnings"]
+    if request.get("keyword"):
+        arguments += ["-k", request["keyword"]]
+    if request.get("first_only"):
+        arguments += ["-x"]
+    code = pytest.main(arguments, plugins=[plugin(request, module, emit)])
+    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        emit(event="refused", code=int(code))
+
+
+def run_rest(request, module, emit):
+    """Run the lesson's other cells top to bottom, as `python tensor_dev.py` would: a lesson passes only if it runs to its end."""
+    space = dict(vars(module), __name__="__main__", display=print)
+    for cell in request["rest"]:
+        remember_lines(cell)
+        _alarm(request["rest_seconds"])
+        try:
+            exec(compile("\n" * (cell["line"] - 1) + cell["source"], cell["file"], "exec"), space)
+        except BaseException as error:  # noqa: BLE001  whatever stops the lesson is what is to be told
+            _alarm(0)
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == cell["file"]]
+            line = lines[-1] if lines else getattr(error, "lineno", None) or cell["line"]
+            late = isinstance(error, OutOfTime)
+            text = f"still running after {request['rest_seconds']:g} s" if late else f"{type(error).__name__}: {error}"
+            emit(event="stopped", cell=cell["number"], line=line, message=_cut(text))
+            return
+        finally:
+            _alarm(0)
+
+
+def answer(request, emit):
+    """Run one request from import to end, emitting events."""
+    sys.meta_path.insert(0, Fresh(request["root"], request["package"], {request["file"]: request["text"]}))
+    passed = []
+
+    def count(**event):
+        if event["event"] == "check" and event["status"] == "passed":
+            passed.append(event["id"])
+        emit(**event)
+
+    try:
+        _alarm(request["seconds"])
+        module = importlib.import_module(f"{request['package']}.{request['module']}")
+        _alarm(0)
+    except BaseException as error:  # noqa: BLE001  sys.exit() in a lesson is one of the things to be told
+        _alarm(0)
+        emit(event="failed", **explain(error, request))
+    else:
+        emit(event="imported")
+        run_pytest(request, module, count)
+        if {check["id"] for check in request["checks"] if not check["own"]} <= set(passed):
+            run_rest(request, module, emit)
+    emit(event="done")
+
+
+def _quiet_streams():
+    """Keep the real output for events; what a learner prints goes nowhere but into pytest's hands."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    return out
+
+
+def main():
+    """Answer one request from standard input; with `--serve`, each line's in a fork of this warm process."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    out = _quiet_streams()
+
+    def emit(**event):
+        out.write(json.dumps(event) + "\n")
+        out.flush()
+
+    if sys.argv[1:] != ["--serve"]:
+        emit(event="started", pid=os.getpid())
+        answer(json.loads(requests.readline()), emit)
+        return
+    import gc
+
+    import numpy  # noqa: F401  loaded once, inherited by every fork
+    import pytest
+
+    pytest.main(["-c", os.devnull, "--version", "-p", "no:cacheprovider"])
+    gc.freeze()
+    for line in requests:
+        if (child := os.fork()) == 0:
+            requests.close()
+            os.setsid()  # so that it can be killed with all that it starts
+            emit(event="started", pid=os.getpid())
+            answer(json.loads(line), emit)
+            return
+        _, status = os.waitpid(child, 0)
+        emit(event="ended", code=os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()
