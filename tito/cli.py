@@ -1,0 +1,411 @@
+"""The words of `tito`. This file turns words into values and values into exit codes; it is the only one that knows typer.
+
+Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure. What a command needs
+is imported inside it, so that `tito --help` does not wait for NumPy.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.errors import TitoError
+
+app = typer.Typer(name="tito", add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
+                  help="Write your own deep-learning library, lesson by lesson.\n\nStart with: tito init my-tinytorch")
+
+RootOption = Annotated[Path | None, typer.Option("--root", help="The course or workspace, instead of the one around this folder.", show_default=False)]
+Lessons = Annotated[list[str] | None, typer.Argument(metavar="[LESSON]...", help="A name or number: tensor, 1, 01 or 01_tensor.", show_default=False)]
+Lesson = Annotated[str | None, typer.Argument(metavar="LESSON", help="A name or number: tensor, 1, 01 or 01_tensor.", show_default=False)]
+Module = Annotated[str | None, typer.Option("--module", "-m", metavar="LESSON", help="The same as the argument.", show_default=False)]
+All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
+given_root = None
+
+
+def here(root):
+    """The root to work in: --root of the command, --root before it, or the one around the current folder."""
+    from tito import course
+
+    return course.find_root(Path.cwd(), root or given_root)
+
+
+def out(*renderables):
+    """Print for a person: as wide as the terminal, or without wrapping where there is none."""
+    from rich.console import Console
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 500)
+    for renderable in renderables:
+        console.print(renderable, soft_wrap=isinstance(renderable, str))
+
+
+def out_json(values):
+    import json
+
+    print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
+
+
+def warn(text):
+    print(f"tito: {text}", file=sys.stderr)
+
+
+def one(root, lesson, module):
+    """The lesson that was named, as an argument or with --module."""
+    if not (lesson or module):
+        raise TitoError("Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}.")
+    return root.lesson(lesson or module)
+
+
+def some(root, lessons, module, all_):
+    """The lessons that were named, each once, in the order of the course."""
+    wanted = [*(lessons or []), *([module] if module else [])]
+    if all_ and wanted:
+        raise TitoError(f"--all and {' '.join(wanted)} contradict each other.", "Give one of them.")
+    if not (all_ or wanted):
+        raise TitoError("Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.")
+    found = {root.lesson(name) for name in wanted}
+    return [entry for entry in root.lessons if all_ or entry in found]
+
+
+@app.callback(invoke_without_command=True)
+def main(context: typer.Context, root: RootOption = None):
+    global given_root
+    given_root = root
+    if context.invoked_subcommand is None:
+        status()
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, or a workspace that lacks something.")], root: RootOption = None):
+    """Make a workspace: the lessons to fill in, and where your package will grow.
+
+    Example: tito init ../my-tinytorch
+    """
+    import shlex
+
+    from tito import course, workspace
+
+    try:
+        source = here(root)
+        source = source if source.is_course else source.reference
+    except TitoError:
+        if root or given_root:
+            raise
+        source = course.installed_course()
+    added = workspace.init(folder, source)
+    first = source.lessons[0].name
+    if not added:
+        out(f"{folder} is complete; nothing was changed.")
+    elif any(path.name == "tito.toml" for path in added):
+        out(f"{folder} is ready: {len(source.lessons)} lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
+            f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}")
+    else:
+        out(f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:", *(f"  {path}" for path in added))
+
+
+@app.command()
+def status(json: Json = False, root: RootOption = None):
+    """Show where you are: each lesson's state and points, and what comes next.
+
+    States: new, started, passed, stale (edited since it passed), skipped. Example: tito status
+    """
+    from dataclasses import asdict
+
+    from tito import status as standing
+
+    root = here(root)
+    rows = standing.rows(root, warn)
+    if json:
+        out_json([asdict(row) for row in rows])
+        return
+    from tito import views
+
+    out(views.status(root, rows, standing.next_step(rows)))
+
+
+@app.command()
+def start(lesson: Lesson = None, module: Module = None, edit: Annotated[bool, typer.Option("--edit", help="Open it in $EDITOR.")] = False,
+          root: RootOption = None):
+    """Begin a lesson: what it needs, which file to open, where to begin.
+
+    Example: tito start tensor
+    """
+    from tito import doctor, notebook, progress, views
+    from tito import status as standing
+
+    entry = one(here(root), lesson, module)
+    with progress.change(entry.root, entry.name, warn) as record:
+        record.setdefault("started", progress.now())
+        first = standing.first_open(entry, record)
+        source = notebook.read(entry, record)
+    records = progress.load(entry.root, warn)["lessons"]
+    cell = source.cell(first.id) if first else None
+    line = f" cell {cell.number}" if cell and source.is_notebook else f":{cell.line}" if cell else ""
+    place = entry.relative(source.path) + line
+    out(views.lesson_card(entry, views.link(entry.root, place), standing.needs(entry, records), first and first.id))
+    if edit:
+        import shlex
+        import subprocess
+
+        if not (command := doctor.editor()):
+            raise TitoError("Neither VISUAL nor EDITOR is set.", "export EDITOR='code --wait', say, or open the file yourself.")
+        try:
+            subprocess.run([*shlex.split(command), str(source.path)], check=False)
+        except OSError as error:
+            raise TitoError(f"The editor {command!r} did not start: {error.strerror}.", "Set EDITOR to one that is installed.", 3) from None
+
+
+@app.command("notebook")
+def notebook_(lesson: Lesson = None, module: Module = None,
+              keep: Annotated[str | None, typer.Option(metavar="script|notebook", help="When both were edited: which one counts.")] = None,
+              no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False, root: RootOption = None):
+    """Work on a lesson as a notebook, kept in step with its script.
+
+    Example: tito notebook tensor
+    """
+    from tito import doctor, notebook
+
+    entry = one(here(root), lesson, module)
+    if keep not in (None, "script", "notebook"):
+        raise TitoError(f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts.")
+    kept = notebook.settle(entry, keep, make=True, warn=warn)
+    out(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
+    if kept:
+        out(f"What was overwritten is saved in {kept}; `tito undo` brings it back.")
+    if no_open:
+        return
+    if not doctor.has_jupyterlab():
+        raise TitoError("JupyterLab is not installed here.", doctor.NOTEBOOK_REMEDY, 3)
+    import os
+    import subprocess
+
+    subprocess.run([sys.executable, "-m", "jupyterlab", str(entry.notebook)], cwd=entry.root.path,
+                   env=os.environ | {"PYTHONPATH": str(entry.root.path)}, check=False)
+
+
+@app.command()
+def export(lessons: Lessons = None, module: Module = None, all_: All = False,
+           check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when something is out of date.")] = False,
+           root: RootOption = None):
+    """Write what you have of a lesson into the package.
+
+    Example: tito export tensor
+    """
+    from tito import export as exporting
+    from tito import notebook, progress
+
+    root = here(root)
+    old, broken = [], []
+    for entry in some(root, lessons, module, all_):
+        try:
+            if all_ and exporting.is_skipped(entry):
+                out(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
+                continue
+            if not check:
+                notebook.settle(entry, warn=warn)
+            source = notebook.read(entry, progress.load(root, warn)["lessons"].get(entry.name, {}))
+            built = exporting.current(entry, source)
+        except TitoError as error:
+            if not all_ or error.code != 1:
+                raise
+            broken.append(error)
+            continue
+        name = entry.relative(entry.module_path)
+        if check:
+            same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8", errors="replace") == built.text
+            old += [] if same else [name]
+            continue
+        changed, kept = exporting.put(entry, built)
+        out(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
+        if kept:
+            out(f"{name} had been edited by hand; a copy is in {kept}. `tito undo` brings it back.")
+    for error in broken:
+        complain(error)
+    if old:
+        raise TitoError(f"Out of date: {', '.join(old)}.", "Run `tito export --all`.", 1)
+    if broken:
+        raise typer.Exit(1)
+
+
+@app.command()
+def test(lessons: Lessons = None, module: Module = None, all_: All = False,
+         keyword: Annotated[str | None, typer.Option("-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k).")] = None,
+         first_only: Annotated[bool, typer.Option("-x", help="Stop at the first check that fails.")] = False,
+         json: Json = False, junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")] = None,
+         seconds: Annotated[float, typer.Option("--check-seconds", min=0.1, help="Time limit of each check.")] = 10.0, root: RootOption = None):
+    """Export a lesson and run its checks: what is right, what is wrong, and why.
+
+    Example: tito test tensor -k strides
+    """
+    from tito import files, verdict
+    from tito import junit as xml
+
+    root = here(root)
+    verdicts = []
+    entries = some(root, lessons, module, all_)
+    for entry in entries:
+        verdicts.append(test_one(entry, keyword, first_only, seconds))
+        if not json:
+            show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
+    if json:
+        out_json([v.as_json() for v in verdicts])
+    elif len(verdicts) > 1:
+        from tito import views
+
+        out(views.totals(verdicts))
+    if junit:
+        files.write(Path.cwd() / junit, xml.xml(verdicts))
+    if not all(v.passed for v in verdicts):
+        raise typer.Exit(1)
+
+
+def test_one(entry, keyword=None, first_only=False, seconds=10.0, process=None):
+    """Test one lesson, script and notebook brought into step."""
+    from tito import notebook, verdict
+
+    result = verdict.test(entry, keyword, first_only, seconds, process, warn)
+    if entry.notebook.exists():
+        try:
+            notebook.settle(entry, warn=warn)
+        except TitoError:
+            pass  # the verdict has told it
+    return result
+
+
+def show_verdict(entry, result, whole=True):
+    from tito import progress, views
+
+    shown = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("hints", {})
+    out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole))
+
+
+@app.command()
+def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None):
+    """Test a lesson at each save. Keys: h hint, l list, n next lesson, q quit.
+
+    Example: tito watch tensor
+    """
+    from tito import status as standing
+    from tito import watch as watching
+
+    root = here(root)
+    if not (lesson or module):
+        rows = standing.rows(root, warn)
+        lesson = next((row.name for row in rows if row.state in ("started", "stale", "new")), root.lessons[0].name)
+    watching.watch(one(root, lesson, module), warn)
+
+
+@app.command()
+def hint(lesson: Lesson = None, exercise: Annotated[str | None, typer.Argument(help="Default: the first one that fails.", show_default=False)] = None,
+         module: Module = None, json: Json = False, root: RootOption = None):
+    """Give the next hint, a little more each time.
+
+    Example: tito hint tensor
+    """
+    from dataclasses import asdict
+
+    from tito import status as standing
+
+    entry = one(here(root), lesson, module)
+    found = standing.hint(entry, exercise, warn)
+    if json:
+        out_json(asdict(found))
+        return
+    from tito import views
+
+    out(views.hint(found))
+
+
+@app.command()
+def reset(lesson: Lesson = None, module: Module = None,
+          exercise: Annotated[str | None, typer.Option(metavar="ID", help="Only this exercise.", show_default=False)] = None, root: RootOption = None):
+    """Put a lesson, or one exercise, back to its start. What you wrote is saved first.
+
+    Example: tito reset tensor --exercise tensor-strides
+    """
+    from tito import workspace
+
+    entry = one(here(root), lesson, module)
+    kept = workspace.reset(entry, exercise, warn)
+    what = entry.declared.exercise(exercise).id if exercise else entry.name
+    if kept:
+        out(f"{what} is back at its start. What you had is saved in {kept}; `tito undo` brings it back.")
+    else:
+        out(f"{what} is at its start already; nothing was changed.")
+
+
+@app.command()
+def undo(root: RootOption = None):
+    """Bring back what the last command overwrote. A second undo takes the first one back.
+
+    Example: tito undo
+    """
+    from tito import files
+
+    root = here(root)
+    command, paths = files.undo(root)
+    out(f"tito {command} is undone:", *(f"  {path.relative_to(root.path)}" for path in paths))
+
+
+@app.command()
+def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
+    """Put the course's own code for a lesson into the package, so that later lessons can be tried.
+
+    Your work stays as it is; the next export or test of it ends the skip. Example: tito skip tensor
+    """
+    from tito import workspace
+
+    entry = one(here(root), lesson, module)
+    kept = workspace.skip(entry)
+    out(f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. `tito export {entry.name}` ends that.")
+    if kept:
+        out(f"It had been edited by hand; a copy is in {kept}.")
+
+
+@app.command("doctor")
+def doctor_(json: Json = False, root: RootOption = None):
+    """Look for what is missing on this machine, and say what to do about it.
+
+    Example: tito doctor
+    """
+    from dataclasses import asdict
+
+    from tito import doctor
+
+    findings = doctor.examine(Path.cwd(), root or given_root)
+    if json:
+        out_json([asdict(finding) for finding in findings])
+    else:
+        from tito import views
+
+        out(views.doctor(findings))
+    if any(finding.state == "problem" for finding in findings):
+        raise typer.Exit(3)
+
+
+def complain(error):
+    """The two lines of an error: what is wrong, what to do."""
+    print(f"tito: {error.what}", file=sys.stderr)
+    if error.remedy:
+        print(f"      {error.remedy}", file=sys.stderr)
+
+
+def run():
+    """The `tito` command."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a terminal that cannot show a letter gets a ? instead of a crash
+    try:
+        code = app(prog_name="tito", standalone_mode=False)
+    except TitoError as error:
+        complain(error)
+        code = error.code
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # not a misspelt command: our own fault, with its traceback
+            raise
+        context = getattr(error, "ctx", None)
+        complain(TitoError(error.format_message(), f"See: {context.command_path if context else 'tito'} --help"))
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)

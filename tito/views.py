@@ -1,0 +1,188 @@
+"""How values look in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
+
+from datetime import datetime
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+STYLES = {"passed": "green", "failed": "red", "error": "red", "timeout": "red", "missing": "yellow",
+          "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
+WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "skip"}
+FIRST = 3  # failures shown in full
+
+
+def count(number, word):
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def indented(renderable, by=2):
+    return Padding(renderable, (0, 0, 0, by), expand=False)
+
+
+def verdict(one, hints, whole=True):
+    """A tested lesson.
+
+    hints  {exercise: hints not yet shown}
+    whole  show every check, even when the lesson passed
+    """
+    parts = [Text.assemble((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim"))]
+    if whole or not one.passed:
+        parts += [_exercise(name, checks) for name, checks in _by_exercise(one.checks)]
+        if one.own_checks:
+            parts += [Text("\nyour own checks (they count for nothing)")] + [_check_line(c) for c in one.own_checks]
+        parts += _failures(one, hints)
+    return Group(*parts, _sum(one))
+
+
+def _by_exercise(checks):
+    found = {}
+    for check in checks:
+        found.setdefault(check.exercise, []).append(check)
+    return found.items()
+
+
+def _exercise(name, checks):
+    points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
+    head = Text.assemble("\n", (name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if points == most else "dim"))
+    if all(c.unwritten == name for c in checks):
+        return Group(head, Text(f"  todo  not written yet: {count(len(checks), 'check')} will look at it", "dim"))
+    return Group(head, *(_check_line(c) for c in checks))
+
+
+def _check_line(check):
+    word, style = WORDS[check.status], STYLES[check.status]
+    if check.unwritten:
+        word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
+    return Text.assemble("  ", (word, style), "  ", check.name, (f"  ({check.points} of {check.max_points})" if check.max_points > 1 else "", "dim"))
+
+
+def _failures(one, hints):
+    failing = [c for c in one.checks if c.status not in ("passed", "missing")]
+    # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
+    telling = [c for c in failing + one.own_checks if not c.passed and c.status != "missing" and not c.unwritten]
+    parts = []
+    if failing and not telling:
+        first = failing[0].unwritten
+        parts += [Text.assemble("\n", ("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
+    for number, check in enumerate(telling[:FIRST], 1):
+        at = one.places.get(check.exercise)
+        lines = [Text(check.message)]
+        if check.where:
+            cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
+            lines.append(Text.assemble(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan")))
+        if check.output.strip():
+            lines.append(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)))
+        lines += _hint_line(one, check.exercise, hints)
+        title = Text.assemble("\n", (f"{number}. {check.name}", "bold red"))
+        place = Text(f"exercise {check.exercise}" + (f", {at}" if at else ""), "dim") if check.exercise else Text("your own check", "dim")
+        parts += [title, indented(place, 3), *(indented(line, 3) for line in lines)]
+    if len(telling) > FIRST:
+        parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
+    return parts
+
+
+def _hint_line(one, exercise, hints):
+    if not (left := hints.get(exercise)):
+        return []
+    return [Text.assemble((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"))]
+
+
+def _clip(text, lines):
+    kept = text.splitlines()
+    return "\n".join(kept[:lines]) + (f"\n... {len(kept) - lines} lines more" if len(kept) > lines else "")
+
+
+def _sum(one):
+    passed = sum(c.passed for c in one.checks)
+    figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
+    line = Text.assemble("\n", (one.verdict, f"bold {STYLES[one.verdict]}"), f"  {figures}")
+    if one.saved:
+        line.append(f"\nThe package's file had been edited by hand; a copy is in {one.saved}")
+    if one.reason:
+        line.append(f"\n{one.reason}")
+    return line
+
+
+def totals(verdicts):
+    """The last line of a test of several lessons."""
+    passed = sum(v.passed for v in verdicts)
+    return Text.assemble("\n", (f"{passed} of {count(len(verdicts), 'lesson')} passed", "bold green" if passed == len(verdicts) else "bold red"),
+                         f", {sum(v.points for v in verdicts)} of {sum(v.max_points for v in verdicts)} points")
+
+
+def status(root, rows, step):
+    """Where one stands, as a table, and what to do next."""
+    title = Text.assemble((root.name, "bold"), f" {root.kind} in {root.path}")
+    table = Table("", "lesson", "state", "points", "hints", "last run", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for row in rows:
+        table.add_row(f"{row.number:02}", row.name, Text(row.state, STYLES[row.state]), f"{row.points} of {row.max_points}",
+                      str(row.hints_used or ""), ago(row.last_run))
+    if step:
+        last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
+    else:
+        last = Text("\nEvery lesson is done.", "green")
+    return Group(title, "", table, last)
+
+
+def ago(when):
+    """A time such as 2026-11-20T17:30:00, told shortly."""
+    if not when:
+        return ""
+    try:
+        seconds = (datetime.now() - datetime.fromisoformat(when)).total_seconds()
+    except ValueError:
+        return when
+    for size, word in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(int(seconds // size), word)} ago"
+    return "just now"
+
+
+def lesson_card(entry, place, needs, first):
+    """What `tito start` shows: the file to open, what it needs, where to begin."""
+    lesson = entry.declared
+    parts = [Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
+             Text(f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
+                  f"{lesson.points} points", "dim")]
+    for name in needs:
+        parts.append(Text.assemble(("needs ", "yellow"), f"{name}, which has not passed: ", (f"tito start {name}", "bold"),
+                                   ", or for now ", (f"tito skip {name}", "bold")))
+    parts.append(Text.assemble("\nopen  ", place))
+    if first:
+        parts.append(Text(f"begin with exercise {first}"))
+    parts.append(Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save;  ", (f"tito test {entry.name}", "bold"), "  once"))
+    return Group(*parts)
+
+
+def link(root, place):
+    """A place in a file as a link that terminals and editors open: "modules/.../x_dev.py:12"."""
+    path = root.path / place.split(":")[0].split(" cell ")[0]
+    return Text(place, f"bold link {path.as_uri()}")
+
+
+def hint(one):
+    said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: tito hint {one.lesson} {one.exercise}"
+    again = " (shown before)" if one.again else ""
+    return Group(Text.assemble((f"{one.exercise}, hint {one.level} of {one.of}{again}", "bold")), indented(Text(plain(one.text))), Text(said, "dim"))
+
+
+def plain(html):
+    """A hint's text without its HTML tags."""
+    import html as parser
+    import re
+
+    text = re.sub(r"<br\s*/?>", "\n", html)
+    text = re.sub(r"</?(?:pre|p|code|em|strong|b|i|sub|sup)\b[^>]*>", "", text)
+    return parser.unescape(text).strip()
+
+
+def doctor(findings):
+    table = Table("", "", "", box=None, show_header=False, padding=(0, 2, 0, 0))
+    for finding in findings:
+        words = Text(finding.found)
+        if finding.remedy:
+            words.append(f"\n{finding.remedy}", "yellow")
+        table.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)
+    return table

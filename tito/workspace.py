@@ -1,0 +1,138 @@
+"""A learner's folder: made from a course, with the way back to the starting version of every lesson.
+
+    modules/source/01_tensor/tensor_dev.py    the learner's
+    tinytorch/                                exported from it
+    .tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
+    .tito/course, .tito/environment           where it came from: the course, and the Python environment
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from tito import cells, course, export, files, notebook, progress
+from tito.course import PRISTINE, SOURCE
+from tito.errors import TitoError
+
+COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/test_lessons.py")
+
+
+def init(folder, source):
+    """Make `folder` a workspace of the course `source`; in a workspace, add what is missing and nothing else.
+
+    Returns the paths added, in order. Raises TitoError when the folder holds anything else.
+    """
+    folder = Path(os.path.abspath(folder.expanduser()))
+    config = folder / "tito.toml"
+    if config.exists():
+        root = course.open_root(folder)
+        if root.is_course:
+            raise TitoError(f"{folder} is a course, not a workspace.", "Give another folder: tito init ../my-tinytorch")
+        if root.name != source.name or root.edition != source.edition:
+            raise TitoError(f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
+                            "Use the tito of that course, or make a new workspace in another folder.")
+    elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
+        raise TitoError(f"{folder} is not empty, and not a workspace.", "Give a new folder: tito init my-tinytorch")
+    elif folder.exists() and not folder.is_dir():
+        raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
+    wanted = contents(source)
+    missing = {name: data for name, data in wanted.items() if not (folder / name).exists()}
+    for name, data in missing.items():
+        files.write(folder / name, data)
+        if name.startswith("bin/"):
+            os.chmod(folder / name, 0o755)
+    return [folder / name for name in missing]
+
+
+def _is_unfinished(folder):
+    """Whether an `init` was interrupted here: it writes `.tito` first and `tito.toml` last."""
+    return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
+
+
+def contents(source):
+    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written."""
+    out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
+    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in source.lessons}
+    out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
+    out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
+    for path in sorted((source.path / source.package).rglob("*.py")):
+        name = path.relative_to(source.path / source.package)
+        if name.parts[0] != "core" or name.name == "__init__.py":  # core/<lesson>.py is exported, not copied
+            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    for name in COPIED:
+        if (source.path / name).exists():
+            out[name] = (source.path / name).read_bytes()
+    out["README.md"] = readme(source)
+    out[".gitignore"] = "/.tito/backups/\n/.tito/lock\n__pycache__/\n.ipynb_checkpoints/\n*.tito-tmp\n"
+    out["tito.toml"] = f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
+    return {name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()}
+
+
+def readme(source):
+    """The learner's README: the way of one lesson, in the words of the first one."""
+    first = source.lessons[0]
+    return f"""# My {source.name}
+
+Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` that you edit in any
+editor or as a notebook; what you write there becomes the package `{source.package}`.
+
+    source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
+    tito start {first.name}
+    tito test {first.name}
+    tito hint {first.name}
+    tito status
+
+| command | what it does |
+| --- | --- |
+| `tito start {first.name}` | shows which file to open, and the first exercise in it |
+| `tito watch {first.name}` | tests at each save |
+| `tito test {first.name}` | says what is right, what is wrong, and why |
+| `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
+| `tito notebook {first.name}` | opens the lesson as a notebook |
+| `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
+| `tito doctor` | looks for what is missing on this machine |
+
+Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.
+"""
+
+
+def reset(entry, exercise=None, warn=lambda text: None):
+    """Put a lesson, or one exercise of it, back to its starting version. Returns the backup folder (None: it was as released).
+
+    Works on whichever of script and notebook are there.
+    """
+    if entry.root.is_course:
+        raise TitoError(f"{entry.root.path} is the course itself: its lessons hold the solutions.",
+                        "Reset works in a workspace: tito init ../my-tinytorch")
+    pristine = entry.declared_path.read_text(encoding="utf-8")
+    changes = {}
+    if exercise is None:
+        changes[entry.script] = pristine
+        if entry.notebook.exists():
+            changes[entry.notebook] = notebook.to_notebook(pristine)
+    else:
+        wanted = entry.declared.exercise(exercise)
+        notebook.settle(entry, warn=warn)
+        source = cells.read(entry.script)
+        if not (cell := source.cell(wanted.id)):
+            raise TitoError(f"{entry.script} has no cell {wanted.id!r} any more.", "Reset the whole lesson, or `tito undo`.", 1)
+        changes[entry.script] = source.replaced(cell, wanted.cell.source)
+        if entry.notebook.exists():
+            changes[entry.notebook] = notebook.to_notebook(changes[entry.script], entry.notebook.read_text(encoding="utf-8"))
+    kept = files.replace(entry.root, "reset", changes)
+    if entry.notebook.exists():
+        with progress.change(entry.root, entry.name, warn) as record:
+            record["pair"] = notebook.hashes(entry)
+    return kept
+
+
+def skip(entry):
+    """Put the course's own module for a lesson into the package. Returns the backup folder if a hand-edited one was there."""
+    if entry.root.is_course:
+        raise TitoError(f"{entry.root.path} is the course itself: nothing to skip.", "Skip works in a workspace.")
+    reference = entry.root.reference.lesson(entry.name).declared
+    if not reference.source.exported or any(" is yours to write" in c.source for c in reference.source.exported):
+        raise TitoError(f"The course at {reference.path} holds no solutions.", "Ask your instructor for the reference lessons.")
+    line = export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
+    module = export.build(reference.source, reference, line, entry.root.package)
+    return export.put(entry, module, "skip")[1]
