@@ -1,0 +1,34 @@
+"""Every check of every lesson, as `tito test` runs it: `pytest tests/ -k tensor -v` shows one lesson's.
+
+The same file serves in the course and in a workspace.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tito import course, verdict
+
+ROOT = course.find_root(Path(__file__).parent)
+
+
+@cache
+def tested(name):
+    return verdict.test(ROOT.lesson(name))
+
+
+@pytest.mark.parametrize(("lesson", "check"), [
+    pytest.param(entry.name, check.id, id=f"{entry.name}-{check.function.removeprefix('test_')}")
+    for entry in ROOT.lessons for check in entry.declared.checks])
+def test_check(lesson, check):
+    outcome = next(one for one in tested(lesson).checks if one.id == check)
+    if not outcome.passed:
+        pytest.fail(f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} {outcome.exercise})", pytrace=False)
+
+
+@pytest.mark.parametrize("lesson", [entry.name for entry in ROOT.lessons])
+def test_lesson_passes(lesson):
+    result = tested(lesson)
+    if not result.passed:
+        pytest.fail(result.reason, pytrace=False)
