@@ -152,35 +152,35 @@ class Lesson:
             if cell.id:
                 if cell.id in seen:
                     self._refuse(f"grade_id {cell.id!r} is used a second time (first in {self.source.place(seen[cell.id])}).",
-                                 "Give each cell its own.", cell)
+                                 "Give each cell its own.", cell, -cell.gap)
                 seen[cell.id] = cell
             self._check_markers(cell)
 
     def _check_metadata(self, cell):
-        meta = cell.metadata["nbgrader"]
+        meta, head = cell.metadata["nbgrader"], 0 if self.source.is_notebook else -cell.gap  # its `# %%` line
         if not isinstance(meta, dict):
-            self._refuse("the nbgrader metadata is not a mapping.", "Copy another cell's and change its values.", cell)
+            self._refuse("the nbgrader metadata is not a mapping.", "Copy another cell's and change its values.", cell, head)
         for key, kind in NBGRADER.items():
             if type(meta.get(key)) is not kind:
-                self._refuse(f"nbgrader metadata: `{key}` is {meta.get(key)!r}.", f"It should be {_kind(kind)}.", cell)
+                self._refuse(f"nbgrader metadata: `{key}` is {meta.get(key)!r}.", f"It should be {_kind(kind)}.", cell, head)
         for key in meta.keys() - NBGRADER.keys():
             if key not in NBGRADER_TOO or not isinstance(meta[key], NBGRADER_TOO[key]):
                 self._refuse(f"nbgrader metadata: {key!r}: {meta[key]!r} is not known.",
-                             f"It takes {', '.join([*NBGRADER, *NBGRADER_TOO])}.", cell)
+                             f"It takes {', '.join([*NBGRADER, *NBGRADER_TOO])}.", cell, head)
         if meta["schema_version"] != 3:
-            self._refuse(f"nbgrader schema_version is {meta['schema_version']}.", "It should be 3.", cell)
+            self._refuse(f"nbgrader schema_version is {meta['schema_version']}.", "It should be 3.", cell, head)
         flagged = meta["grade"] or meta["solution"] or meta["locked"] or meta.get("task")
         if flagged and not re.fullmatch(r"[A-Za-z0-9_-]+", meta.get("grade_id", "")):
-            self._refuse(f"grade_id is {meta.get('grade_id')!r}.", "It needs letters, digits, - and _ only.", cell)
+            self._refuse(f"grade_id is {meta.get('grade_id')!r}.", "It needs letters, digits, - and _ only.", cell, head)
         if not meta["grade"] and "points" in meta:
-            self._refuse(f"{meta['points']} points on a cell that is not graded.", "Set `grade` or drop `points`.", cell)
+            self._refuse(f"{meta['points']} points on a cell that is not graded.", "Set `grade` or drop `points`.", cell, head)
         if meta["grade"]:
             tests, points = TEST.findall(cell.source), meta.get("points")
             if not tests:
-                self._refuse(f"{points} points on a cell without a `def test_...`.", "Write the check, or drop the points.", cell)
+                self._refuse(f"{points} points on a cell without a `def test_...`.", "Write the check, or drop the points.", cell, head)
             if not isinstance(points, int) or isinstance(points, bool) or points <= 0 or points % len(tests):
                 self._refuse(f"{points} points cannot be shared evenly by {len(tests)} tests.",
-                             f"Use a multiple of {len(tests)}.", cell)
+                             f"Use a multiple of {len(tests)}.", cell, head)
 
     def _check_markers(self, cell):
         opened = None
@@ -231,7 +231,7 @@ class Lesson:
                 names = TEST.findall(cell.source)
                 for name in names:
                     if name in tests:
-                        self._refuse(f"{name} is defined twice (also in {tests[name]}).", "Give each check its own name.", cell)
+                        self._refuse(f"{name} is defined twice (also in {tests[name]}).", "Give each check its own name.", cell, -cell.gap)
                     tests[name] = cell.id
                     found[-1].checks.append(
                         Check(f"{cell.id}.{name}", name, found[-1].id, cell.nbgrader["points"] // len(names), cell))

@@ -14,16 +14,16 @@ HEADER = """\
 #     language: python
 #     name: python3
 #   tinytorch:
-#     title: {title}
-#     summary: A lesson about {name}.
 #     difficulty: 1
-#     hours: 0.5
-#     prerequisites: [{needs}]
 #     enables: []
+#     hours: 0.5
+#     prerequisites:{needs}
+#     summary: A lesson about {name}.
+#     title: {title}
 # ---
 """
 
-NUMBERS = HEADER.format(title="Numbers", name="numbers", needs="") + '''
+NUMBERS = HEADER.format(title="Numbers", name="numbers", needs=" []") + '''
 # %% [markdown]
 # # 01. Numbers
 #
@@ -106,7 +106,7 @@ def _given(x):
 print(triple(5), LIMIT)
 '''
 
-SUMS = HEADER.format(title="Sums", name="sums", needs="numbers") + '''
+SUMS = HEADER.format(title="Sums", name="sums", needs="\n#     - numbers") + '''
 # %% [markdown]
 # # 02. Sums
 
