@@ -324,10 +324,16 @@ def _one_run(request, outcomes, module, source, entry, process, result):
                                     else f"the whole process ended here, with exit code {state['code']}: "
                                          "does your code call os._exit, or crash Python?")
         return False
-    if not state["done"] and not result.reason:
-        missing = all(o.status == "missing" for o in outcomes.values())
-        result.reason = f"The process {how} {'while the lesson was imported' if missing else 'before its last check was done'}."
-    elif state["done"] and (state["killed"] or state["code"] != 0) and not result.reason:
+    if result.reason:
+        pass
+    elif not state["done"]:
+        if all(o.status == "missing" for o in outcomes.values()):
+            result.reason = f"The process {how} while the lesson was imported."
+        elif all(o.passed for o in result.checks):
+            result.reason = f"Every check passes, but the process {how} before the lesson had run to its end."
+        else:
+            result.reason = f"The process {how} before its last check was done."
+    elif state["killed"] or state["code"] != 0:
         result.reason = f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
     return state["done"]
 

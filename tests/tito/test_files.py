@@ -1,0 +1,322 @@
+"""Nothing is lost: a write leaves the old file or the new one, whatever is overwritten is saved, undo brings it back.
+
+"Killed at any moment" is tried exhaustively: Python tells of every file operation before it is done (an audit hook), and
+for each of them in turn a process is killed there.
+"""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from small_course import edit, make_course, solve
+
+from tito import course, export, files, notebook, progress, verdict, workspace
+from tito.errors import TitoError
+
+FILE_EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.link", "os.rmdir", "os.utime", "shutil.rmtree", "tempfile.mkstemp", "tempfile.mkdtemp"}
+
+
+def killed_at(moment, action):
+    """Run `action` in a fork that kills itself before its file operation number `moment`. Whether it came that far."""
+    if (child := os.fork()) == 0:
+        seen = 0
+
+        def count(event, arguments):
+            nonlocal seen
+            if event in FILE_EVENTS:
+                seen += 1
+                if seen == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        try:
+            action()
+        except BaseException:  # noqa: BLE001  the parent sees from the exit code that the action itself failed
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL), f"the action failed by itself, when killed at {moment}: exit code {code}"
+    return code == -signal.SIGKILL
+
+
+def every_moment(prepare, action, check):
+    """Kill `action` before each of its file operations, each time on what `prepare` made; `check` what is left."""
+    moment = 0
+    while True:
+        moment += 1
+        prepared = prepare(moment)
+        died = killed_at(moment, lambda: action(prepared))
+        check(prepared)
+        if not died:
+            assert moment > 5, "nearly no file operation was seen: the hook does not work"
+            return moment
+
+
+def contents(root):
+    return {path: path.read_bytes() for path in sorted(root.path.rglob("*")) if path.is_file() and ".tito" not in path.parts}
+
+
+def a_workspace(tmp_path, number, solved=True):
+    base = tmp_path / str(number)
+    workspace.init(base / "work", course.open_root(make_course(base / "course")))
+    root = course.open_root(base / "work")
+    if solved:
+        solve(root.lesson("numbers"))
+    return root
+
+
+def test_write_killed_anywhere_leaves_the_old_file_or_the_new(tmp_path):
+    def prepare(moment):
+        path = tmp_path / f"{moment}" / "file.txt"
+        path.parent.mkdir()
+        path.write_text("old")
+        return path
+
+    def check(path):
+        assert path.read_text() in ("old", "new")
+
+    every_moment(prepare, lambda path: files.write(path, "new"), check)
+
+
+def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
+    def prepare(moment):
+        root = a_workspace(tmp_path, moment)
+        notebook.settle(root.lesson("numbers"), make=True)
+        return root.lesson("numbers"), root.lesson("numbers").script.read_bytes()
+
+    def check(prepared):
+        entry, mine = prepared
+        pristine = entry.declared_path.read_bytes()
+        assert entry.script.read_bytes() in (mine, pristine)
+        if entry.script.read_bytes() == pristine:
+            files.undo(entry.root)
+            assert entry.script.read_bytes() == mine
+        notebook.settle(entry)  # the pair is still one that can be told apart
+        assert progress.load(entry.root)["version"] == 1
+
+    every_moment(prepare, lambda prepared: workspace.reset(prepared[0]), check)
+
+
+def test_undo_killed_anywhere_loses_nothing(tmp_path):
+    def prepare(moment):
+        root = a_workspace(tmp_path, moment)
+        entry = root.lesson("numbers")
+        mine = entry.script.read_bytes()
+        workspace.reset(entry)
+        return entry, mine
+
+    def check(prepared):
+        entry, mine = prepared
+        seen = set()
+        for _ in range(3):
+            seen.add(entry.script.read_bytes())
+            files.undo(entry.root)
+        assert seen == {mine, entry.declared_path.read_bytes()}
+
+    every_moment(prepare, lambda prepared: files.undo(prepared[0].root), check)
+
+
+def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
+    source = course.open_root(make_course(tmp_path / "course"))
+    workspace.init(tmp_path / "whole", source)
+    whole = {path.relative_to(tmp_path / "whole"): path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()}
+
+    def check(folder):
+        workspace.init(folder, source)
+        found = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != files.SUFFIX}
+        assert found == whole
+
+    every_moment(lambda moment: tmp_path / "new" / str(moment), lambda folder: workspace.init(folder, source), check)
+
+
+def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
+    def put(entry):
+        export.put(entry, export.current(entry, notebook.read(entry, {})))
+
+    def prepare(moment):
+        entry = a_workspace(tmp_path, moment).lesson("numbers")
+        put(entry)
+        old = entry.module_path.read_bytes()
+        edit(entry, "twice = x + x", "twice = 2 * x")
+        return entry, old
+
+    def check(prepared):
+        entry, old = prepared
+        now = entry.module_path.read_bytes()
+        assert now == old or b"twice = 2 * x" in now and compile(now, "module", "exec")
+
+    every_moment(prepare, lambda prepared: put(prepared[0]), check)
+
+
+@pytest.mark.parametrize("edited", ["script", "notebook"])
+def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
+    def prepare(moment):
+        entry = a_workspace(tmp_path, moment).lesson("numbers")
+        notebook.settle(entry, make=True)
+        path = entry.script if edited == "script" else entry.notebook
+        path.write_text(path.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 77"), encoding="utf-8")
+        return entry
+
+    def check(entry):
+        notebook.settle(entry)
+        for path in (entry.script, entry.notebook):
+            assert "LIMIT = 77" in path.read_text(encoding="utf-8")
+
+    import jupytext  # noqa: F401  loaded before the forks, so that its import is not among the moments
+
+    notebook.to_script(notebook.to_notebook("# %%\nx = 1\n"))
+    every_moment(prepare, notebook.settle, check)
+
+
+@pytest.mark.parametrize("command", ["init", "export", "reset", "undo", "notebook", "test"])
+def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
+    """The same, from outside, on the whole command. TITO_KILLS=100 for more of them."""
+    root = a_workspace(tmp_path, "w")
+    entry = root.lesson("numbers")
+    mine, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
+    random.seed(command)
+    for number in range(int(os.environ.get("TITO_KILLS", "6"))):
+        entry.script.write_bytes(mine)
+        entry.notebook.unlink(missing_ok=True)
+        if command == "undo":
+            workspace.reset(entry)
+        words = {"init": ["init", str(root.path)], "undo": ["undo"], "notebook": ["notebook", "numbers", "--no-open"]}.get(command, [command, "numbers"])
+        if command == "init":
+            (root.path / "README.md").unlink(missing_ok=True)
+        process = subprocess.Popen([sys.executable, "-m", "tito", *words], cwd=root.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(random.uniform(0, 0.6))
+        process.kill()
+        process.wait()
+        if command == "init":
+            assert not (root.path / "README.md").exists() or "tito hint" in (root.path / "README.md").read_text(encoding="utf-8")
+        assert entry.script.read_bytes() in (mine, pristine), f"kill {number}"
+        if entry.script.read_bytes() == pristine and command == "reset":
+            files.undo(root)
+            assert entry.script.read_bytes() == mine
+        progress.load(root, pytest.fail)
+        if entry.notebook.exists():
+            assert notebook.to_script(entry.notebook.read_text(encoding="utf-8")).encode() in (mine, pristine)
+
+
+def test_what_reset_overwrites_comes_back_and_goes_again(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    mine, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
+    kept = workspace.reset(entry)
+    assert entry.script.read_bytes() == pristine
+    assert (kept / "files" / "modules" / "source" / "01_numbers" / "numbers_dev.py").read_bytes() == mine
+    assert files.undo(small_workspace) == ("reset", [entry.script])
+    assert entry.script.read_bytes() == mine
+    assert files.undo(small_workspace)[0] == "undo"
+    assert entry.script.read_bytes() == pristine
+
+
+def test_undo_saves_what_was_written_since(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    workspace.reset(entry)
+    entry.script.write_text("# written after the reset\n", encoding="utf-8")
+    files.undo(small_workspace)
+    files.undo(small_workspace)
+    assert entry.script.read_text(encoding="utf-8") == "# written after the reset\n"
+
+
+def test_undo_without_a_backup_says_so(small_workspace):
+    with pytest.raises(TitoError, match="nothing to undo"):
+        files.undo(small_workspace)
+
+
+def test_a_damaged_backup_is_told_and_changes_nothing(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    kept = workspace.reset(entry)
+    (kept / "manifest.json").write_text("{", encoding="utf-8")
+    with pytest.raises(TitoError, match="is damaged"):
+        files.undo(small_workspace)
+    assert entry.script.read_bytes() == entry.declared_path.read_bytes()
+
+
+def test_one_exercise_is_reset_alone(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    workspace.reset(entry, "numbers-triple")
+    text = entry.script.read_text(encoding="utf-8")
+    assert "twice = x + x" in text and "exercise numbers-triple is yours to write" in text
+    files.undo(small_workspace)
+    assert "return double(x) + x" in entry.script.read_text(encoding="utf-8")
+
+
+def test_a_read_only_file_is_kept_and_told(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(TitoError, match="read-only") as error:
+        files.write(path, "new")
+    assert (path.read_text(), error.value.code) == ("old", 3)
+    assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
+
+
+def with_a_full_disk(action):
+    """Run `action` where no file can grow beyond 8 bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+    try:
+        action()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+
+
+def test_on_a_full_disk_the_old_file_stays(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with pytest.raises(TitoError, match="was not written") as error:
+        with_a_full_disk(lambda: files.write(path, "new content that does not fit"))
+    assert (path.read_text(), error.value.code) == ("old", 3)
+    assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.parametrize("action", [
+    lambda entry: workspace.reset(entry),
+    lambda entry: notebook.settle(entry, make=True),
+    lambda entry: export.put(entry, export.current(entry, notebook.read(entry, {}))),
+    lambda entry: verdict.test(entry),
+], ids=["reset", "notebook", "export", "test"])
+def test_on_a_full_disk_no_command_touches_the_work(small_workspace, action):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    before = contents(small_workspace)
+    with pytest.raises(TitoError) as error:
+        with_a_full_disk(lambda: action(entry))
+    assert error.value.code == 3 and error.value.remedy
+    assert contents(small_workspace) == before
+
+
+def test_a_link_is_written_through_not_replaced(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    files.write(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink() and (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("old")
+    path.chmod(0o750)
+    files.write(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o750
+
+
+def test_what_a_killed_write_left_is_swept_away_later(tmp_path):
+    stray, fresh = tmp_path / f".x.1{files.SUFFIX}", tmp_path / f".x.2{files.SUFFIX}"
+    stray.touch()
+    fresh.touch()
+    os.utime(stray, (1, 1))
+    files.write(tmp_path / "x", "new")
+    assert not stray.exists() and fresh.exists()
