@@ -14,7 +14,7 @@ ROOT = course.find_root(Path(__file__).parent)
 
 
 @cache
-def tested(name):
+def verdict_of(name):
     return verdict.test(ROOT.lesson(name))
 
 
@@ -22,13 +22,13 @@ def tested(name):
     pytest.param(entry.name, check.id, id=f"{entry.name}-{check.function.removeprefix('test_')}")
     for entry in ROOT.lessons for check in entry.declared.checks])
 def test_check(lesson, check):
-    outcome = next(one for one in tested(lesson).checks if one.id == check)
+    outcome = next(one for one in verdict_of(lesson).checks if one.id == check)
     if not outcome.passed:
         pytest.fail(f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} {outcome.exercise})", pytrace=False)
 
 
 @pytest.mark.parametrize("lesson", [entry.name for entry in ROOT.lessons])
 def test_lesson_passes(lesson):
-    result = tested(lesson)
+    result = verdict_of(lesson)
     if not result.passed:
         pytest.fail(result.reason, pytrace=False)
