@@ -1,0 +1,1 @@
+"""One module per lesson, each made by `tito export`."""
