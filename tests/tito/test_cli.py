@@ -1,0 +1,198 @@
+"""The commands as people and scripts meet them: words, exit codes, JSON, and that every documented command runs."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_course import edit, solve
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMANDS = "init status start notebook export test watch hint reset undo skip doctor".split()
+
+
+def tito(root, *words, code=0):
+    """Run tito in `root`; returns (stdout, stderr)."""
+    done = subprocess.run([sys.executable, "-m", "tito", *map(str, words)], cwd=getattr(root, "path", root), capture_output=True, text=True,
+                          encoding="utf-8", timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == code, f"exit code {done.returncode}, said: {done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_shows_an_example(small_workspace, command):
+    out, _ = tito(small_workspace, command, "--help")
+    assert re.search(rf"Example: tito {command}\b", " ".join(out.split()))
+
+
+def test_help_lists_every_command(small_workspace):
+    out, _ = tito(small_workspace, "--help")
+    assert [word for word in COMMANDS if f" {word} " not in out] == []
+
+
+def test_a_learners_first_lesson(small_course, tmp_path):
+    """Fail, hint, fix, pass: what the README promises."""
+    out, _ = tito(small_course, "init", tmp_path / "mine")
+    assert "is ready: 2 lessons of Small" in out
+    mine = tmp_path / "mine"
+    out, _ = tito(mine)
+    assert "new" in out and "next: tito start numbers" in out
+    out, _ = tito(mine, "start", "numbers")
+    assert "modules/source/01_numbers/numbers_dev.py:47" in out and "begin with exercise numbers-double" in out
+    out, _ = tito(mine, "test", "numbers", code=1)
+    assert "Nothing is written yet" in out and "tito hint numbers numbers-double" in out
+    assert "What is a number plus itself?" in tito(mine, "hint", "numbers")[0]
+    assert "`x + x`" in tito(mine, "hint", "numbers")[0]
+    from tito import course
+
+    entry = course.open_root(mine).lesson("numbers")
+    solve(entry, "numbers-double")
+    out, _ = tito(mine, "test", "numbers", code=1)
+    assert "4 of 5 points, 2 of 3 checks" in out
+    assert "Use `double`." in tito(mine, "hint", "numbers")[0]
+    solve(entry)
+    out, _ = tito(mine, "test", "numbers")
+    assert re.search(r"^passed  5 of 5 points, 3 of 3 checks", out, re.M)
+    (first, second) = json.loads(tito(mine, "status", "--json")[0])
+    assert first | {"last_run": ""} == {"number": 1, "name": "numbers", "title": "Numbers", "state": "passed", "points": 5, "max_points": 5,
+                                        "hints_used": 3, "last_run": ""}
+    assert second["state"] == "new"
+    assert "next: tito start sums" in tito(mine)[0]
+
+
+def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = x / 0")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("    twice = x / 0") + 1
+    for said in ("FAIL  double of two is four  (0 of 2)", "exercise numbers-double, modules/source/01_numbers/numbers_dev.py:47",
+                 "ZeroDivisionError: division by zero", f"modules/source/01_numbers/numbers_dev.py:{line}  twice = x / 0",
+                 "yours is [inf inf]", "2 hints left: tito hint numbers numbers-double", "failed  0 of 5 points, 0 of 3 checks"):
+        assert said in out
+
+
+@pytest.mark.parametrize("words", [["test", "numbers"], ["test", "1"], ["test", "01_numbers"], ["test", "--module", "numbers"], ["test", "-m", "1"], ["test", "--all"]])
+def test_a_lesson_is_named_in_any_of_the_ways(small_workspace, words):
+    solve(small_workspace.lesson("numbers"))
+    solve(small_workspace.lesson("sums"))
+    assert "passed" in tito(small_workspace, *words)[0]
+
+
+def test_test_all_prints_one_json_object_per_lesson_and_writes_junit(small_workspace, tmp_path):
+    solve(small_workspace.lesson("numbers"))
+    out, _ = tito(small_workspace, "test", "--all", "--json", "--junit", tmp_path / "report.xml", code=1)
+    one, two = json.loads(out)
+    assert (one["lesson"], one["number"], one["verdict"], one["points"]) == ("numbers", 1, "passed", 5)
+    assert (two["lesson"], two["verdict"], two["points"], two["max_points"]) == ("sums", "failed", 0, 2)
+    assert two["checks"][0]["status"] == "failed" and len(one["sha256"]) == 64
+    assert (tmp_path / "report.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    _, err = tito(small_workspace, "export", "--all", "--check", code=1)
+    assert "tinytorch/core/numbers.py" in err and not entry.module_path.exists()
+    tito(small_workspace, "export", "--all")
+    assert tito(small_workspace, "export", "--all", "--check") == ("", "")
+    edit(entry, "LIMIT = 10", "LIMIT = 11")
+    tito(small_workspace, "export", "numbers", "--check", code=1)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["test"], "Which lesson?"),
+    (["test", "nubers"], "Did you mean 'numbers'?"),
+    (["test", "--all", "numbers"], "contradict"),
+    (["test", "numbers", "-k", "and and"], "pytest did not run the checks"),
+    (["tset"], "No such command 'tset'"),
+    (["test", "--nope"], "No such option"),
+    (["hint", "numbers", "halve"], "no exercise 'halve'"),
+    (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
+    (["notebook", "numbers", "--keep", "both"], "neither script nor notebook"),
+    (["undo"], "nothing to undo"),
+    (["init", "."], None),
+    (["--root", "/nowhere", "status"], "has no tito.toml"),
+    (["status", "--root", "/nowhere"], "has no tito.toml"),
+])
+def test_wrong_usage_is_two_lines_and_exit_2(small_workspace, words, said):
+    if said is None:
+        assert "is complete; nothing was changed" in tito(small_workspace, *words)[0]
+        return
+    out, err = tito(small_workspace, *words, code=2)
+    assert said in err and out == ""
+    assert len(err.strip().split("\n")) == 2
+
+
+def test_outside_any_root_tito_says_how_to_begin(tmp_path):
+    _, err = tito(tmp_path, code=2)
+    assert "is not inside a course or a workspace" in err and "tito init" in err
+
+
+def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
+    out, _ = tito(tmp_path, "init", "mine")
+    assert "TinyTorch" in out and (tmp_path / "mine" / "modules" / "source" / "01_tensor" / "tensor_dev.py").exists()
+
+
+def test_edit_opens_the_lesson_in_the_editor(small_workspace, tmp_path, monkeypatch):
+    note = tmp_path / "opened"
+    (tmp_path / "my editor").write_text(f"#!/bin/sh\necho \"$1\" > '{note}'\n", encoding="utf-8")
+    (tmp_path / "my editor").chmod(0o755)
+    monkeypatch.setenv("EDITOR", f"'{tmp_path / 'my editor'}'")
+    monkeypatch.delenv("VISUAL", raising=False)
+    tito(small_workspace, "start", "numbers", "--edit")
+    assert note.read_text(encoding="utf-8").strip() == str(small_workspace.lesson("numbers").script)
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    assert "did not start" in tito(small_workspace, "start", "numbers", "--edit", code=3)[1]
+
+
+def test_skip_and_its_end_are_told(small_workspace):
+    assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
+    assert "skipped" in tito(small_workspace)[0]
+    assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
+    tito(small_workspace, "export", "numbers")
+    assert "skipped" not in tito(small_workspace)[0]
+
+
+def test_reset_and_undo_say_where_the_copy_is(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    out, _ = tito(small_workspace, "reset", "numbers")
+    assert ".tito/backups/" in out
+    assert "tito reset is undone" in tito(small_workspace, "undo")[0]
+    assert "twice = x + x" in entry.script.read_text(encoding="utf-8")
+
+
+def commands_of(path):
+    """The shell commands that a page shows: its `sh` blocks, indented lines and `code`."""
+    text = path.read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S))
+    lines = [line for line in blocks.split("\n") if line.strip()]
+    return lines + [code for code in re.findall(r"`([^`\n]+)`", text) if re.match(r"(tito|bin/tito|python -m pytest|python benchmarks) ", code)]
+
+
+def test_every_tito_command_in_the_readmes_exists(small_workspace):
+    shown = commands_of(REPOSITORY / "README.md") + commands_of(small_workspace.path / "README.md")
+    words = {match.group(1) for line in shown if (match := re.match(r"(?:bin/)?tito (\w+)", line))}
+    assert len(words) >= 8 and words <= set(COMMANDS)
+
+
+def test_the_way_in_the_readme_works(tmp_path):
+    """Its two shell blocks, line by line in one shell, on a copy that uses this environment."""
+    blocks = re.findall(r"```sh\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S)
+    folder = tmp_path / "clone"
+    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".tito", "__pycache__"))
+    script = blocks[0].replace("bin/tito", f"{sys.executable} -m tito --root {folder}") + blocks[1].replace("tito test tensor", "tito test tensor || [ $? = 1 ]")
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing is written yet" in done.stdout and "hint 1 of" in done.stdout and "tensor" in done.stdout
+    assert blocks[2].split() == ["bin/tito", "test", "--all", "bin/test"]  # tests/bin runs these two
+
+
+def test_the_example_in_the_readme_is_true():
+    code = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.stdout.strip() == re.search(r"# (Tensor\(.*\))", code).group(1), done.stderr
