@@ -14,7 +14,9 @@ from tito.errors import TitoError
 
 MARKER = re.compile(r"# ?%%+(?:\s+(.*))?$")
 KIND = re.compile(r"\[(markdown|md|raw)\]")
-MAGIC = re.compile(r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$)")  # %time, !ls, ?x, x?
+DECODER = json.JSONDecoder()
+MAGIC = re.compile(r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))")  # %time, !ls, ?x, x?, x = !ls
+COMMENTED = re.compile(r"# (?!\s*[\w.]+\?)" + MAGIC.pattern)  # as `comment_magics` writes them; `# right?` is more likely a question
 
 
 @dataclass
@@ -37,17 +39,19 @@ class Cell:
 
     @property
     def nbgrader(self):
-        return self.metadata.get("nbgrader") or {}
+        found = self.metadata.get("nbgrader")
+        return found if isinstance(found, dict) else {}
 
     @property
     def id(self):
-        return self.nbgrader.get("grade_id")
+        found = self.nbgrader.get("grade_id")
+        return found if isinstance(found, str) else None
 
     @property
     def directives(self):
         """The leading `#| ...` lines, as nbdev reads them: {"export": "", "default_exp": "core.tensor"}."""
         found = {}
-        for line in self.source.splitlines():
+        for line in self.source.splitlines() if "#|" in self.source else ():
             if not line.startswith("#|"):
                 if line.strip():
                     break
@@ -117,7 +121,7 @@ def parse(path, text):
 def _script(path, text):
     lines = text.split("\n")
     header, start = _header(path, lines)
-    marks = [i for i in range(start, len(lines)) if MARKER.match(lines[i])]
+    marks = [i for i in range(start, len(lines)) if "%%" in lines[i] and MARKER.match(lines[i])]
     cells = []
     if any(line.strip() for line in lines[start : marks[0] if marks else len(lines)]):
         marks.insert(0, start - 1)  # text before the first marker is a code cell of its own
@@ -165,10 +169,10 @@ def _options(path, line, text):
     if found := KIND.search(text.split("=")[0]):
         kind = {"md": "markdown"}.get(found.group(1), found.group(1))
         text = text.replace(found.group(0), "", 1)
-    metadata, decoder = {}, json.JSONDecoder()
+    metadata = {}
     while found := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
-            value, end = decoder.raw_decode(text, found.end())
+            value, end = DECODER.raw_decode(text, found.end())
         except json.JSONDecodeError:
             raise TitoError(f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
                             "Copy the `# %%` line of another cell and change its values.", 1) from None
@@ -185,7 +189,7 @@ def _uncomment(path, line, body):
         if text.strip() and not text.startswith("#"):
             raise TitoError(f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
                             "Put a line `# %%` before it, or `# ` in front of it.", 1)
-    return [re.sub("^# ?", "", text) for text in body]
+    return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
 
 
 def _notebook(path, text):
@@ -196,13 +200,16 @@ def _notebook(path, text):
             source = cell["source"]
             source = source if isinstance(source, str) else "".join(source)
             source = source.replace("\r\n", "\n").strip("\n")
+            source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
             cells.append(Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {})))
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TitoError(f"{path} is not a notebook: {type(error).__name__}: {error}.",
-                        "Close it in the editor; `tito undo` or `tito reset` brings a version back.", 1) from None
+        broken = isinstance(error, json.JSONDecodeError)
+        where, what = (f":{error.lineno}", f"the notebook's JSON is damaged here ({error.msg})") if broken else ("", "this is no notebook, though it is JSON")
+        raise TitoError(f"{path}{where}: {what}.",
+                        f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.", 1) from None
     return Source(path, text, header, cells)
 
 
@@ -215,6 +222,16 @@ def comment_magics(source):
     if lines[0].startswith("%%") and not _is_python(python):
         return "\n".join("# " + line for line in lines)  # %%bash, %%html: the whole cell is another language
     return python
+
+
+def uncomment_magics(source):
+    """Turn what `comment_magics` made of notebook commands into commands again; other comments stay as they are."""
+    lines = source.split("\n")
+    if lines[0].startswith("# %%") and all(line.startswith("# ") for line in lines):
+        commands = "\n".join(line[2:] for line in lines)
+    else:
+        commands = "\n".join(line[2:] if COMMENTED.match(line) else line for line in lines)
+    return commands if comment_magics(commands) == source else source  # in a string, they are just text
 
 
 def _is_python(source):

@@ -20,6 +20,7 @@ from tito import cells, course, export, misconceptions, mutate, verdict, workspa
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 from tito.lesson import Lesson, is_hidden
+from tito.process import Process
 
 ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
 SECONDS = 5  # a check may take, with a mistake in the code
@@ -102,7 +103,7 @@ def _scratches(entry, jobs):
     try:
         for number in range(jobs):
             root = _scratch_root(entry, folder / str(number))
-            processes.append(verdict.Process(warm=True))
+            processes.append(Process(warm=True))
             pairs.put((root.lesson(entry.name), processes[-1]))
         yield pairs
     finally:

@@ -4,7 +4,10 @@ Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 th
 is imported inside it, so that `tito --help` does not wait for NumPy.
 """
 
+import gc
+import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +15,7 @@ import typer
 
 from tito.errors import TitoError
 
-app = typer.Typer(name="tito", add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
+app = typer.Typer(name="tito", add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
                   help="Write your own deep-learning library, lesson by lesson.\n\nStart with: tito init my-tinytorch")
 
 RootOption = Annotated[Path | None, typer.Option("--root", help="The course or workspace, instead of the one around this folder.", show_default=False)]
@@ -28,16 +31,24 @@ def here(root):
     """The root to work in: --root of the command, --root before it, or the one around the current folder."""
     from tito import course
 
-    return course.find_root(Path.cwd(), root or given_root)
+    return course.find_root(current_folder(), root or given_root)
+
+
+def current_folder():
+    """The current folder. Raises TitoError when it was deleted under our feet."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise TitoError("The current folder is gone.", "Go to your workspace with cd.") from None
 
 
 def out(*renderables):
     """Print for a person: as wide as the terminal, or without wrapping where there is none."""
     from rich.console import Console
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 500)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 500, color_system=None if os.environ.get("NO_COLOR") else "auto")
     for renderable in renderables:
-        console.print(renderable, soft_wrap=isinstance(renderable, str))
+        console.print(renderable, soft_wrap=isinstance(renderable, str), crop=False)
 
 
 def out_json(values):
@@ -238,39 +249,29 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
 
     Example: tito test tensor -k strides
     """
-    from tito import files, verdict
-    from tito import junit as xml
+    from tito.process import Process
 
     root = here(root)
     verdicts = []
     entries = some(root, lessons, module, all_)
-    for entry in entries:
-        verdicts.append(test_one(entry, keyword, first_only, seconds))
-        if not json:
-            show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
+    with Process(warm=len(entries) > 1) as process:
+        from tito import verdict, views  # here, as much else, it costs nothing: the process is loading NumPy and pytest
+
+        for entry in entries:
+            verdicts.append(verdict.test(entry, keyword, first_only, seconds, process, warn))
+            if not json:
+                show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
     if json:
         out_json([v.as_json() for v in verdicts])
     elif len(verdicts) > 1:
-        from tito import views
-
         out(views.totals(verdicts))
     if junit:
+        from tito import files
+        from tito import junit as xml
+
         files.write(Path.cwd() / junit, xml.xml(verdicts))
     if not all(v.passed for v in verdicts):
         raise typer.Exit(1)
-
-
-def test_one(entry, keyword=None, first_only=False, seconds=10.0, process=None):
-    """Test one lesson, script and notebook brought into step."""
-    from tito import notebook, verdict
-
-    result = verdict.test(entry, keyword, first_only, seconds, process, warn)
-    if entry.notebook.exists():
-        try:
-            notebook.settle(entry, warn=warn)
-        except TitoError:
-            pass  # the verdict has told it
-    return result
 
 
 def show_verdict(entry, result, whole=True):
@@ -293,7 +294,7 @@ def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None)
     if not (lesson or module):
         rows = standing.rows(root, warn)
         lesson = next((row.name for row in rows if row.state in ("started", "stale", "new")), root.lessons[0].name)
-    watching.watch(one(root, lesson, module), warn)
+    watching.watch(one(root, lesson, module), out, show_verdict, warn)
 
 
 @app.command()
@@ -373,7 +374,7 @@ def doctor_(json: Json = False, root: RootOption = None):
 
     from tito import doctor
 
-    findings = doctor.examine(Path.cwd(), root or given_root)
+    findings = doctor.examine(current_folder(), root or given_root)
     if json:
         out_json([asdict(finding) for finding in findings])
     else:
@@ -382,6 +383,47 @@ def doctor_(json: Json = False, root: RootOption = None):
         out(views.doctor(findings))
     if any(finding.state == "problem" for finding in findings):
         raise typer.Exit(3)
+
+
+@app.command()
+def check(lessons: Lessons = None, module: Module = None, all_: All = False, json: Json = False,
+          jobs: Annotated[int, typer.Option(min=1, help="Scratch roots to work in at the same time.")] = 2, root: RootOption = None):
+    """For authors: do a lesson's checks tell right from wrong, and is what is made from it true?
+
+    Without a lesson: every one. Example: tito check tensor
+    """
+    from dataclasses import asdict
+
+    from tito import check as checking
+
+    root = here(root)
+    if not root.is_course:
+        raise TitoError(f"{root.path} is a workspace; its lessons hold no solutions to check.", "Run it in the course.")
+    entries = some(root, lessons, module, all_ or not (lessons or module))
+    with progress_bar(not json) as told:
+        findings = [finding for entry in entries for finding in checking.check(entry, jobs, lambda done, of, name=entry.name: told(name, done, of))]
+    if json:
+        out_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
+    else:
+        from tito import views
+
+        out(views.check_table(findings, checking.QUESTIONS), views.check_problems(findings))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+@contextmanager
+def progress_bar(wanted):
+    """A function that shows (what, done, of) on standard error, where that is a terminal; elsewhere it says nothing."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda what, done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
 
 
 def complain(error):
@@ -408,4 +450,5 @@ def run():
         context = getattr(error, "ctx", None)
         complain(TitoError(error.format_message(), f"See: {context.command_path if context else 'tito'} --help"))
         code = 2
+    gc.freeze()  # or Python's last collection goes through all that was imported: 15 ms of each command
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,5 +1,6 @@
 """What this machine has and lacks for the course: each finding with its remedy."""
 
+import ast
 import importlib.metadata
 import importlib.util
 import os
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from tito import course
 from tito.errors import TitoError
+
+
+IMPORT_SECONDS = 20
 
 
 @dataclass
@@ -71,13 +75,17 @@ def _lessons(root):
 
 def _imported(root):
     """Which package `import tinytorch` gives in this root: asked of a fresh Python, started there."""
-    code = f"import {root.package} as p; print(p.__path__[0])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=root.path, capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=60)
+    code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
     wanted = root.path / root.package
+    try:
+        done = subprocess.run([sys.executable, "-c", code], cwd=root.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              encoding="utf-8", errors="replace", timeout=IMPORT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return Finding("problem", f"import {root.package}", f"takes longer than {IMPORT_SECONDS} s", f"Look for an endless loop in {wanted}.")
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return Finding("problem", f"import {root.package}", last, "`tito init .` puts back what is missing; `tito export --all` the lessons.")
-    found = Path(done.stdout.strip())
+    found = Path(ast.literal_eval(done.stdout.splitlines()[-1]))
     if found.resolve() != wanted.resolve():
         return Finding("problem", f"import {root.package}", f"gives {found}, not {wanted}", "Uninstall that package, or clear PYTHONPATH.")
     return Finding("ok", f"import {root.package}", str(found))

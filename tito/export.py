@@ -5,6 +5,7 @@ of the module remembers the line of the lesson it came from, so that an error ca
 """
 
 import ast
+import functools
 import hashlib
 import os
 import re
@@ -90,6 +91,7 @@ def defined(node):
     return [leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
 
 
+@functools.cache  # `tito watch` asks at each save
 def exported_names(lesson):
     """Every top-level name that a lesson's exported cells define, private ones too."""
     return [name for cell in lesson.source.exported for node in ast.parse(cell.source).body for name in defined(node)]

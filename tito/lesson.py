@@ -84,6 +84,11 @@ class Lesson:
     def points(self):
         return sum(check.points for check in self.checks)
 
+    @property
+    def learner_side(self):
+        """The cells that hold code of the checks which must run beside the learner's: subclasses of their classes, say."""
+        return [c for c in self.source.cells if c.kind == "code" and "learner-side" in c.metadata.get("tags", ())]
+
     def exercise(self, wanted):
         """The exercise with that id. Raises TitoError naming the others."""
         for exercise in self.exercises:
@@ -184,7 +189,7 @@ class Lesson:
 
     def _check_markers(self, cell):
         opened = None
-        for number, line in enumerate(cell.source.split("\n")):
+        for number, line in enumerate(cell.source.split("\n") if "### " in cell.source else ()):
             found = MARK.match(line)
             if not found:
                 if "### BEGIN" in line or "### END" in line:

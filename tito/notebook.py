@@ -6,38 +6,74 @@ files when they last agreed. If one changed since, it is the newer; if both did,
 
 import hashlib
 import json
+import re
+import sys
 
 from tito import cells, files, progress
 from tito.errors import TitoError
 
 
+# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
+HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
+PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
+
+
+def _libraries():
+    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a second, and nobody here needs."""
+    name = "rfc3987_syntax"
+    block = name not in sys.modules
+    if block:
+        sys.modules[name] = None  # makes importing it an ImportError, which jsonschema expects
+    try:
+        import jupytext
+        import nbformat
+    finally:
+        if block:
+            del sys.modules[name]
+    return jupytext, nbformat
+
+
 def to_notebook(script, old=None):
     """The notebook (text) of a script's text, same bytes each time. `old` lends the outputs of unchanged cells."""
-    import jupytext
-    import nbformat
+    jupytext, nbformat = _libraries()
 
-    book = jupytext.reads(script, fmt="py:percent")
+    book = jupytext.reads(script, fmt=dict(PERCENT))
+    book.metadata.get("jupytext", {}).pop("comment_magics", None)
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            cell.source = cells.uncomment_magics(cell.source)
     if old:
         from jupytext.combine import combine_inputs_with_outputs
 
         try:
-            book = combine_inputs_with_outputs(book, nbformat.reads(old, as_version=4), fmt={"extension": ".py"})
+            lender = nbformat.reads(old, as_version=4)
+            nbformat.validate(lender)
+            book = combine_inputs_with_outputs(book, lender, fmt={"extension": ".py"})
         except Exception:  # noqa: BLE001  outputs are a convenience; a damaged old notebook is saved before it is replaced
             pass
+    taken = set()
     for number, cell in enumerate(book.cells, 1):
-        cell["id"] = cell.metadata.get("nbgrader", {}).get("grade_id") or f"cell-{number}"
+        wanted = cells.Cell("", "", 1, number, cell.metadata).id or ""
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted) or wanted in taken:  # a cell that was copied, say
+            wanted = f"cell-{number}"
+        taken.add(wanted)
+        cell["id"] = wanted
     book.nbformat, book.nbformat_minor = 4, 5
     return nbformat.writes(book)
 
 
-def to_script(notebook):
-    """The script (text) of a notebook's text."""
-    import jupytext
-    import nbformat
+def to_script(notebook, old=None):
+    """The script (text) of a notebook's text. `old`, a script's text, lends its header, which jupytext would lay out anew."""
+    jupytext, nbformat = _libraries()
 
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
-    return jupytext.writes(book, fmt="py:percent")
+    for cell in book.cells:
+        if cell.cell_type == "code" and not cell.source.startswith("%%"):  # of those, jupytext notes the language
+            cell.source = cells.comment_magics(cell.source)
+    script = jupytext.writes(book, fmt=dict(PERCENT)).replace("#     comment_magics: false\n", "", 1)
+    head, body = HEAD.match(old or ""), HEAD.match(script)
+    return head.group() + script[body.end() :] if head and body else script
 
 
 def choose(entry, record):
@@ -53,7 +89,7 @@ def choose(entry, record):
     changed = [side for side in seen if seen[side] != pair.get(side)]
     if len(changed) < 2:
         return changed[0] if changed else "script"
-    if pair and _same(entry):
+    if _same(entry):
         return "script"
     folder = entry.relative(entry.script.parent)
     when = "since they last agreed" if pair else "and tito has not seen them agree"
@@ -89,7 +125,7 @@ def _notebook_sha(path):
     try:
         book = json.loads(path.read_text(encoding="utf-8-sig"))
         text = json.dumps([[c["cell_type"], "".join(c["source"])] for c in book["cells"]])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return _sha(path)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -109,13 +145,33 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
     with progress.change(entry.root, entry.name, warn) as record:
         side = keep or choose(entry, record)
         source = entry.script if side == "script" else entry.notebook
+        seen = hashes(entry)
         text = cells.read(source).text  # refuses what is missing or damaged before anything is written
-        if not keep and hashes(entry) == record.get("pair"):
+        if not keep and seen == record.get("pair"):
             return None
         if side == "script":
-            old = entry.notebook.read_text(encoding="utf-8-sig") if entry.notebook.exists() else None
-            kept = files.replace(entry.root, "notebook", {entry.notebook: to_notebook(text, old)})
+            changes = {entry.notebook: to_notebook(text, _text(entry.notebook))}
         else:
-            kept = files.replace(entry.root, "notebook", {entry.script: to_script(text)})
-        record["pair"] = hashes(entry)
+            changes = {entry.script: _to_script(entry, text)}
+        kept = files.replace(entry.root, "notebook", changes)
+        # What was read, not what stands there by now: a save in between counts as an edit.
+        record["pair"] = hashes(entry) | {side: seen[side]}
         return kept
+
+
+def _to_script(entry, text):
+    """The script of a notebook's text, under the header of the one it replaces."""
+    try:
+        return to_script(text, _text(entry.script) or _text(entry.declared_path))
+    except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
+        raise TitoError(f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",
+                        f"`tito notebook {entry.name} --keep script` makes it anew from the script.", 1) from None
+
+
+def _text(path):
+    """The text of a file that may be missing or damaged."""
+    try:
+        return path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    except OSError:
+        return None
+

@@ -34,7 +34,7 @@ def load(root, warn=lambda text: None):
         return {"version": 1, "lessons": {}}
     except OSError as error:
         raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         what = str(error)
     aside = path.with_name(f"progress-damaged-{datetime.now():%Y%m%d-%H%M%S-%f}.json")
     try:
@@ -52,7 +52,7 @@ def _is_sound(data):
 
     return (of(data, lessons=dict) and "lessons" in data
             and all(of(one, started=str, hints=dict, last=dict, pair=dict)
-                    and all(isinstance(n, int) for n in one.get("hints", {}).values())
+                    and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
                     and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
                     and (not one.get("last") or one["last"].keys() >= {"when", "code", "verdict", "points", "checks"})
                     for one in data["lessons"].values()))
@@ -63,8 +63,8 @@ def change(root, name, warn=lambda text: None):
     """The record of one lesson, to be changed inside the `with`; saved when it ends well. One process at a time."""
     import filelock
 
-    root.state.mkdir(parents=True, exist_ok=True)
     try:
+        root.state.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(root.state / "lock", timeout=10):
             data = load(root, warn)
             before = json.dumps(data)
@@ -73,7 +73,7 @@ def change(root, name, warn=lambda text: None):
                 files.write(root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     except filelock.Timeout:
         raise TitoError(f"Another tito has been writing in {root.state} for 10 seconds.", "Wait for it or end it, then run this again.", 3) from None
-    except PermissionError as error:
+    except OSError as error:  # the folder is read-only, or its whole file system
         raise TitoError(f"{root.state} cannot be written: {error.strerror}.", "Make that folder writable.", 3) from None
 
 

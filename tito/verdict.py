@@ -6,26 +6,19 @@ course's own copy is what runs.
 """
 
 import ast
+import functools
 import hashlib
-import json
 import os
-import queue
-import signal
-import subprocess
-import sys
-import threading
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from tito import export, notebook, progress
 from tito.errors import TitoError
 from tito.lesson import TEST, stub
+from tito.process import GRACE, Process
 
-RUNNER = Path(__file__).with_name("runner.py")
 CHECK_SECONDS = 10  # a check may take
 REST_SECONDS = 60  # one cell of the rest of a lesson may take
-GRACE = 3  # seconds in which a process that overran must have said so itself
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 
 
@@ -82,93 +75,6 @@ class Verdict:
         return out
 
 
-class Process:
-    """A `tito.runner` process: one for one request, or, warm, one that forks for each."""
-
-    def __init__(self, warm=False):
-        self.warm = warm and hasattr(os, "fork")
-        self._start()
-
-    def _start(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
-        environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
-        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
-                                        encoding="utf-8", start_new_session=os.name == "posix")
-        self.lines = queue.SimpleQueue()
-        threading.Thread(target=self._pump, daemon=True).start()
-
-    def _pump(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
-
-    def run(self, request, patience):
-        """The events of one request; the last is {"event": "exit", "code", "killed"}.
-
-        patience()  seconds to wait for the next event; then the process that runs the checks is killed
-        """
-        if self.process.poll() is not None:
-            self.close()
-            self._start()
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-        except OSError:
-            pass  # it died at once; the exit tells
-        child, killed, begun = self.process.pid, False, False
-        while True:
-            try:
-                line = self.lines.get(timeout=patience() if not killed else GRACE)
-            except queue.Empty:
-                if killed:  # it does not even die
-                    yield {"event": "exit", "code": None, "killed": True}
-                    return
-                killed = True
-                _kill(child)
-                continue
-            event = json.loads(line) if line else {"event": "ended", "code": self.process.wait()}
-            if event["event"] == "started":
-                child, begun = event["pid"], True
-            elif not begun:
-                raise TitoError(f"The process that runs the checks did not start (exit code {event.get('code')}).",
-                                "`tito doctor` looks for the cause.", 3)
-            elif event["event"] == "ended":
-                yield {"event": "exit", "code": event["code"], "killed": killed}
-                return
-            else:
-                yield event
-
-    def restart(self):
-        """Go on after a check has ended the process; a warm one outlives its checks."""
-        if not self.warm:
-            self.close()
-            self._start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def close(self):
-        _kill(self.process.pid)
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            try:
-                stream.close()
-            except OSError:
-                pass  # a request that was never read
-
-
-def _kill(pid):
-    """Kill a process and all that it started."""
-    try:
-        os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
-    except (ProcessLookupError, PermissionError):
-        pass  # it is gone already
-
-
 def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=None, warn=lambda text: None):
     """Test one lesson of a root. Returns its Verdict; records it in the progress unless only a part was asked for.
 
@@ -206,7 +112,17 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     result.seconds = round(time.perf_counter() - began, 3)
     if not result.partial:
         _record(entry, source, result, warn)
+    _settle(entry, warn)
     return result
+
+
+def _settle(entry, warn):
+    """Bring a notebook and its script into step, now that the one that counts was tested."""
+    try:
+        notebook.settle(entry, warn=warn)
+    except TitoError as error:
+        if error.code != 1:  # what is wrong with the lesson, the verdict has told
+            raise
 
 
 def _short(text, entry):
@@ -230,10 +146,10 @@ def request_of(entry, source, module, seconds):
     declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
     checks = [{"id": c.id, "function": c.function, "source": c.cell.source, "file": str(lesson.path), "line": c.cell.line, "own": False}
               for c in lesson.checks]
-    rest = []
+    rest, exported = [], source.exported
     for cell in source.cells:
         tests = TEST.findall(cell.source)
-        if cell.kind != "code" or cell in source.exported or cell.id in declared or declared & set(tests):
+        if cell.kind != "code" or cell in exported or cell.id in declared or declared & set(tests):
             continue
         file = f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
         if tests:
@@ -243,9 +159,11 @@ def request_of(entry, source, module, seconds):
             rest.append({"source": cell.source, "file": file, "line": cell.line, "number": cell.number})
     return {"root": str(entry.root.path), "lesson": entry.folder, "package": entry.root.package, "module": lesson.module,
             "file": str(entry.module_path), "text": module.text, "imports": _imports(lesson), "names": export.exported_names(lesson),
+            "learner_side": [{"source": c.source, "file": str(lesson.path), "line": c.line} for c in lesson.learner_side],
             "checks": checks, "rest": rest, "seconds": seconds, "rest_seconds": REST_SECONDS}
 
 
+@functools.cache  # `tito watch` asks at each save
 def _imports(lesson):
     """The import statements of a lesson's own code cells, which its checks may rely on."""
     found = []

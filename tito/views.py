@@ -9,7 +9,7 @@ from rich.text import Text
 
 STYLES = {"passed": "green", "failed": "red", "error": "red", "timeout": "red", "missing": "yellow",
           "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
-WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "skip"}
+WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "--  "}
 FIRST = 3  # failures shown in full
 
 
@@ -21,13 +21,18 @@ def indented(renderable, by=2):
     return Padding(renderable, (0, 0, 0, by), expand=False)
 
 
+def unbroken(*parts, indent=0):
+    """A line with something to copy or click: never folded by us, so that a narrow terminal's own folding keeps it whole."""
+    return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
+
+
 def verdict(one, hints, whole=True):
     """A tested lesson.
 
     hints  {exercise: hints not yet shown}
     whole  show every check, even when the lesson passed
     """
-    parts = [Text.assemble((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim"))]
+    parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim"))]
     if whole or not one.passed:
         parts += [_exercise(name, checks) for name, checks in _by_exercise(one.checks)]
         if one.own_checks:
@@ -55,7 +60,9 @@ def _check_line(check):
     word, style = WORDS[check.status], STYLES[check.status]
     if check.unwritten:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
-    return Text.assemble("  ", (word, style), "  ", check.name, (f"  ({check.points} of {check.max_points})" if check.max_points > 1 else "", "dim"))
+    points = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
+    waits = f"  (needs {check.unwritten})" if word == "wait" else ""
+    return Text.assemble("  ", (word, style), "  ", check.name, (points + waits, "dim"))
 
 
 def _failures(one, hints):
@@ -65,28 +72,28 @@ def _failures(one, hints):
     parts = []
     if failing and not telling:
         first = failing[0].unwritten
-        parts += [Text.assemble("\n", ("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
+        parts += [Text(), unbroken(("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
     for number, check in enumerate(telling[:FIRST], 1):
         at = one.places.get(check.exercise)
-        lines = [Text(check.message)]
+        lines = [indented(Text(check.message), 3)]
         if check.where:
             cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
-            lines.append(Text.assemble(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan")))
+            lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
         if check.output.strip():
-            lines.append(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)))
-        lines += _hint_line(one, check.exercise, hints)
+            lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
+        lines += _hint_line(one, check.exercise, hints, indent=3)
         title = Text.assemble("\n", (f"{number}. {check.name}", "bold red"))
-        place = Text(f"exercise {check.exercise}" + (f", {at}" if at else ""), "dim") if check.exercise else Text("your own check", "dim")
-        parts += [title, indented(place, 3), *(indented(line, 3) for line in lines)]
+        place = f"exercise {check.exercise}" + (f", {at}" if at else "") if check.exercise else "your own check"
+        parts += [title, unbroken((place, "dim"), indent=3), *lines]
     if len(telling) > FIRST:
         parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
     return parts
 
 
-def _hint_line(one, exercise, hints):
-    if not (left := hints.get(exercise)):
+def _hint_line(one, exercise, hints, indent=0):
+    if (left := hints.get(exercise, 0)) <= 0:
         return []
-    return [Text.assemble((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"))]
+    return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"), indent=indent)]
 
 
 def _clip(text, lines):
@@ -114,8 +121,10 @@ def totals(verdicts):
 
 def status(root, rows, step):
     """Where one stands, as a table, and what to do next."""
-    title = Text.assemble((root.name, "bold"), f" {root.kind} in {root.path}")
-    table = Table("", "lesson", "state", "points", "hints", "last run", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
+    table = Table("", "lesson", "state", "points", "hints", "last run", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    for column in table.columns:  # a narrow terminal folds what is long, and loses nothing
+        column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
     for row in rows:
         table.add_row(f"{row.number:02}", row.name, Text(row.state, STYLES[row.state]), f"{row.points} of {row.max_points}",
                       str(row.hints_used or ""), ago(row.last_run))
@@ -132,7 +141,7 @@ def ago(when):
         return ""
     try:
         seconds = (datetime.now() - datetime.fromisoformat(when)).total_seconds()
-    except ValueError:
+    except (ValueError, TypeError):
         return when
     for size, word in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
@@ -149,7 +158,7 @@ def lesson_card(entry, place, needs, first):
     for name in needs:
         parts.append(Text.assemble(("needs ", "yellow"), f"{name}, which has not passed: ", (f"tito start {name}", "bold"),
                                    ", or for now ", (f"tito skip {name}", "bold")))
-    parts.append(Text.assemble("\nopen  ", place))
+    parts += [Text(), unbroken("open  ", place)]
     if first:
         parts.append(Text(f"begin with exercise {first}"))
     parts.append(Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save;  ", (f"tito test {entry.name}", "bold"), "  once"))
@@ -186,3 +195,31 @@ def doctor(findings):
             words.append(f"\n{finding.remedy}", "yellow")
         table.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)
     return table
+
+
+def check_table(findings, questions):
+    """What `tito check` found: a row per lesson, a column per question."""
+    table = Table("lesson", *questions, box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in dict.fromkeys(finding.lesson for finding in findings):
+        answers = {finding.question: finding for finding in findings if finding.lesson == name}
+        table.add_row(name, *(_answer(answers.get(question)) for question in questions))
+    return table
+
+
+def _answer(finding):
+    if not finding:
+        return Text("not reached", "dim")
+    words = f"{finding.right} of {finding.cases}" if finding.cases != 1 else "yes" if finding.ok else "no"
+    return Text(words, "green" if finding.ok else "bold red")
+
+
+def check_problems(findings):
+    lines = []
+    for finding in findings:
+        if finding.problems:
+            lines += [Text(f"\n{finding.lesson}, {finding.question}:", "bold red"), *(indented(Text(problem)) for problem in finding.problems)]
+        if finding.survivors:
+            share = finding.right / finding.cases
+            lines += [Text(f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices", "bold"),
+                      *(indented(Text(survivor)) for survivor in finding.survivors)]
+    return Group(*lines)

@@ -3,139 +3,197 @@
 In a terminal single keys work (h hint, l list, n next lesson, q quit); elsewhere it only watches, until Ctrl-C.
 """
 
+import errno
+import hashlib
+import json
 import os
 import queue
+import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from tito import notebook, status, verdict, views
+from tito import notebook, progress, status, verdict, views
 from tito.errors import TitoError
+from tito.keys import single_keys
+from tito.process import Process, Superseded
 
 KEYS = "h hint  l list  n next lesson  q quit"
+EMPTY = hashlib.sha256().hexdigest()
+HALF_SECONDS = 0.25  # what looks like half a save gets so long to become whole
 
 
-def watch(entry, warn):
-    """Watch a lesson until q, Ctrl-C or the end of a terminal. Prints a verdict at the start and after each save."""
-    from tito.cli import out
+@dataclass
+class Watcher:
+    """What goes on while a lesson is watched. `out` prints renderables, `show` a verdict, `warn` a sentence."""
 
-    events = queue.SimpleQueue()
-    stop = threading.Event()
-    watcher = threading.Thread(target=_saves, args=(entry, events, stop), daemon=True)
-    with verdict.Process(warm=True) as process, _single_keys(events, stop) as has_keys:
-        watcher.start()
-        events.put("save")
+    entry: object
+    out: object
+    show: object
+    warn: object
+    process: Process
+    has_keys: bool = False
+
+    def serve(self, events):
+        """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
+        tested = self.test()
+        while (event := events.get()) != "q":
+            if event == "save" and _now(self.entry) != tested:  # equal: what we wrote ourselves
+                tested = self.test()
+            elif event == "h":
+                self.tell(lambda: views.hint(status.hint(self.entry, None, self.warn)))
+            elif event == "l":
+                rows = status.rows(self.entry.root, self.warn)
+                self.out(views.status(self.entry.root, rows, status.next_step(rows)))
+            elif event == "n":
+                later = [entry for entry in self.entry.root.lessons if entry.number > self.entry.number]
+                if later:
+                    return later[0]
+                self.out("This is the last lesson.")
+            elif event == "broken":
+                raise TitoError(f"{self.entry.script.parent} cannot be watched.", "Is the folder still there? `tito init .` puts back what is missing.", 3)
+        return None
+
+    def test(self):
+        """Test and show the verdict. Returns the hashes of what it is about, or None when a newer event ended the test."""
+        before, result, problem = _now(self.entry), None, None
         try:
-            while (event := events.get()) != "q":
-                if event == "save":
-                    _show(entry, process, warn, out, has_keys)
-                elif event == "h":
-                    _told(out, lambda: views.hint(status.hint(entry, None, warn)))
-                elif event == "l":
-                    rows = status.rows(entry.root, warn)
-                    out(views.status(entry.root, rows, status.next_step(rows)))
-                elif event == "n":
-                    later = [e for e in entry.root.lessons if e.number > entry.number]
-                    if later:
-                        entry = later[0]
-                        stop.set()
-                        watcher.join()
-                        stop.clear()
-                        watcher = threading.Thread(target=_saves, args=(entry, events, stop), daemon=True)
-                        watcher.start()
-                        events.put("save")
-                    else:
-                        out("This is the last lesson.")
-                elif event == "broken":
-                    raise TitoError(f"{entry.script.parent} cannot be watched.", "Is the folder still there? `tito init .` puts back what is missing.", 3)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            stop.set()
-            watcher.join(timeout=2)
-    out("Stopped watching.")
+            result = verdict.test(self.entry, process=self.process, warn=self.warn)
+        except Superseded:
+            return None
+        except TitoError as error:  # one bad save must not end the watching
+            problem = error
+        if sys.stdout.isatty():
+            self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
+        if problem:
+            self.out(f"tito: {problem.what}", f"      {problem.remedy}")
+        else:
+            self.show(self.entry, result, whole=not result.passed)
+        self.out(f"Watching {self.entry.relative(self.entry.script)}." + ("" if self.has_keys else " Ctrl-C ends it."))
+        if self.has_keys:
+            self.out(KEYS)
+        after = _now(self.entry)
+        side = "notebook" if result and result.source.endswith(".ipynb") else "script"
+        agreed = progress.load(self.entry.root, self.warn)["lessons"].get(self.entry.name, {}).get("pair")
+        return after if after.get(side) == before.get(side) and after == agreed else before
+
+    def tell(self, make):
+        try:
+            self.out(make())
+        except TitoError as error:
+            self.out(f"{error.what} {error.remedy}")
 
 
-def _show(entry, process, warn, out, has_keys):
-    from tito.cli import show_verdict, test_one
+def watch(entry, out, show, warn):
+    """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal. Shows a verdict at the start and after each save."""
+    events = queue.SimpleQueue()
+    with _ending(), Process(warm=True) as process:
 
-    if sys.stdout.isatty():
-        out("\n" + "─" * min(60, os.get_terminal_size().columns))
+        def tell(event):
+            events.put(event)
+            if event in ("save", "n", "q"):
+                process.supersede()
+
+        with single_keys(tell) as has_keys:
+            while entry:
+                with _saves(entry, tell):
+                    entry = Watcher(entry, out, show, warn, process, has_keys).serve(events)
     try:
-        result = test_one(entry, process=process)
-        show_verdict(entry, result, whole=not result.passed)
-    except TitoError as error:  # one bad save must not end the watching
-        out(f"tito: {error.what}", f"      {error.remedy}")
-    out(f"Watching {entry.relative(entry.script)}." + (f" {KEYS}" if has_keys else " Ctrl-C ends it."))
+        out("Stopped watching.")
+        sys.stdout.flush()
+    except OSError:  # nobody listens any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(out, make):
+def _now(entry):
+    """What the lesson's files hold now, as hashes."""
     try:
-        out(make())
-    except TitoError as error:
-        out(f"{error.what} {error.remedy}")
-
-
-def _saves(entry, events, stop):
-    """Put "save" into the queue whenever the lesson's content changes."""
-    import watchfiles
-
-    def content():
         return notebook.hashes(entry)
-
-    try:
-        last = content()
-        for _ in watchfiles.watch(entry.script.parent, watch_filter=None, debounce=100, step=10, rust_timeout=300,
-                                  stop_event=stop, yield_on_timeout=True, recursive=False):
-            # Editors touch and rename; only new content counts. A file that is missing for a moment is on its way.
-            try:
-                now = content()
-            except TitoError:
-                continue
-            if now != last:
-                last = now
-                events.put("save")
-    except FileNotFoundError:
-        events.put("broken")
+    except TitoError as error:  # not readable at the moment
+        return {"problem": error.what}
 
 
 @contextmanager
-def _single_keys(events, stop):
-    """Put each key pressed into the queue, where standard input is a terminal. Restores the terminal at the end."""
-    if not sys.stdin.isatty():
-        yield False
-        return
+def _saves(entry, tell):
+    """Tell "save" whenever the lesson's content changes."""
+    import watchfiles
+
+    stop = threading.Event()
+    looked, last = _stats(entry), _now(entry)
+
+    def look():
+        nonlocal looked, last
+        half, since = None, 0
+        try:
+            for _ in watchfiles.watch(entry.script.parent, watch_filter=None, debounce=100, step=10, rust_timeout=300,
+                                      stop_event=stop, yield_on_timeout=True, recursive=False):
+                # Editors touch and rename; only new content counts. What looks like half a save gets a moment to be done.
+                stats = _stats(entry)
+                if stats == looked and not half:
+                    continue
+                looked, now = stats, _now(entry)
+                if now == last:
+                    half = None
+                elif _is_half(entry, now) and (now != half or time.monotonic() - since < HALF_SECONDS):
+                    half, since = now, since if now == half else time.monotonic()
+                else:
+                    half, last = None, now
+                    tell("save")
+        except OSError:
+            tell("broken")
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
     try:
-        import termios
-        import tty
-    except ImportError:  # Windows
-        import msvcrt
-
-        def press():
-            while not stop.wait(0.05):
-                if msvcrt.kbhit():
-                    events.put(msvcrt.getwch().lower())
-
-        threading.Thread(target=press, daemon=True).start()
-        yield True
-        return
-    import select
-
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    leave = threading.Event()
-
-    def press():
-        while not leave.is_set():
-            if select.select([descriptor], [], [], 0.1)[0]:
-                events.put(os.read(descriptor, 1).decode("ascii", "replace").lower() or "q")  # "": the terminal is gone
-
-    reader = threading.Thread(target=press, daemon=True)
-    try:
-        tty.setcbreak(descriptor)
-        reader.start()
-        yield True
+        yield
     finally:
-        leave.set()
-        reader.join(timeout=1)
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        stop.set()
+        watcher.join(timeout=2)
+
+
+def _stats(entry):
+    found = []
+    for path in (entry.script, entry.notebook):
+        try:
+            one = path.stat()
+            found.append((one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
+        except OSError:
+            found.append(None)
+    return found
+
+
+def _is_half(entry, hashes):
+    """Whether a file may be in the middle of being saved: gone, empty, or a notebook that breaks off."""
+    if hashes.get("script") in (None, EMPTY):
+        return True
+    try:
+        json.loads(entry.notebook.read_bytes())
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, RecursionError):
+        return True
+    return False
+
+
+@contextmanager
+def _ending():
+    """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a word to a terminal that is gone."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+    def end(number, frame):
+        for other in numbers:
+            signal.signal(other, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in numbers:
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:  # `nohup tito watch` goes on
+            signal.signal(number, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        if error.errno not in (errno.EIO, errno.EPIPE):
+            raise

@@ -86,8 +86,9 @@ def test_a_damaged_script_is_told_with_its_line(tmp_path, data, said):
 def test_a_damaged_notebook_is_told(tmp_path, text):
     path = tmp_path / "x_dev.ipynb"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(TitoError, match="is not a notebook"):
+    with pytest.raises(TitoError, match="JSON is damaged here|this is no notebook") as error:
         cells.read(path)
+    assert error.value.code == 1 and "--keep script" in error.value.remedy
 
 
 def test_a_missing_file_is_told(tmp_path):

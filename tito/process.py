@@ -1,0 +1,144 @@
+"""The process that runs checks (`runner.py`), from outside: start it, put a request to it, end it and all it started."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from tito.errors import TitoError
+
+RUNNER = Path(__file__).with_name("runner.py")
+GRACE = 3  # seconds in which a process that was told to end must have ended
+SUPERSEDED = object()
+
+
+class Superseded(Exception):
+    """The caller does not want the rest of a run any more."""
+
+
+class Process:
+    """A runner: one for one request, or, warm, one that forks for each."""
+
+    def __init__(self, warm=False):
+        self.warm = warm and hasattr(os, "fork")
+        self.running = False
+        self._start()
+
+    def _start(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
+        environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
+        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
+                                        encoding="utf-8", start_new_session=os.name == "posix")
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self._pump, args=(self.process.stdout, self.lines), daemon=True).start()
+
+    @staticmethod
+    def _pump(stream, lines):
+        try:
+            for line in stream:
+                lines.put(line)
+        except ValueError:
+            pass  # closed while it was read
+        lines.put(None)
+
+    def run(self, request, patience):
+        """The events of one request; the last is {"event": "exit", "code", "killed"}.
+
+        patience()  seconds to wait for the next event; then the process that runs the checks is killed
+
+        Raises Superseded, with that process gone, after a call of `supersede`.
+        """
+        if self.process.poll() is not None:
+            self.restart()
+        self.running = True
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            pass  # it died at once; the exit tells
+        try:
+            yield from self._events(patience)
+        finally:
+            self.running = False
+
+    def _events(self, patience):
+        child = None  # the process that runs the checks, once it has begun
+        killed = superseded = False
+        until = time.monotonic() + patience()
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0, until - time.monotonic()))
+            except queue.Empty:
+                if killed:  # it does not even die
+                    yield {"event": "exit", "code": None, "killed": True}
+                    return
+                killed = True
+            else:
+                if line is SUPERSEDED:
+                    superseded = killed = True
+                else:
+                    event = json.loads(line) if line else {"event": "ended", "code": self.process.wait()}
+                    if event["event"] == "started":
+                        child = event["pid"]
+                    elif child is None:
+                        raise TitoError(f"The process that runs the checks did not start (exit code {event.get('code')}).",
+                                        "`tito doctor` looks for the cause.", 3)
+                    elif event["event"] == "ended":
+                        if superseded:
+                            raise Superseded
+                        yield {"event": "exit", "code": event["code"], "killed": killed}
+                        return
+                    else:
+                        yield event
+                    if not killed:
+                        until = time.monotonic() + patience()
+            if killed:
+                kill(child or self.process.pid)
+                until = time.monotonic() + GRACE
+
+    def supersede(self):
+        """Let a run that is going on, in another thread, end with Superseded."""
+        if self.running:
+            self.lines.put(SUPERSEDED)
+
+    def restart(self):
+        """Go on after a check has ended the process; a warm one outlives its checks."""
+        if not self.warm or self.process.poll() is not None:
+            self.close()
+            self._start()
+
+    def close(self):
+        """End the process, and a fork that runs a check: that one leads a group of its own, which a warm process ends."""
+        if self.warm:
+            self.process.terminate()
+            try:
+                self.process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                pass
+        kill(self.process.pid)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            try:
+                stream.close()
+            except OSError:
+                pass  # a request that was never read
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def kill(pid):
+    """Kill a process and all that it started."""
+    try:
+        os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
+    except (ProcessLookupError, PermissionError):
+        pass  # it is gone already
