@@ -22,6 +22,7 @@ COURSE = [
     "modules/**/*",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
+    "tests/conftest.py",
     "tests/test_lessons.py",
 ]
 

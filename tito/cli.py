@@ -147,14 +147,17 @@ def start(lesson: Lesson = None, module: Module = None, edit: Annotated[bool, ty
 
     entry = one(here(root), lesson, module)
     with progress.change(entry.root, entry.name, warn) as record:
+        came_back = "started" in record
         record.setdefault("started", progress.now())
         first = standing.first_open(entry, record)
         source = notebook.read(entry, record)
     records = progress.load(entry.root, warn)["lessons"]
     cell = source.cell(first.id) if first else None
-    line = f" cell {cell.number}" if cell and source.is_notebook else f":{cell.line}" if cell else ""
-    place = entry.relative(source.path) + line
-    out(views.lesson_card(entry, views.link(entry.root, place), standing.needs(entry, records), first and first.id))
+    line = cell.line if cell and not source.is_notebook else None
+    # A reader begins at the top; who comes back goes on at the exercise.
+    at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
+    place = views.link(entry.root, entry.relative(source.path) + at)
+    out(views.lesson_card(entry, place, standing.needs(entry, records), first and first.id, line))
     if edit:
         import shlex
         import subprocess
@@ -270,7 +273,7 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
         from tito import junit as xml
 
         files.write(Path.cwd() / junit, xml.xml(verdicts))
-    if not all(v.passed for v in verdicts):
+    if not all(v.asked_passed for v in verdicts):
         raise typer.Exit(1)
 
 
@@ -278,7 +281,8 @@ def show_verdict(entry, result, whole=True):
     from tito import progress, views
 
     shown = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("hints", {})
-    out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole))
+    following = next((later.name for later in entry.root.lessons if later.number > entry.number), None)
+    out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole, following))
 
 
 @app.command()
@@ -342,11 +346,11 @@ def undo(root: RootOption = None):
 
     Example: tito undo
     """
-    from tito import files
+    from tito import workspace
 
     root = here(root)
-    command, paths = files.undo(root)
-    out(f"tito {command} is undone:", *(f"  {path.relative_to(root.path)}" for path in paths))
+    command, paths = workspace.undo(root, warn)
+    out(f"What `tito {command}` had overwritten is back:", *(f"  {path.relative_to(root.path)}" for path in paths))
 
 
 @app.command()

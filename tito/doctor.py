@@ -30,13 +30,14 @@ class Finding:
 
 def examine(start, given=None):
     """A list of Findings about the machine, and about the root at or above `start`."""
-    findings = [_python(), *_packages()]
+    findings, grading = [_python(), *_packages()], []
     try:
         root = course.find_root(start, given)
+        grading = _sandbox() if root.is_course else []  # learners need no sandbox
         findings += [Finding("ok", "root", f"{root.kind} {root.path}"), _lessons(root), _imported(root), _writable(root)]
     except TitoError as error:
         findings.append(Finding("problem", "root", error.what, error.remedy))
-    return findings + [_editor(), _notebook(), *_sandbox()]
+    return [*findings, _editor(), _notebook(), *grading]
 
 
 def _python():

@@ -3,8 +3,8 @@
 It imports the package of one root and no other, runs each declared check under pytest with a time limit, then the rest
 of the lesson top to bottom. It decides nothing: `verdict.py`, in the process that started it, does.
 
-Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "stopped" when a cell of the
-rest did not end; and "done", only when the process came to its own end.
+Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as each cell of the
+rest begins, "stopped" when it did not end; and "done", only when the process came to its own end.
 """
 
 import ast
@@ -20,6 +20,7 @@ import sys
 import traceback
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
+MOST_FRAMES = 20  # of an error are passed on
 LONGEST = 4000  # characters of a learner's message or output that are passed on
 
 
@@ -113,32 +114,35 @@ def remember_lines(cell):
 
 
 def explain(error, request):
-    """{"status", "message", "where"} of an exception, in the learner's terms."""
+    """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in the package, outermost first."""
     package = os.path.join(request["root"], request["package"]) + os.sep
-    frames = traceback.extract_tb(error.__traceback__)
-    mine = [frame for frame in frames if frame.filename.startswith(package)]
-    where = {"file": mine[-1].filename, "line": mine[-1].lineno, "code": mine[-1].line} if mine else None
+    trace = traceback.extract_tb(error.__traceback__)
+    frames = [{"file": f.filename, "line": f.lineno, "code": f.line} for f in trace if f.filename.startswith(package)]
     text, status = str(error), "error"
     if isinstance(error, OutOfTime):
         status, text = "timeout", f"still running after {request['seconds']:g} s: an endless loop?"
     elif isinstance(error, AssertionError):
-        line = frames[-1].line if frames else ""
-        status, text = "failed", text or f"this should hold: {line}"
-        where = where if mine and frames[-1] is mine[-1] else None
+        status, text = "failed", text or f"this should hold: {trace[-1].line if trace else ''}"
+        frames = frames if trace and trace[-1].filename.startswith(package) else []
     elif isinstance(error, NotImplementedError) and " is yours to write" in text:
-        return {"status": "failed", "message": text, "where": None, "unwritten": text.split()[1]}
+        return {"status": "failed", "message": text, "frames": [], "unwritten": text.split()[1]}
     elif isinstance(error, Incomplete):
-        where = None
+        frames = []
     elif isinstance(error, SystemExit):
         text = f"your code ends the program with sys.exit({error.code!r}): return a value instead"
     elif isinstance(error, RecursionError):
         text = "RecursionError: a function calls itself without end"
     elif isinstance(error, SyntaxError) and (error.filename or "").startswith(package):
-        where = {"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}
+        frames = [{"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}]
         text = f"SyntaxError: {error.msg}"
     else:
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return {"status": status, "message": _cut(text), "where": where}
+        forgotten = isinstance(error, (AttributeError, TypeError)) and "'NoneType' object" in text
+        text = (f"{type(error).__name__}: {text}" if text else type(error).__name__) + (". Does a function lack its `return`?" if forgotten else "")
+    return {"status": status, "message": _cut(text), "frames": frames[-MOST_FRAMES:]}
+
+
+def _no_debugger(*arguments, **options):
+    raise RuntimeError("breakpoint() needs a terminal: run the lesson itself, `python ..._dev.py`")
 
 
 def _alarm(seconds):
@@ -163,6 +167,7 @@ def plugin(request, module, emit):
         def __init__(self, *, check, **kw):
             super().__init__(**kw)
             self.check = check
+            self.extra_keyword_matches.add(check["exercise"])  # so that -k takes an exercise, too
 
         def runtest(self):
             _alarm(request["seconds"])
@@ -195,7 +200,7 @@ def plugin(request, module, emit):
         def pytest_runtest_makereport(self, item, call):
             report = yield
             if call.when == "call" or call.excinfo:
-                result = explain(call.excinfo.value, request) if call.excinfo else {"status": "passed", "message": "", "where": None}
+                result = explain(call.excinfo.value, request) if call.excinfo else {"status": "passed", "message": "", "frames": []}
                 emit(event="check", id=item.check["id"], seconds=call.duration, **result)
                 self.late += result["status"] == "timeout"
                 if self.late >= MOST_LATE:
@@ -227,6 +232,7 @@ def run_rest(request, module, emit):
     """Run the lesson's other cells top to bottom, as `python tensor_dev.py` would: a lesson passes only if it runs to its end."""
     space = dict(vars(module), __name__="__main__", display=print)
     for cell in request["rest"]:
+        emit(event="rest")
         remember_lines(cell)
         _alarm(request["rest_seconds"])
         try:
@@ -247,6 +253,7 @@ def answer(request, emit):
     """Run one request from import to end, emitting events. What is left then is to end the process."""
     # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy and pytest: 15 ms.
     atexit.register(os._exit, 0)
+    sys.breakpointhook = _no_debugger
     sys.meta_path.insert(0, Fresh(request["root"], request["package"], {request["file"]: request["text"]}))
     passed = []
 

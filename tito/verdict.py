@@ -19,6 +19,7 @@ from tito.process import GRACE, Process
 
 CHECK_SECONDS = 10  # a check may take
 REST_SECONDS = 60  # one cell of the rest of a lesson may take
+START_SECONDS = 10  # more, for NumPy and pytest to load on a slow disk
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 
 
@@ -45,7 +46,13 @@ class Outcome:
 
 @dataclass
 class Verdict:
-    """What one lesson earned in one run. `places` tells where each exercise stands, `saved` a backup that was made."""
+    """What one lesson earned in one run.
+
+    remedy  what to do about the reason
+    places  {exercise: where it stands}
+    saved   sentences about what was overwritten, and where its copy is
+    partial only some checks were asked for
+    """
 
     lesson: str
     number: int
@@ -58,18 +65,30 @@ class Verdict:
     seconds: float = 0.0
     checks: list = field(default_factory=list)
     own_checks: list = field(default_factory=list)
+    remedy: str = ""
     places: dict = field(default_factory=dict)
-    saved: str | None = None
+    saved: list = field(default_factory=list)
     partial: bool = False
 
     @property
     def passed(self):
         return self.verdict == "passed"
 
+    @property
+    def asked(self):
+        """The checks that were run."""
+        return [c for c in self.checks if c.status != "missing"]
+
+    @property
+    def asked_passed(self):
+        """Whether the lesson passed or, when only some checks were asked for, those did."""
+        return self.passed or (self.partial and bool(self.asked) and all(c.passed for c in self.asked))
+
     def as_json(self):
         """The object that `tito test --json` prints."""
         keys = "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
         out = {key: value for key, value in asdict(self).items() if key in keys.split()}
+        out["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
         for check in out["checks"] + out["own_checks"]:
             del check["unwritten"]
         return out
@@ -81,7 +100,7 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     keyword     run only the checks that pytest's -k would select
     first_only  stop at the first check that fails
     seconds     time limit of a check
-    process     a warm Process to run in, else a new one is made
+    process     a Process to run in, else a new one is made
     """
     began = time.perf_counter()
     lesson = entry.declared
@@ -93,39 +112,32 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
         source = notebook.read(entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {}))
         result.source = entry.relative(source.path)
         result.sha256 = hashlib.sha256(source.path.read_bytes()).hexdigest()
-        result.places = {c.id: entry.relative(source.path) + source.place(c)[len(str(source.path)):] for c in source.cells if c.id}
+        result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
         module = export.current(entry, source)
-        kept = export.put(entry, module)[1]
-        result.saved = str(kept) if kept else None
+        if kept := export.put(entry, module)[1]:
+            result.saved.append(f"{entry.relative(entry.module_path)} had been edited by hand; a copy is in {kept}")
         _export_lower(entry)
+        run = Run(entry, source, module, result)
         if process:
-            _run(entry, source, module, result, keyword, first_only, seconds, process)
+            run.go(process, keyword, first_only, seconds)
         else:
             with Process() as process:
-                _run(entry, source, module, result, keyword, first_only, seconds, process)
+                run.go(process, keyword, first_only, seconds)
     except TitoError as error:
         if error.code != 1:
             raise
-        result.reason = f"{_short(error.what, entry)} {error.remedy}"
+        result.reason, result.remedy = short(error.what, entry), error.remedy
     result.points = sum(o.points for o in result.checks)
-    result.verdict = "passed" if not result.reason else "failed"
+    result.verdict = "failed" if result.reason else "passed"
     result.seconds = round(time.perf_counter() - began, 3)
     if not result.partial:
         _record(entry, source, result, warn)
-    _settle(entry, warn)
+    _settle(entry, source, result, warn)
     return result
 
 
-def _settle(entry, warn):
-    """Bring a notebook and its script into step, now that the one that counts was tested."""
-    try:
-        notebook.settle(entry, warn=warn)
-    except TitoError as error:
-        if error.code != 1:  # what is wrong with the lesson, the verdict has told
-            raise
-
-
-def _short(text, entry):
+def short(text, entry):
+    """`text` with paths as one types them from the root."""
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
@@ -140,12 +152,32 @@ def _export_lower(entry):
                 pass  # its own test says so; if this lesson needs it, its import does too
 
 
+def _settle(entry, source, result, warn):
+    """Bring a notebook and its script into step, now that the one that counts was tested."""
+    try:
+        if kept := notebook.settle(entry, warn=warn):
+            follows = entry.script if source and source.is_notebook else entry.notebook
+            result.saved.append(f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}")
+    except TitoError as error:
+        if error.code != 1:  # what is wrong with the lesson, the verdict has told
+            raise
+
+
+def _record(entry, source, result, warn):
+    """Remember a whole run."""
+    with progress.change(entry.root, entry.name, warn) as record:
+        record.setdefault("started", progress.now())
+        record["last"] = {"when": progress.now(), "code": progress.code_of(source, entry.declared) if source else "",
+                          "verdict": result.verdict, "points": result.points,
+                          "checks": {o.id: o.status for o in result.checks}}
+
+
 def request_of(entry, source, module, seconds):
     """What the runner needs to know to run a lesson's checks."""
     lesson = entry.declared
     declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
-    checks = [{"id": c.id, "function": c.function, "source": c.cell.source, "file": str(lesson.path), "line": c.cell.line, "own": False}
-              for c in lesson.checks]
+    checks = [{"id": c.id, "function": c.function, "exercise": c.exercise, "source": c.cell.source, "file": str(lesson.path),
+               "line": c.cell.line, "own": False} for c in lesson.checks]
     rest, exported = [], source.exported
     for cell in source.cells:
         tests = TEST.findall(cell.source)
@@ -153,7 +185,7 @@ def request_of(entry, source, module, seconds):
             continue
         file = f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
         if tests:
-            checks += [{"id": f"own.{name}", "function": name, "source": cell.source, "file": file, "line": cell.line, "own": True}
+            checks += [{"id": f"own.{name}", "function": name, "exercise": "", "source": cell.source, "file": file, "line": cell.line, "own": True}
                        for name in tests]
         else:
             rest.append({"source": cell.source, "file": file, "line": cell.line, "number": cell.number})
@@ -173,125 +205,131 @@ def _imports(lesson):
     return "\n".join(dict.fromkeys(found))
 
 
-def _run(entry, source, module, result, keyword, first_only, seconds, process):
-    """Run the request, again without the check that killed its process when one did, and fill in `result`."""
-    request = request_of(entry, source, module, seconds) | {"keyword": keyword, "first_only": first_only}
-    own = {c["id"]: Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0) for c in request["checks"] if c["own"]}
-    outcomes = {o.id: o for o in result.checks} | own
-    deaths = 0
-    while True:
-        ended = _one_run(request, outcomes, module, source, entry, process, result)
-        open_ = [c for c in request["checks"] if outcomes[c["id"]].status == "missing"]
-        late = sum(o.status == "timeout" for o in outcomes.values())
-        if ended and late and not result.partial:
-            for check in open_:
-                outcomes[check["id"]].message = f"not run: {late} checks before it ran out of time"
-        if ended or result.reason:
-            break
-        deaths += 1
-        if not open_ or len(open_) == len(request["checks"]):
-            break
-        if deaths >= MOST_DEATHS:
-            for check in open_:
-                outcomes[check["id"]].message = f"not run: {deaths} checks before it ended the process"
-            break
-        request |= {"checks": open_, "rest": []}
-        process.restart()
-    result.own_checks = [o for o in own.values() if o.status != "missing" or not result.partial]
-    result.reason = result.reason or _why(entry, source, result, ended)
+class Run:
+    """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
 
+    def __init__(self, entry, source, module, result):
+        self.entry, self.source, self.module, self.result = entry, source, module, result
+        self.outcomes = {o.id: o for o in result.checks}
 
-def _one_run(request, outcomes, module, source, entry, process, result):
-    """One process's worth of events. Returns whether it came to its own end."""
-    state = {"current": None, "done": False, "patience": request["seconds"] + 10}
-    for event in process.run(request, lambda: state["patience"]):
-        kind, outcome = event["event"], outcomes.get(event.get("id"))
-        state["patience"] = request["seconds"] + GRACE
-        if kind == "begin":
-            state["current"] = outcome
-        elif kind == "check":
-            outcome.status, outcome.message = event["status"], event["message"]
-            outcome.seconds, outcome.unwritten = round(event["seconds"], 4), event.get("unwritten")
-            outcome.points = outcome.max_points if outcome.passed else 0
-            outcome.where = _where(event["where"], module, source, entry)
-            if outcome.unwritten and outcome.unwritten != outcome.exercise:
-                outcome.message = f"needs exercise {outcome.unwritten}, which is not written yet"
-            state["current"] = None
-            state["patience"] = request["rest_seconds"] + GRACE
-        elif kind == "output":
-            outcome.output = event["text"]
-        elif kind == "failed":
-            where = _where(event["where"], module, source, entry)
-            at = f" ({_at(where)}: {where['code']})" if where else ""
-            result.reason = f"The lesson stops while it is imported{at}: {event['message']}"
-        elif kind == "stopped":
-            cell = next(c for c in source.cells if c.number == event["cell"])
-            place = _short(source.place(cell, event["line"] - cell.line), entry)
-            result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
-        elif kind == "refused":
-            raise TitoError(f"pytest did not run the checks (exit code {event['code']}).",
-                            f"Is {request['keyword']!r} an expression that its -k takes, like \"add and not scalar\"?")
-        elif kind == "done":
-            state["done"], state["patience"] = True, GRACE
-        elif kind == "exit":
-            state["code"], state["killed"] = event["code"], event["killed"]
-    how = "did not end by itself" if state["killed"] else f"ended with exit code {state['code']}"
-    if state["current"]:
-        state["current"].status = "timeout" if state["killed"] else "error"
-        state["current"].message = (f"still running after {request['seconds']:g} s, and it could not be interrupted" if state["killed"]
-                                    else f"the whole process ended here, with exit code {state['code']}: "
-                                         "does your code call os._exit, or crash Python?")
-        return False
-    if result.reason:
-        pass
-    elif not state["done"]:
-        if all(o.status == "missing" for o in outcomes.values()):
-            result.reason = f"The process {how} while the lesson was imported."
-        elif all(o.passed for o in result.checks):
-            result.reason = f"Every check passes, but the process {how} before the lesson had run to its end."
-        else:
-            result.reason = f"The process {how} before its last check was done."
-    elif state["killed"] or state["code"] != 0:
-        result.reason = f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
-    return state["done"]
+    def go(self, process, keyword, first_only, seconds):
+        """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
+        request = request_of(self.entry, self.source, self.module, seconds) | {"keyword": keyword, "first_only": first_only}
+        own = [Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0) for c in request["checks"] if c["own"]]
+        self.outcomes |= {o.id: o for o in own}
+        deaths = 0
+        while True:
+            ended = self._once(process, request)
+            left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "missing"]
+            if ended or self.result.reason:
+                break
+            deaths += 1
+            if not left or len(left) == len(request["checks"]) or deaths >= MOST_DEATHS:
+                break
+            request |= {"checks": left, "rest": []}
+            process.restart()
+        late = sum(o.status == "timeout" for o in self.outcomes.values())
+        if (late or deaths) and not self.result.partial:
+            for check in left:
+                self.outcomes[check["id"]].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+        self.result.own_checks = [o for o in own if o.status != "missing" or not self.result.partial]
+        self.result.reason = self.result.reason or self._why(ended)
 
+    def _once(self, process, request):
+        """One process's worth of events. Returns whether it came to its own end."""
+        current, done, end = None, False, {}
+        wait = request["seconds"] + START_SECONDS
+        for event in process.run(request, lambda: wait):
+            kind = event["event"]
+            wait = request["seconds"] + GRACE
+            if kind == "begin":
+                current = self.outcomes[event["id"]]
+            elif kind == "check":
+                self._check(current, event)
+                current, wait = None, request["rest_seconds"] + GRACE
+            elif kind == "output":
+                self.outcomes[event["id"]].output = event["text"]
+            elif kind == "failed":
+                where = self._where(event["frames"])
+                at = f" ({at_place(where)}: {where['code']})" if where else ""
+                self.result.reason = f"The lesson stops while it is imported{at}: {event['message']}"
+            elif kind == "rest":
+                wait = request["rest_seconds"] + GRACE
+            elif kind == "stopped":
+                cell = next(c for c in self.source.cells if c.number == event["cell"])
+                place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
+                self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
+            elif kind == "refused":
+                raise TitoError(f"pytest did not run the checks (exit code {event['code']}).",
+                                f"Is {request['keyword']!r} an expression that its -k takes, like \"add and not scalar\"?")
+            elif kind == "done":
+                done, wait = True, GRACE
+            elif kind == "exit":
+                end = event
+        if current:
+            current.status = "timeout" if end["killed"] else "error"
+            current.message = (f"still running after {request['seconds']:g} s, and it could not be interrupted" if end["killed"] else
+                               f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?")
+            return False
+        if not self.result.reason:
+            self.result.reason = self._how_it_ended(done, end)
+        return done
 
-def _where(where, module, source, entry):
-    """A place in the package, told as a place in the lesson it came from."""
-    if not where:
-        return None
-    if where["file"] != str(entry.module_path) or not where["line"] or where["line"] > len(module.origin):
-        return {"path": _short(where["file"], entry), "line": where["line"], "cell": None, "code": where["code"]}
-    cell, line = module.origin[where["line"] - 1] or (source.exported[0], 0)
-    return {"path": entry.relative(source.path), "line": cell.line + line, "cell": cell.number if source.is_notebook else None,
-            "code": where["code"]}
+    def _check(self, outcome, event):
+        outcome.status, outcome.message = event["status"], event["message"]
+        outcome.seconds, outcome.unwritten = round(event["seconds"], 4), event.get("unwritten")
+        outcome.points = outcome.max_points if outcome.passed else 0
+        outcome.where = self._where(event["frames"], outcome.exercise)
+        if outcome.unwritten and outcome.unwritten != outcome.exercise:
+            outcome.message = f"needs exercise {outcome.unwritten}, which is not written yet"
 
+    def _how_it_ended(self, done, end):
+        """What is to be said of a process that did not end well, or ""."""
+        how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
+        if done:
+            well = not end["killed"] and end["code"] == 0
+            return "" if well else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+        if all(o.status == "missing" for o in self.outcomes.values()):
+            return f"The process {how} while the lesson was imported."
+        if all(o.passed for o in self.result.checks):
+            return f"Every check passes, but the process {how} before the lesson had run to its end."
+        return f"The process {how} before its last check was done."
 
-def _at(where):
-    return f"{where['path']} cell {where['cell']}:{where['line']}" if where["cell"] else f"{where['path']}:{where['line']}"
+    def _where(self, frames, exercise=None):
+        """The place to look at, of the package's frames of an error: the innermost in the exercise, else in the lesson, else of all."""
+        places = []
+        for frame in frames:
+            origin = None
+            if frame["file"] == str(self.entry.module_path) and 0 < (frame["line"] or 0) <= len(self.module.origin):
+                origin = self.module.origin[frame["line"] - 1]
+            if origin:
+                cell, line = origin
+                number = cell.number if self.source.is_notebook else None
+                place = {"path": self.entry.relative(self.source.path), "line": cell.line + line, "cell": number, "code": frame["code"]}
+                places.append((2 if cell.id == exercise else 1, place))
+            else:
+                places.append((0, {"path": short(frame["file"], self.entry), "line": frame["line"], "cell": None, "code": frame["code"]}))
+        best = max((rank for rank, _ in places), default=0)
+        return next((place for rank, place in reversed(places) if rank == best), None)
 
-
-def _why(entry, source, result, ended):
-    """Why the lesson did not pass, or "" when it did."""
-    exercises = entry.declared.exercises
-    unwritten = [e.id for e in exercises if (cell := source.cell(e.id)) and stub(entry.name, e.id) in cell.source]
-    failing = [o for o in result.checks if not o.passed]
-    if len(unwritten) == len(exercises):
-        return f"Nothing is written yet: all {len(exercises)} exercises are as released."
-    if failing:
-        run = [o for o in failing if o.status != "missing"]
-        missing = len(failing) - len(run)
-        if result.partial and not run and missing == len(result.checks):
+    def _why(self, ended):
+        """Why the lesson did not pass, or "" when it did."""
+        result, exercises = self.result, self.entry.declared.exercises
+        if len(self.unwritten()) == len(exercises):
+            return f"Nothing is written yet: all {len(exercises)} exercises are as released."
+        if result.partial and not result.asked:
             return "No check was run: none has that name."
-        parts = [f"{len(run)} of {len(result.checks)} checks fail"] * bool(run) + [f"{missing} did not run"] * bool(missing)
-        return f"{' and '.join(parts)}."
-    return "" if ended else "The process did not come to its end."
+        failing = [o for o in result.asked if not o.passed]
+        missing = len(result.checks) - len(result.asked)
+        if failing or missing:
+            return " and ".join([f"{len(failing)} of {len(result.checks)} checks fail"] * bool(failing) + [f"{missing} did not run"] * bool(missing)) + "."
+        return "" if ended else "The process did not come to its end."
+
+    def unwritten(self):
+        """The exercises that are as released."""
+        return [e.id for e in self.entry.declared.exercises if (cell := self.source.cell(e.id)) and stub(self.entry.name, e.id) in cell.source]
 
 
-def _record(entry, source, result, warn):
-    """Remember a whole run."""
-    with progress.change(entry.root, entry.name, warn) as record:
-        record.setdefault("started", progress.now())
-        record["last"] = {"when": progress.now(), "code": progress.code_of(source, entry.declared) if source else "",
-                          "verdict": result.verdict, "points": result.points,
-                          "checks": {o.id: o.status for o in result.checks}}
+def at_place(where):
+    """A place, told: "path:12", or "path cell 3:2" in a notebook."""
+    return f"{where['path']} cell {where['cell']}:{where['line']}" if where["cell"] else f"{where['path']}:{where['line']}"

@@ -26,19 +26,21 @@ def unbroken(*parts, indent=0):
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
 
 
-def verdict(one, hints, whole=True):
+def verdict(one, hints, whole=True, following=None):
     """A tested lesson.
 
-    hints  {exercise: hints not yet shown}
-    whole  show every check, even when the lesson passed
+    hints      {exercise: hints not yet shown}
+    whole      show every check of what is right, too
+    following  the name of the next lesson
     """
-    parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim"))]
+    parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim")), Text()]
+    shown = one.asked if one.partial else one.checks if one.asked else []
     if whole or not one.passed:
-        parts += [_exercise(name, checks) for name, checks in _by_exercise(one.checks)]
-        if one.own_checks:
+        parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(shown)]
+        if one.own_checks and one.asked:
             parts += [Text("\nyour own checks (they count for nothing)")] + [_check_line(c) for c in one.own_checks]
         parts += _failures(one, hints)
-    return Group(*parts, _sum(one))
+    return Group(*parts, *_sum(one, following))
 
 
 def _by_exercise(checks):
@@ -48,11 +50,14 @@ def _by_exercise(checks):
     return found.items()
 
 
-def _exercise(name, checks):
+def _exercise(name, checks, whole):
     points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
-    head = Text.assemble("\n", (name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if points == most else "dim"))
-    if all(c.unwritten == name for c in checks):
-        return Group(head, Text(f"  todo  not written yet: {count(len(checks), 'check')} will look at it", "dim"))
+    full = points == most
+    head = Text.assemble((name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if full else "dim"))
+    if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
+        return head.append("  to write" if checks[0].unwritten == name else f"  to write, after {checks[0].unwritten}", "dim")
+    if full and not whole:
+        return head
     return Group(head, *(_check_line(c) for c in checks))
 
 
@@ -66,34 +71,36 @@ def _check_line(check):
 
 
 def _failures(one, hints):
-    failing = [c for c in one.checks if c.status not in ("passed", "missing")]
+    """The first failures in full, those of one exercise together; or, when nothing is wrong, the next exercise to write."""
     # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
-    telling = [c for c in failing + one.own_checks if not c.passed and c.status != "missing" and not c.unwritten]
+    telling = [c for c in one.asked + one.own_checks if not c.passed and c.status != "missing" and not c.unwritten]
+    unwritten = [c.unwritten for c in one.asked if c.unwritten]
+    if unwritten and not telling:
+        first = unwritten[0]
+        return [Text(), unbroken(("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
     parts = []
-    if failing and not telling:
-        first = failing[0].unwritten
-        parts += [Text(), unbroken(("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
-    for number, check in enumerate(telling[:FIRST], 1):
-        at = one.places.get(check.exercise)
-        lines = [indented(Text(check.message), 3)]
-        if check.where:
-            cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
-            lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
-        if check.output.strip():
-            lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
-        lines += _hint_line(one, check.exercise, hints, indent=3)
-        title = Text.assemble("\n", (f"{number}. {check.name}", "bold red"))
-        place = f"exercise {check.exercise}" + (f", {at}" if at else "") if check.exercise else "your own check"
-        parts += [title, unbroken((place, "dim"), indent=3), *lines]
+    for exercise, checks in _by_exercise(telling[:FIRST]):
+        place = f"exercise {exercise}, {one.places.get(exercise, one.source)}" if exercise else "your own check"
+        parts += [Text(), unbroken((place, "dim")), *(line for check in checks for line in _failure(check)), *_hint_line(one, exercise, hints)]
     if len(telling) > FIRST:
         parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
     return parts
 
 
-def _hint_line(one, exercise, hints, indent=0):
+def _failure(check):
+    lines = [Text(check.name, "bold red"), indented(Text(check.message), 3)]
+    if check.where:
+        cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
+        lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
+    if check.output.strip():
+        lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
+    return lines
+
+
+def _hint_line(one, exercise, hints):
     if (left := hints.get(exercise, 0)) <= 0:
         return []
-    return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"), indent=indent)]
+    return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"))]
 
 
 def _clip(text, lines):
@@ -101,15 +108,23 @@ def _clip(text, lines):
     return "\n".join(kept[:lines]) + (f"\n... {len(kept) - lines} lines more" if len(kept) > lines else "")
 
 
-def _sum(one):
+def _sum(one, following):
+    """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
     passed = sum(c.passed for c in one.checks)
     figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
-    line = Text.assemble("\n", (one.verdict, f"bold {STYLES[one.verdict]}"), f"  {figures}")
-    if one.saved:
-        line.append(f"\nThe package's file had been edited by hand; a copy is in {one.saved}")
-    if one.reason:
-        line.append(f"\n{one.reason}")
-    return line
+    reason = one.reason
+    if one.partial and one.asked_passed and not one.passed:
+        word, style, reason = "selected", "yellow", f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}"
+    elif not one.passed and one.asked and all(c.passed or c.unwritten for c in one.checks):
+        left = len({c.unwritten for c in one.checks if c.unwritten})
+        word, style, reason = "so far", "cyan", f"{count(left, 'exercise')} to write." if passed else reason
+    else:
+        word, style = one.verdict, STYLES[one.verdict]
+    lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
+    lines += [Text(line) for line in (reason, one.remedy) if line]
+    if one.passed and following:
+        lines.append(Text.assemble("next: ", (f"tito start {following}", "bold")))
+    return lines + [Text(line, "dim") for line in one.saved]
 
 
 def totals(verdicts):
@@ -149,8 +164,8 @@ def ago(when):
     return "just now"
 
 
-def lesson_card(entry, place, needs, first):
-    """What `tito start` shows: the file to open, what it needs, where to begin."""
+def lesson_card(entry, place, needs, first, line):
+    """What `tito start` shows: the file to open, what it needs, where to begin (exercise `first`, on that line of a script)."""
     lesson = entry.declared
     parts = [Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
              Text(f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
@@ -160,7 +175,7 @@ def lesson_card(entry, place, needs, first):
                                    ", or for now ", (f"tito skip {name}", "bold")))
     parts += [Text(), unbroken("open  ", place)]
     if first:
-        parts.append(Text(f"begin with exercise {first}"))
+        parts.append(Text(f"begin with exercise {first}, line {line}" if line else f"begin with exercise {first}"))
     parts.append(Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save;  ", (f"tito test {entry.name}", "bold"), "  once"))
     return Group(*parts)
 

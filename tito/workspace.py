@@ -14,7 +14,7 @@ from tito import cells, course, export, files, notebook, progress
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 
-COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/test_lessons.py")
+COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
 def init(folder, source):
@@ -124,6 +124,16 @@ def reset(entry, exercise=None, warn=lambda text: None):
         with progress.change(entry.root, entry.name, warn) as record:
             record["pair"] = notebook.hashes(entry)
     return kept
+
+
+def undo(root, warn=lambda text: None):
+    """`files.undo`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
+    command, paths = files.undo(root)
+    for entry in root.lessons:
+        if {entry.script, entry.notebook} & set(paths) and entry.notebook.exists():
+            with progress.change(root, entry.name, warn) as record:
+                record.pop("pair", None)
+    return command, paths
 
 
 def skip(entry):

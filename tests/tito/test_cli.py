@@ -42,7 +42,8 @@ def test_a_learners_first_lesson(small_course, tmp_path):
     out, _ = tito(mine)
     assert "new" in out and "next: tito start numbers" in out
     out, _ = tito(mine, "start", "numbers")
-    assert "modules/source/01_numbers/numbers_dev.py:47" in out and "begin with exercise numbers-double" in out
+    assert "open  modules/source/01_numbers/numbers_dev.py:23" in out and "begin with exercise numbers-double, line 47" in out
+    assert "open  modules/source/01_numbers/numbers_dev.py:47" in tito(mine, "start", "numbers")[0]
     out, _ = tito(mine, "test", "numbers", code=1)
     assert "Nothing is written yet" in out and "tito hint numbers numbers-double" in out
     assert "What is a number plus itself?" in tito(mine, "hint", "numbers")[0]
@@ -162,7 +163,7 @@ def test_reset_and_undo_say_where_the_copy_is(small_workspace):
     solve(entry)
     out, _ = tito(small_workspace, "reset", "numbers")
     assert ".tito/backups/" in out
-    assert "tito reset is undone" in tito(small_workspace, "undo")[0]
+    assert "What `tito reset` had overwritten is back" in tito(small_workspace, "undo")[0]
     assert "twice = x + x" in entry.script.read_text(encoding="utf-8")
 
 

@@ -53,7 +53,7 @@ def squeezed(text):
 
 def test_a_path_with_spaces_and_other_alphabets_works_throughout(root, entry):
     assert str(root.path) in tito(root.path, "status")
-    assert "1. double works on arrays" in tito(root.path, "test", "numbers", code=1)
+    assert "double works on arrays" in tito(root.path, "test", "numbers", code=1)
     tito(root.path, "start", "numbers")
     tito(root.path, "hint", "numbers")
     tito(root.path, "notebook", "numbers", "--no-open")
@@ -99,7 +99,7 @@ def test_a_pipe_gets_no_escape_codes_and_no_folded_lines(root, entry, words):
     shown = done.stdout.decode("utf-8")
     assert "\x1b" not in shown
     if words[0] in ("test", "start"):
-        assert "modules/source/01_numbers/numbers_dev.py:47" in shown
+        assert f"modules/source/01_numbers/numbers_dev.py:{47 if words[0] == 'test' else 23}" in shown
     if words[0] == "test":
         assert "double([1, 3]) should be [2, 6], yours is [1 9]" in shown
     if words[0] == "status":

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from small_course import edit, solve
@@ -129,6 +130,25 @@ def test_the_words_of_each_check_say_what_happened(entry):
     assert second.status == "failed" and "yours is [inf inf]" in second.message
 
 
+def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
+    change(entry, "return twice", "return _given.missing")
+    change(entry, "return double(x) + x", "return _broken(x)")
+    edit(entry, "def _given(x):", "def _broken(x):\n    return 1 / 0\n\n\ndef _given(x):")
+    where = verdict.test(entry).checks[2].where
+    assert where["code"] == "return _broken(x)"
+
+
+def test_a_forgotten_return_is_suspected(entry):
+    change(entry, "return twice", "twice")
+    message = verdict.test(entry).checks[2].message
+    assert message.startswith("TypeError: unsupported operand") or "Does a function lack its `return`?" in message
+
+
+def test_breakpoint_says_where_it_works(entry):
+    change(entry, "return twice", "breakpoint(); return twice")
+    assert "breakpoint() needs a terminal" in verdict.test(entry).checks[0].message
+
+
 def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
     change(entry, "return twice", "return twice / 0")
     as_notebook(entry)
@@ -163,7 +183,10 @@ def test_only_part_of_the_checks_never_passes_a_lesson(entry):
     solve(entry)
     part = verdict.test(entry, keyword="two")
     assert part.verdict == "failed" and [c.status for c in part.checks] == ["passed", "missing", "passed"]
+    assert part.asked_passed
+    assert [c.status for c in verdict.test(entry, keyword="numbers-triple").checks] == ["missing", "missing", "passed"]
     none = verdict.test(entry, keyword="nothing_like_it")
+    assert not none.asked_passed
     assert none.reason == "No check was run: none has that name."
 
 
@@ -225,7 +248,8 @@ def test_a_package_edited_by_hand_is_saved_before_it_is_replaced(entry):
     entry.module_path.write_text("# precious\n", encoding="utf-8")
     result = verdict.test(entry)
     assert result.passed
-    saved = entry.root.path / result.saved / "files" / "tinytorch" / "core" / "numbers.py"
+    assert "tinytorch/core/numbers.py had been edited by hand; a copy is in " in result.saved[0]
+    saved = Path(result.saved[0].split(" is in ")[1]) / "files" / "tinytorch" / "core" / "numbers.py"
     assert saved.read_text(encoding="utf-8") == "# precious\n"
 
 
