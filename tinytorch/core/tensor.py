@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2c3bbe3019aa0a34
+# checksum: e6138df62b188403
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -52,6 +52,7 @@ def as_array(data, requires_grad=False):
     | given                         | dtype                  | with requires_grad |
     | an ndarray                    | its own                | float32 unless it is a float dtype already |
     | a bare int or float           | float32                | float32            |
+    | a bare NumPy number, not bool | float32                | float32            |
     | lists with a fraction         | float32                | float32            |
     | lists of ints; bools anywhere | NumPy's (int64, bool)  | float32            |
 
@@ -342,6 +343,8 @@ def note(out, op, inputs, arrays, options):
 
 def explained(error, op, arrays, options):
     """The error to raise when `op` refused: one that says which shapes met, and which rule they break."""
+    if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
+        return TypeError("run(op, arrays, options) takes one tuple of arrays and one dictionary, without * and **")
     shapes = [np.shape(a) for a in arrays]
     if isinstance(error, np.exceptions.AxisError):
         n = len(shapes[0])
@@ -486,8 +489,7 @@ def relu_forward(x):
 
 
 def sigmoid_forward(x):
-    e = np.exp(-np.abs(x))  # never above 1
-    return np.where(np.less(x, 0), e, 1) / (1 + e)
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # neither exp is ever above 1
 
 
 def clip_forward(x, low, high):
@@ -788,12 +790,18 @@ def matmul(a, b):
     return apply(np.matmul, a, b)
 
 
+def fresh(part):
+    """A new array of the places or truth values in a Tensor, an array or a list."""
+    array = np.array(part)
+    return array if array.size or array.dtype.kind != "f" else array.astype(int)  # [] names places too, none of them
+
+
 def plain_index(index):
     """What stands between the brackets of x[...], as a tuple that nobody can change later.
 
     index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or bools,
              or a tuple of these
-    returns  tuple with one part for each: a new array in place of each Tensor or array, all else as it was
+    returns  tuple with one part for each: a new array in place of each Tensor, array or list, all else as it was
 
     >>> plain_index((0, Tensor([True, False])))
     (0, array([ True, False]))
@@ -801,7 +809,7 @@ def plain_index(index):
     Source: NumPy user guide, "Indexing on ndarrays".
     """
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(np.array(part) if isinstance(part, (Tensor, np.ndarray)) else part for part in parts)
+    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part for part in parts)
 
 
 def take_forward(x, index):

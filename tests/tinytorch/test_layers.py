@@ -1,0 +1,418 @@
+"""The exported layers: what is found where, first weights, modes, saving, errors."""
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tinytorch.core import layers as lesson
+from tinytorch.core.layers import (
+    Dense,
+    Dropout,
+    Flatten,
+    Layer,
+    Linear,
+    Module,
+    Sequential,
+    he_normal,
+    linear,
+    manual_seed,
+    summary,
+    walk,
+    xavier_uniform,
+)
+from tinytorch.core.tensor import Tensor, Variable
+
+ROOT = Path(__file__).parents[2]
+
+
+def numbers(shape, dtype="float32", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+class Residual(Module):
+    """A custom module with a layer, a list of layers, a dict and a buffer."""
+
+    def __init__(self, width):
+        self.inner = Sequential(Dense(width, 5), Tensor.tanh, Dense(5, width, bias=False))
+        self.heads = [Dense(width, 2), Dense(width, 3)]
+        self.extra = {"gain": Variable(np.ones(width, "float32")), "drop": Dropout(0.5)}
+        self.seen = Tensor(np.zeros(width))
+
+    def forward(self, x):
+        return x + self.inner(x) * self.extra["gain"]
+
+
+# What is found
+
+
+def test_names_are_paths():
+    names = [name for name, _ in Residual(4).named_parameters()]
+    assert names == ["inner.0.weights", "inner.0.bias", "inner.2.weights", "heads.0.weights", "heads.0.bias",
+                     "heads.1.weights", "heads.1.bias", "extra.gain"]
+    assert list(Residual(4).state_dict()) == [*names, "seen"]
+    assert [name for name, _ in Sequential(Dense(2, 3)).named_parameters()] == ["0.weights", "0.bias"]
+
+
+def test_parameters_are_a_list_that_can_be_walked_twice():
+    parameters = Residual(4).parameters()
+    assert isinstance(parameters, list) and len(list(parameters)) == len(list(parameters)) == 8
+
+
+def test_a_shared_tensor_is_one_parameter_with_its_first_name():
+    net = Residual(4)
+    net.heads[1] = net.heads[0]
+    net.inner[2].weights = net.inner[0].weights
+    names = [name for name, _ in net.named_parameters()]
+    assert names == ["inner.0.weights", "inner.0.bias", "heads.0.weights", "heads.0.bias", "extra.gain"]
+
+
+def test_modules_are_found_in_everything():
+    kinds = [type(module).__name__ for module in Residual(4).modules()]
+    assert kinds == ["Residual", "Sequential", "Dense", "Dense", "Dense", "Dense", "Dropout"]
+
+
+def test_a_subclass_need_not_call_the_constructor_of_module():
+    class Plain(Layer):
+        def __init__(self):
+            self.w = Variable([1.0])
+
+        def forward(self, x, scale=1):
+            return x * self.w * scale
+
+    net = Plain()
+    assert net.training and len(net.parameters()) == 1 and net(Tensor([3.0]), scale=2).item() == 6
+
+
+def test_a_module_without_forward_says_so():
+    class Empty(Module):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Empty has no method forward"):
+        Empty()(Tensor([1.0]))
+
+
+def test_a_deep_walk_and_wide_lists():
+    thing = [Variable([1.0])]
+    for _ in range(200):
+        thing = [thing]
+    assert walk(thing)[0][0] == ".".join(["0"] * 201)
+    assert len(walk([Variable([1.0]) for _ in range(10_000)])) == 10_000
+
+
+def test_zero_grad():
+    net = Residual(4)
+    for p in net.parameters():
+        p.grad = np.ones(p.shape)
+    net.zero_grad()
+    assert all(p.grad is None for p in net.parameters())
+
+
+def test_other_names():
+    assert Linear is Dense and Layer is Module
+
+
+# Dense
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (7, 3), (0, 3), (2, 5, 3), (2, 1, 4, 3)])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dense_against_numpy(shape, bias, dtype):
+    layer = Dense(3, 4, bias=bias, rng=0)
+    if bias:
+        layer.bias.data[:] = [1, -2, 0.5, 30]
+    x = numbers(shape, dtype)
+    wanted = x @ layer.weights.data + (layer.bias.data if bias else 0)
+    for given in (Tensor(x), x):
+        out = layer(given)
+        assert isinstance(out, Tensor) and out.dtype == dtype and out.requires_grad
+        np.testing.assert_allclose(out.data, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_dense_takes_lists_and_whole_numbers():
+    layer = Dense(3, 2, rng=0)
+    assert layer([[1, 2, 3]]).shape == (1, 2) and layer(Tensor([1, 2, 3])).dtype == "float32"
+    np.testing.assert_allclose(layer([1, 2, 3]).data, np.array([1, 2, 3]) @ layer.weights.data, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (5, 1), (3, 4), (32, 28, 28)])
+def test_a_wrong_width_is_told_with_both_shapes(shape):
+    with pytest.raises(ValueError) as error:
+        Dense(3, 2)(Tensor(np.ones(shape)))
+    assert "Dense(3, 2)" in str(error.value) and "(..., 3)" in str(error.value) and str(shape) in str(error.value)
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (-1, 2)])
+def test_a_layer_of_nothing_is_refused(sizes):
+    with pytest.raises(ValueError, match="1 number or more on both sides"):
+        Dense(*sizes)
+
+
+def test_linear_takes_any_tensors():
+    out = linear(Tensor([1, 2]), Tensor([[1, 2, 3], [4, 5, 6]]))
+    assert np.array_equal(out.data, [9, 12, 15]) and out.dtype == "int64" and not out.requires_grad
+
+
+# First weights
+
+
+@pytest.mark.parametrize("fans", [(300, 200), (50, 900), (1000, 64)])
+def test_variances_of_first_weights(fans):
+    assert math.isclose(xavier_uniform(*fans, rng=0).var(), 2 / sum(fans), rel_tol=0.03)
+    assert math.isclose(he_normal(*fans, rng=0).var(), 2 / fans[0], rel_tol=0.03)
+    assert np.abs(xavier_uniform(*fans, rng=0)).max() <= math.sqrt(6 / sum(fans)) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("bend", "init"), [(Tensor.tanh, xavier_uniform), (Tensor.relu, he_normal)])
+def test_a_signal_survives_twenty_layers(bend, init):
+    net = Sequential(*[part for seed in range(20) for part in (Dense(200, 200, init=init, rng=seed), bend)])
+    spread = net(Tensor(numbers((100, 200)))).data.std()
+    assert 0.05 < spread < 5
+
+
+def test_manual_seed_repeats_everything_and_leaves_numpy_alone():
+    def draw():
+        net = Sequential(Dense(3, 4), Dropout(0.4), Dense(4, 50, init=he_normal))
+        return net.state_dict(), net(Tensor(np.ones((2, 3)))).data
+
+    np.random.seed(0)
+    before = np.random.get_state()[1].copy()
+    manual_seed(1)
+    first, out = draw()
+    other, _ = draw()
+    np.random.seed(5)
+    np.random.rand(3)
+    manual_seed(1)
+    again, out_again = draw()
+    assert np.array_equal(out, out_again) and all(np.array_equal(first[n], again[n]) for n in first)
+    assert not np.array_equal(first["0.weights"], other["0.weights"])
+    np.random.seed(0)
+    assert np.array_equal(np.random.get_state()[1], before)
+
+
+def test_without_a_seed_runs_differ():
+    program = (f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tinytorch.core.layers import Dense; "
+               "print(Dense(4, 3).weights.data.sum())")
+    first, second = [subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+                     for _ in range(2)]
+    assert first.stdout != second.stdout
+
+
+@pytest.mark.parametrize("rng", [7, np.int64(7), np.random.default_rng(7)])
+def test_a_seed_or_a_generator(rng):
+    assert np.array_equal(Dense(3, 2, rng=rng).weights.data, xavier_uniform(3, 2, 7))
+
+
+def test_a_generator_handed_in_goes_on():
+    rng = np.random.default_rng(7)
+    assert not np.array_equal(Dense(3, 2, rng=rng).weights.data, Dense(3, 2, rng=rng).weights.data)
+
+
+# Sequential, Flatten, Dropout
+
+
+def test_sequential_is_a_row():
+    net = Sequential(Dense(2, 3), Tensor.relu, Dense(3, 1))
+    assert len(net) == 3 and net[1] is Tensor.relu and len(net[:2]) == 2 and len(Sequential()) == 0
+    assert net[0] is next(iter(net)) and net[-1] is net.layers[2] and isinstance(net[1:], Sequential)
+    assert net[1:][1] is net[2]
+    with pytest.raises(IndexError):
+        net[3]
+    with pytest.raises(TypeError, match="one by one"):
+        Sequential([Dense(2, 3)])
+
+
+def test_sequential_keeps_what_a_subclass_adds():
+    class Scaled(Sequential):
+        def __init__(self, *layers):
+            super().__init__(*layers)
+            self.scale = Variable(2.0)
+
+        def forward(self, x):
+            return super().forward(x) * self.scale
+
+    net = Scaled(Dense(2, 3, bias=False))
+    assert [n for n, _ in net.named_parameters()] == ["0.weights", "scale"] and len(net) == 1
+
+
+@pytest.mark.parametrize(("start", "wanted"), [(0, (30,)), (1, (5, 6)), (-2, (5, 6)), (2, (5, 2, 3))])
+def test_flatten(start, wanted):
+    x = Variable(numbers((5, 2, 3)))
+    out = Flatten(start)(x)
+    assert out.shape == wanted and out.requires_grad and np.array_equal(out.data.ravel(), x.data.ravel())
+
+
+@pytest.mark.parametrize("p", [0, 0.1, 0.5, 0.9, 0.999])
+def test_dropout_keeps_the_mean(p):
+    x = np.full((400, 500), 3, "float32")
+    out = Dropout(p, rng=1)(Tensor(x))
+    assert out.dtype == "float32" and abs(out.data.mean() - 3) < 3 * 6 * math.sqrt(p / (1 - p) / x.size) + 1e-6
+    assert np.allclose(out.data[out.data != 0], 3 / (1 - p), rtol=1e-4)
+
+
+def test_dropout_in_use_gives_back_the_very_tensor():
+    x = Variable(numbers((2, 3)))
+    assert Sequential(Dropout(0.9)).eval()(x) is x
+
+
+def test_dropout_does_not_depend_on_other_layers():
+    manual_seed(0)
+    alone = Dropout(0.5)(Tensor(np.ones(50))).data
+    manual_seed(0)
+    layer = Dropout(0.5)
+    Dense(5, 5)
+    assert np.array_equal(alone, layer(Tensor(np.ones(50))).data)
+    manual_seed(0)
+    weights = Dense(5, 5).weights.data
+    manual_seed(0)
+    Dropout(0.5)
+    assert np.array_equal(weights, Dense(5, 5).weights.data)
+
+
+@pytest.mark.parametrize("p", [1, -0.01, 2, float("nan"), float("inf")])
+def test_a_share_that_is_none_is_refused(p):
+    with pytest.raises(ValueError, match="share that is dropped"):
+        Dropout(p)
+
+
+def test_modes_reach_everything():
+    net = Residual(4)
+    assert net.eval() is net and not any(m.training for m in net.modules())
+    assert net.train() is net and all(m.training for m in net.modules())
+    assert Module.training is True and Residual(4).extra["drop"].training
+
+
+# Saving and loading
+
+
+def test_a_state_goes_through_a_file(tmp_path):
+    net, other = Residual(4), Residual(4)
+    np.savez(tmp_path / "net.npz", **net.state_dict())
+    with np.load(tmp_path / "net.npz") as file:
+        other.load_state_dict(file)
+    x = Tensor(numbers((3, 4)))
+    assert np.array_equal(net(x).data, other(x).data) and other.seen.dtype == "float64"
+
+
+def test_loading_keeps_tensors_arrays_and_dtypes():
+    net = Residual(4)
+    tensors = [part for _, part in walk(net) if isinstance(part, Tensor)]
+    arrays = [t.data for t in tensors]
+    state = {name: array.astype("float64") + 1 for name, array in net.state_dict().items()}
+    net.load_state_dict(state)
+    after = [part for _, part in walk(net) if isinstance(part, Tensor)]
+    assert all(a is b and a.data is c for a, b, c in zip(after, tensors, arrays, strict=True))
+    assert [t.dtype for t in after] == ["float32"] * 8 + ["float64"]
+    for name, array in net.state_dict().items():
+        np.testing.assert_allclose(array, state[name], rtol=1e-6)
+        assert not np.shares_memory(array, state[name])
+
+
+def test_everything_wrong_is_told_at_once_and_nothing_changes():
+    net = Sequential(Dense(2, 3), Dense(3, 1))
+    before = net.state_dict()
+    state = {**{name: a + 1 for name, a in before.items()}, "0.bias": np.ones((1, 3)), "2.weights": np.ones((7, 8))}
+    del state["1.bias"]
+    with pytest.raises(ValueError) as error:
+        net.load_state_dict(state)
+    for words in ("0.bias", "(1, 3)", "(3,)", "2.weights", "(7, 8)", "1.bias", "(1,)"):
+        assert words in str(error.value)
+    assert all(np.array_equal(a, before[n]) for n, a in net.state_dict().items())
+
+
+@pytest.mark.parametrize("bad", [["a", "b"], [None, None], [1j, 2j]])
+def test_what_is_no_number_is_not_loaded(bad):
+    net = Dense(1, 2)
+    before = net.state_dict()
+    with pytest.raises(TypeError):
+        net.load_state_dict({"weights": [[5, 6]], "bias": bad})
+    assert all(np.array_equal(a, before[n]) for n, a in net.state_dict().items())
+
+
+def test_a_part_of_a_state_can_be_merged():
+    net = Sequential(Dense(2, 3), Dense(3, 1))
+    net.load_state_dict({**net.state_dict(), "0.bias": [7, 8, 9]})
+    assert np.array_equal(net[0].bias.data, [7, 8, 9])
+
+
+def test_networks_can_be_copied():
+    net = Residual(4)
+    other = copy.deepcopy(net)
+    other.heads[0].bias.data[:] = 5
+    assert net.heads[0].bias.data.max() == 0 and len(other.parameters()) == 8
+
+
+def test_a_layer_can_be_pickled():
+    net = pickle.loads(pickle.dumps(Sequential(Dense(2, 3, rng=0), Dropout(0.5))))
+    assert np.array_equal(net[0].weights.data, xavier_uniform(2, 3, 0))
+
+
+# Summary and text
+
+
+def test_summary_counts_what_is_there():
+    net = Sequential(Flatten(), Dense(12, 7), Tensor.relu, Sequential(Dropout(0.5), Dense(7, 2)), Residual(2))
+    lines = str(summary(net, (5, 3, 4))).splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == [
+        "layer", "input", "0 Flatten(1)", "1 Dense(12, 7)", "2 relu", "3.0 Dropout(0.5)",
+        "3.1 Dense(7, 2)", "4 Residual(42 parameters)", "total"]
+    assert "(5, 12)" in lines[2] and "(5, 7)" in lines[3] and lines[3].endswith(" 91") and lines[-1].endswith(" 149")
+    assert len({len(line) for line in lines}) == 1
+    assert net.training and net[3][0].training
+
+
+def test_summary_leaves_the_modes_alone_even_after_an_error():
+    net = Sequential(Dense(2, 3), Dropout(0.5), Dense(4, 1))
+    net[1].training = False
+    with pytest.raises(ValueError, match=r"\(5, 3\)"):
+        summary(net, (5, 2))
+    assert [m.training for m in net.modules()] == [True, True, False, True]
+
+
+def test_summary_counts_a_shared_layer_once():
+    layer = Dense(3, 3)
+    lines = summary(Sequential(layer, Tensor.tanh, layer), (2, 3)).splitlines()
+    assert lines[2].endswith("12") and lines[4].endswith(" 0") and lines[5].endswith("12")
+    assert repr(summary(layer, (2, 3))) == str(summary(layer, (2, 3)))
+
+
+def test_summary_opens_only_what_is_a_plain_row():
+    class Both(Sequential):
+        def forward(self, x):
+            return self[0](x) + self[1](x)
+
+    lines = summary(Sequential(Both(Dense(3, 5), Dense(3, 5))), (2, 3)).splitlines()
+    assert lines[2].startswith("0 Both(Dense(3, 5), Dense(3, 5))")
+    assert "(2, 5)" in lines[2] and lines[2].endswith(" 40") and len(lines) == 4
+
+
+def test_text_of_layers():
+    assert repr(Dense(3, 2, bias=False)) == "Dense(3, 2, bias=False)"
+    net = Sequential(Dense(3, 2), Tensor.relu, Flatten(), Dropout(0.1))
+    assert repr(net) == "Sequential(Dense(3, 2), relu, Flatten(1), Dropout(0.1))"
+
+
+# Threads and stages
+
+
+def test_drawing_in_threads_gives_different_weights():
+    drawn = []
+    threads = [threading.Thread(target=lambda: drawn.append(Dense(20, 20).weights.data)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({a.tobytes() for a in drawn}) == 8
+
+
+def test_the_lesson_needs_nothing_later():
+    source = Path(lesson.__file__).read_text(encoding="utf-8")
+    imports = [line for line in source.splitlines() if line.startswith(("from tinytorch", "import tinytorch"))]
+    assert imports == ["from tinytorch.core.tensor import Tensor, Variable"]
