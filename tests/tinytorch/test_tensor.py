@@ -119,6 +119,12 @@ def test_questions_without_an_answer(ask, error, words):
         ask(Tensor(numbers((2, 3))))
 
 
+def test_run_says_how_it_is_called():
+    a = np.ones(3, "float32")
+    with pytest.raises(TypeError, match="one tuple of arrays and one dictionary"):
+        lesson.run(np.subtract, a, a)
+
+
 def test_tensors_are_hashable_by_identity():
     x, y = Tensor([1.0, 2.0]), Tensor([1.0, 2.0])
     assert len({x, y, x}) == 2 and {x: 1}[x] == 1
@@ -393,7 +399,8 @@ def test_matrix_products_of_every_rank(a, b):
     0, -1, slice(1, None), slice(None, None, -2), (0, 1), (slice(None), 2), (Ellipsis, -1), None,
     (0, None, slice(2)), [1, 0, 0], (slice(None), [2, 0]),
     ([0, 1], [2, 0]), np.array([1, 1]), np.array([[0, 1], [1, 0]]), np.array([True, False]),
-    (1, np.array([True, False, True])), (1, 2, 3), (), np.int64(1)], ids=str)
+    (1, np.array([True, False, True])), (1, 2, 3), (), np.int64(1), [], (slice(None), []), [[]], [True, False],
+    np.zeros((0, 2), int)], ids=str)
 def test_indexing(index):
     a = numbers((2, 3, 4))
     same(Tensor(a)[index], a[index])
@@ -409,10 +416,15 @@ def test_slices_share_memory_and_lists_do_not():
     assert np.shares_memory(x[:, 1:].data, x.data) and not np.shares_memory(x[[0, 1]].data, x.data)
 
 
-def test_a_noted_index_does_not_follow_the_array_it_came_from():
-    x, rows = Variable(numbers((3, 2))), np.array([2, 0])
-    out = x[rows]
-    rows[:] = 1
+def test_a_mask_of_nothing_stays_a_mask():
+    x = Tensor(np.ones((0, 3), "float32"))
+    assert x[x > 0].shape == (0,) and x[np.zeros(0, bool)].shape == (0, 3)
+
+
+@pytest.mark.parametrize("places", [np.array([2, 0]), Tensor([2, 0]), [2, 0]], ids=["array", "tensor", "list"])
+def test_a_noted_index_does_not_follow_what_it_came_from(places):
+    out = Variable(numbers((3, 2)))[places]
+    (places.data if isinstance(places, Tensor) else places)[0] = 1
     assert np.array_equal(out.creator.options["index"][0], [2, 0])
 
 
@@ -508,7 +520,7 @@ def test_the_package_leads_to_the_lesson():
 
 @pytest.mark.parametrize("line", ["from tinytorch import Tensor", "import tinytorch; tinytorch.Variable"])
 def test_before_the_first_lesson_the_front_door_says_what_to_do(line, tmp_path):
-    for name in ("__init__.py", "core/__init__.py"):
+    for name in ("__init__.py", "lazy.py", "core/__init__.py"):
         target = tmp_path / "tinytorch" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((ROOT / "tinytorch" / name).read_bytes())

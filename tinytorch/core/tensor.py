@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: e6138df62b188403
+# checksum: 1337b345a497e9e3
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -489,7 +489,7 @@ def relu_forward(x):
 
 
 def sigmoid_forward(x):
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # neither exp is ever above 1
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))  # neither exp is ever above 1
 
 
 def clip_forward(x, low, high):

@@ -48,7 +48,7 @@ import numpy as np
 # NumPy already stores grids of numbers, so a tensor keeps a NumPy array inside and adds what
 # learning needs. First question: numbers of which kind?
 #
-# Predict before you run: what does each line print, and which takes the most memory?
+# Predict before you run: what does each line print, and which takes the least memory a number?
 
 # %%
 for data in (3, 0.5, [1, 2], [1, 0.5], [True, False]):
@@ -123,6 +123,7 @@ def as_array(data, requires_grad=False):
     | given                         | dtype                  | with requires_grad |
     | an ndarray                    | its own                | float32 unless it is a float dtype already |
     | a bare int or float           | float32                | float32            |
+    | a bare NumPy number, not bool | float32                | float32            |
     | lists with a fraction         | float32                | float32            |
     | lists of ints; bools anywhere | NumPy's (int64, bool)  | float32            |
 
@@ -142,15 +143,23 @@ def as_array(data, requires_grad=False):
     return array
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-array", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["learner-side"]
+def kept_after_writing(mine):
+    """as_array(mine), read after 50 was written into `mine`."""
+    kept = as_array(mine)
+    mine[0, 1] = 50
+    return kept
+
+# %% nbgrader={"grade": true, "grade_id": "check-array", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def test_numbers_written_by_hand_choose_their_dtype():
     cases = [(3, "float32"), (-0.5, "float32"), ([1, 0.5], "float32"), ([[0.5], [2.0]], "float32"),
              (np.float64(2.5), "float32"),
              ([2, 4, 8], "int64"), ([[1, 2, 3]], "int64"), (True, "bool"), ([True, False, True], "bool")]
     for data, wanted in cases:
-        found = as_array(data).dtype.name
-        assert found == wanted, f"as_array({data}) should be {wanted}, yours is {found}"
-        assert np.array_equal(as_array(data), np.array(data)), f"as_array({data}) changed the numbers: {as_array(data)}"
+        array = as_array(data)
+        assert array is not None, f"as_array({data!r}) returned None: is `return` missing?"
+        assert array.dtype.name == wanted, f"as_array({data!r}) should be {wanted}, yours is {array.dtype}"
+        assert np.array_equal(array, np.array(data)), f"as_array({data!r}) changed the numbers: {array}"
 
 
 def test_arrays_keep_their_dtype():
@@ -162,24 +171,38 @@ def test_arrays_keep_their_dtype():
 
 def test_wanting_a_gradient_makes_whole_numbers_fractions():
     for data, wanted in [([2, 4, 8], "float32"), (3, "float32"), ([True, False], "float32"), ([0.5], "float32"),
-                         (np.ones((2, 3), "uint8"), "float32"), (np.ones((2, 3), "float64"), "float64")]:
-        found = as_array(data, requires_grad=True).dtype.name
-        assert found == wanted, f"as_array({data!r}, requires_grad=True) should be {wanted}, yours is {found}"
-        assert np.array_equal(as_array(data, requires_grad=True), data), f"the numbers in {data!r} changed"
+                         (np.ones((2, 3), "uint8"), "float32"), (np.ones((2, 3), "float64"), "float64"),
+                         (np.ones((2, 3), "float16"), "float16")]:
+        given = f"np.ones((2, 3), '{data.dtype}')" if isinstance(data, np.ndarray) else repr(data)
+        array = as_array(data, requires_grad=True)
+        assert array.dtype.name == wanted, (
+            f"as_array({given}, requires_grad=True) should be {wanted}, yours is {array.dtype}")
+        assert np.array_equal(array, data), f"as_array({given}, requires_grad=True) changed the numbers: {array}"
 
 
 def test_the_array_is_a_copy():
     for dtype in ("float32", "float64", "int64"):
-        mine = np.array([[1, 2, 3]], dtype)
-        kept = as_array(mine)
-        mine[0, 1] = 50
+        kept = kept_after_writing(np.array([[1, 2, 3]], dtype))
         assert kept[0, 1] == 2, f"writing 50 into my {dtype} array changed yours: {kept}. Copy it, do not share it."
+
+
+def test_what_is_no_grid_of_numbers_is_refused():
+    for data, words in [("seven", "a tensor holds real numbers"), ([["a", "b"]], "a tensor holds real numbers"),
+                        ([1, None], "a tensor holds real numbers"), ([[1, 2], [3]], "rows of length 2 and 1 meet")]:
+        try:
+            array = as_array(data)
+        except (ValueError, TypeError) as error:
+            assert words in str(error), (
+                f"as_array({data!r}) should be refused in the words of copy_of, \"{words}\"; yours: {error}")
+        else:
+            assert False, f"{data!r} is no grid of numbers, and copy_of refuses it; yours gives {array!r}"
 
 
 test_numbers_written_by_hand_choose_their_dtype()
 test_arrays_keep_their_dtype()
 test_wanting_a_gradient_makes_whole_numbers_fractions()
 test_the_array_is_a_copy()
+test_what_is_no_grid_of_numbers_is_refused()
 
 # %% [markdown]
 # ## The class
@@ -438,14 +461,14 @@ def test_a_tensor_prints_its_numbers():
                          (0.5, "Tensor(0.5)"), ([], "Tensor([])"),
                          ([True, False], "Tensor([ True, False])")]:
         found = as_text(Tensor(data))
+        assert found is not None, f"as_text of Tensor({data}) returned None: is `return` missing?"
         assert found == wanted, f"Tensor({data}) should print {wanted}, yours prints {found}"
 
 
 def test_rows_stand_under_each_other():
-    lines = as_text(Tensor([[1, 20, 300], [4, 5, 6]])).split("\n")
-    assert lines[0] == "Tensor([[  1,  20, 300],", (
-        f"the first line should be Tensor([[  1,  20, 300], and is {lines[0]}")
-    assert lines[1:] == ["        [  4,   5,   6]])"], f"the second row belongs under the first, not here: {lines[1:]}"
+    found = as_text(Tensor([[1, 20, 300], [4, 5, 6]]))
+    wanted = "Tensor([[  1,  20, 300],\n        [  4,   5,   6]])"
+    assert found == wanted, f"the second row belongs under the first:\n{wanted}\nYours prints\n{found}"
 
 
 def test_what_is_unusual_is_named():
@@ -460,6 +483,10 @@ def test_what_is_unusual_is_named():
 test_a_tensor_prints_its_numbers()
 test_rows_stand_under_each_other()
 test_what_is_unusual_is_named()
+
+# %% [markdown]
+# `prefix` is never printed: only its length counts. The rows below the first move right by as much, to
+# make room for what you put in front.
 
 # %% [markdown]
 # ## A row with a note
@@ -479,8 +506,8 @@ test_what_is_unusual_is_named()
 # that block?</details>
 # <details><summary>Hint 3</summary>Walk the shape from its end, with a product that grows.
 # Is an axis's own length part of its own stride?</details>
-# <details><summary>Hint 4</summary><code>math.prod(shape[i + 1:])</code> is the stride of axis
-# <code>i</code>; <code>math.prod(())</code> is 1.</details>
+# <details><summary>Hint 4</summary><code>math.prod</code> of a slice of <code>shape</code>, one for each
+# axis <code>i</code>: where must the slice begin? <code>math.prod(())</code> is 1.</details>
 
 # %% nbgrader={"grade": false, "grade_id": "tensor-strides", "locked": false, "schema_version": 3, "solution": true, "task": false}
 #| export
@@ -504,6 +531,9 @@ def test_strides_count_numbers_for_every_rank():
     for shape, wanted in [((5,), (1,)), ((2, 3), (3, 1)), ((2, 3, 4), (12, 4, 1)), ((7, 1, 2, 3), (6, 6, 3, 1)),
                           ((), ())]:
         found = strides_of(shape)
+        assert isinstance(found, tuple), f"the strides of {shape} should be the tuple {wanted}, yours are {found!r}"
+        assert all(isinstance(step, int) for step in found), (
+            f"shape {shape} has strides {wanted}, each an int; yours are {found!r} (np.prod of nothing is 1.0)")
         assert found == wanted, (
             f"shape {shape} has strides {wanted}, yours are {found}: multiply the lengths of all later axes")
 
@@ -511,6 +541,7 @@ def test_strides_count_numbers_for_every_rank():
 def test_strides_lead_to_every_number():
     array = np.arange(30).reshape(5, 2, 3)
     row, steps = array.ravel(), strides_of((5, 2, 3))
+    assert [isinstance(step, int) for step in steps] == [True] * 3, f"three strides, each an int; yours are {steps!r}"
     for index in np.ndindex(5, 2, 3):
         place = sum(i * step for i, step in zip(index, steps))
         assert place < 30 and row[place] == array[index], (
@@ -541,8 +572,9 @@ print(places((4, 3), strides_of((3, 4))[::-1]))
 # the result into a new tensor, and note how it was made. If all operations go through one door,
 # the chores are written once. The door is `apply`, and four small given pieces stand beside it.
 #
-# The first says what may take part besides tensors. A NumPy number such as `np.sqrt(64)` counts
-# as a Python number, which takes on the tensor's dtype; otherwise it would double the memory.
+# The first says what may take part besides tensors, and refuses the rest. A NumPy number such as
+# `np.sqrt(64)` counts as a Python number, which takes on the tensor's dtype; as it is, it would make
+# NumPy compute in `float64`.
 
 # %%
 #| exporti
@@ -625,6 +657,8 @@ def note(out, op, inputs, arrays, options):
 #| exporti
 def explained(error, op, arrays, options):
     """The error to raise when `op` refused: one that says which shapes met, and which rule they break."""
+    if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
+        return TypeError("run(op, arrays, options) takes one tuple of arrays and one dictionary, without * and **")
     shapes = [np.shape(a) for a in arrays]
     if isinstance(error, np.exceptions.AxisError):
         n = len(shapes[0])
@@ -674,12 +708,18 @@ def apply(op, *inputs, **options):
     return out
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-apply", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["learner-side"]
+def share_memory(x, y):
+    """Whether what is written into one of two tensors shows in the other."""
+    return bool(np.shares_memory(x.data, y.data))
+
+# %% nbgrader={"grade": true, "grade_id": "check-apply", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 def test_apply_computes_with_the_arrays_inside():
     a, b = np.array([[1, 2, 3], [4, 5, 9]], "float32"), np.array([[2, 0, 7], [1, 3, 5]], "float32")
     for inputs in [(Tensor(a), Tensor(b)), (Tensor(a), b), (a, Tensor(b)), (Tensor(a), 2.5), (3, Tensor(b))]:
         out = apply(np.subtract, *inputs)
-        assert isinstance(out, Tensor), f"apply should return a Tensor, yours returns {out!r:.60}: use wrap"
+        assert out is not None, "apply returned None: is `return` missing?"
+        assert isinstance(out, Tensor), f"apply should return a Tensor: use wrap. Yours returns\n{out!r}"
         plain = [x.data if isinstance(x, Tensor) else x for x in inputs]
         wanted = np.subtract(*plain)
         assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
@@ -698,6 +738,24 @@ def test_apply_passes_the_options_on():
     assert np.array_equal(total.data, [7.5]), f"1.5 + 2 + 4 along axis 1 is [7.5], yours is {total}"
 
 
+def test_apply_copies_no_numbers():
+    x = Tensor([[1, 2, 3], [4, 5, 9]])
+    assert share_memory(x, apply(np.transpose, x)), (
+        "np.transpose moves no number, so its result should share memory with x; yours is a copy: operand hands over "
+        "the array itself, wrap puts a Tensor around it")
+
+
+def test_apply_refuses_what_is_no_number():
+    for inputs in [(Tensor([0.5]), "2"), (None, Tensor([0.5]))]:
+        try:
+            out = apply(np.add, *inputs)
+        except TypeError as error:
+            assert "cannot compute with" in str(error), (
+                f"operand refuses {inputs} with \"cannot compute with ...\": give every input to it. Yours: {error}")
+        else:
+            assert False, f"one of {inputs} is nothing to compute with, yours gives {out!r}"
+
+
 def test_apply_never_widens_to_float64():
     whole = Tensor([1, 2, 3])
     for out in (apply(np.divide, whole, Tensor([2, 4, 8])), apply(np.exp, whole),
@@ -712,7 +770,9 @@ def test_apply_never_widens_to_float64():
 def test_apply_notes_how_a_result_was_made():
     x, y = Tensor([[0.5, 2.0, 3.0]], requires_grad=True), Tensor([[4.0], [7.0]])
     out = apply(np.multiply, y, x)
-    assert out.requires_grad, "an input wants a gradient, so the result must too: call note"
+    assert out.requires_grad, (
+        "an input wants a gradient, so the result must too: is note called, and in the order "
+        "(out, op, inputs, arrays, options)?")
     made = out.creator
     wants = [t.requires_grad for t in made.inputs]
     assert wants == [False, True], (
@@ -732,6 +792,8 @@ def test_apply_notes_how_a_result_was_made():
 
 test_apply_computes_with_the_arrays_inside()
 test_apply_passes_the_options_on()
+test_apply_copies_no_numbers()
+test_apply_refuses_what_is_no_number()
 test_apply_never_widens_to_float64()
 test_apply_notes_how_a_result_was_made()
 
@@ -822,6 +884,10 @@ test_an_array_on_the_left_gives_a_tensor()
 test_reflected_results_are_noted()
 
 # %% [markdown]
+# `*` would not have noticed, like `+`. The other four would: `-`, `/` and `**` give other numbers, and for
+# `@` even the shapes may no longer fit.
+
+# %% [markdown]
 # ## When shapes differ
 #
 # Adding a bias to each row of a batch should not need a loop. Broadcasting lines two shapes up at
@@ -879,23 +945,25 @@ def broadcast_shape(*shapes):
 # %% nbgrader={"grade": true, "grade_id": "check-broadcast", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 def test_shapes_are_lined_up_at_the_right():
     for shapes, wanted in [([(2, 3), (3,)], (2, 3)), ([(3,), (2, 3)], (2, 3)), ([(5, 2, 3), (2, 3)], (5, 2, 3)),
-                           ([(4, 3), ()], (4, 3)),
-                           ([(7,)], (7,)), ([(), ()], ())]:
+                           ([(4, 3), ()], (4, 3)), ([(7,)], (7,)), ([(), ()], ())]:
         try:
             found = broadcast_shape(*shapes)
         except ValueError as error:
             found = f"an error ({error})"
-        assert found == wanted, f"{shapes} should meet in {wanted}, yours is {found}: line up the right ends"
+        assert isinstance(found, (tuple, str)), f"{shapes} should meet in the tuple {wanted}, yours is {found!r}"
+        cause = ": line up the right ends" if len({len(s) for s in shapes}) > 1 else ", though all are of one rank"
+        assert found == wanted, f"{shapes} should meet in {wanted}, yours is {found}{cause}"
 
 
 def test_a_length_of_one_stretches():
     for shapes, wanted in [([(3, 1), (3,)], (3, 3)), ([(2, 1, 4), (3, 1)], (2, 3, 4)), ([(1, 1), (5, 1)], (5, 1)),
-                           ([(0, 3), (1, 3)], (0, 3)),
-                           ([(1,), (0,)], (0,)), ([(2, 1, 1), (3, 1), (4,)], (2, 3, 4))]:
+                           ([(0, 3), (1, 3)], (0, 3)), ([(1,), (0,)], (0,)),
+                           ([(2, 1, 1), (3, 1), (4,)], (2, 3, 4))]:
         try:
             found = broadcast_shape(*shapes)
         except ValueError as error:
             found = f"an error ({error})"
+        assert isinstance(found, (tuple, str)), f"{shapes} should meet in the tuple {wanted}, yours is {found!r}"
         assert found == wanted, (
             f"{shapes} should meet in {wanted}, yours is {found}: 1 gives way to any other length, also to 0")
 
@@ -995,7 +1063,7 @@ def where(condition, a, b):
 
 # %% [markdown]
 # Three have forward functions of their own. `sigmoid` shows why: `exp(1000)` is infinite and
-# `exp(-1000)` is 0, so only negative powers are ever taken.
+# `exp(-1000)` is 0, so both its exponents are held at 0 or below.
 
 # %%
 #| exporti
@@ -1004,8 +1072,7 @@ def relu_forward(x):
 
 
 def sigmoid_forward(x):
-    e = np.exp(-np.abs(x))  # never above 1
-    return np.where(np.less(x, 0), e, 1) / (1 + e)
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))  # neither exp is ever above 1
 
 
 def clip_forward(x, low, high):
@@ -1104,7 +1171,8 @@ def argmin(x, axis=None, keepdims=False):
 
 # %% [markdown]
 # A mean is a sum divided by a count, and the count is where it goes wrong: it is not always the
-# number of numbers in the tensor. Predict it for shape (2, 3, 4) along axis 1, along (0, 2), along none.
+# number of numbers in the tensor. Predict it for shape (2, 3, 4) along axis 1, along (0, 2), with axis=None,
+# and with axis=(), which names no axis at all.
 
 # %%
 #| export
@@ -1150,6 +1218,7 @@ def test_the_count_is_of_the_axes_that_go():
         found = count_along(x, axis)
         assert found == wanted, (
             f"along axis {axis} of shape (2, 3, 5), {wanted} numbers go into each result, you count {found}")
+        assert isinstance(found, int), f"along axis {axis} the count is right, but should be an int, not {found!r}"
     assert count_along(Tensor(4.0)) == 1, f"a single number is a mean of 1 number, you count {count_along(Tensor(4.0))}"
     assert count_along(Tensor(np.ones((0, 4))), 1) == 4, (
         "rows of 4 numbers have 4 numbers each, also when there is no row")
@@ -1171,6 +1240,10 @@ def test_means_divide_by_your_count():
 
 test_the_count_is_of_the_axes_that_go()
 test_means_divide_by_your_count()
+
+# %% [markdown]
+# For shape (2, 3, 4): 3 along axis 1, 8 along (0, 2), all 24 with `axis=None`. With `axis=()` each number is
+# its own mean: 1, the product of no lengths.
 
 # %% [markdown]
 # ## How far from the mean?
@@ -1242,6 +1315,7 @@ def test_the_correction_makes_the_divisor_smaller():
     x = Tensor([[1.0, 2.0, 6.0, 7.0], [0.0, 4.0, 5.0, -3.0]])
     for correction, wanted in [(0, [6.5, 10.25]), (1, [26 / 3, 41 / 3]), (2, [13.0, 20.5])]:
         found = var(x, 1, correction=correction).data
+        assert found.shape == (2,), f"var of shape (2, 4) along axis 1 has shape (2,), yours {found.shape}"
         assert np.allclose(found, wanted, rtol=1e-5, atol=0), (
             f"with correction={correction} var should be {wanted}, yours is {found}")
 
@@ -1249,8 +1323,11 @@ def test_the_correction_makes_the_divisor_smaller():
 def test_large_numbers_do_not_cancel():
     x = Tensor([[8000.0, 8008.0, 8016.0], [3.0, 3.5, 4.5]])
     found = var(x, axis=1).data
-    assert np.allclose(found, [128 / 3, 7 / 18], rtol=1e-4, atol=0), (
-        f"var should be [42.667, 0.3889], yours is {found}: subtract the mean before squaring")
+    assert found.shape == (2,), f"var of shape (2, 3) along axis 1 has shape (2,), yours {found.shape}"
+    assert abs(found[1] * 18 / 7 - 1) < 1e-4, (
+        f"var of 3, 3.5, 4.5 should be 0.3889, yours is {found[1]:.4g}: how many numbers does one row have?")
+    assert abs(found[0] * 3 / 128 - 1) < 1e-4, (
+        f"var of 8000, 8008, 8016 should be 42.667, yours is {found[0]:.4g}: subtract the mean before squaring")
 
 
 def test_the_variance_of_whole_numbers_is_noted_and_narrow():
@@ -1338,16 +1415,21 @@ def test_a_full_shape_stays():
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    cases = [((2, 3), 7), ((2, 4), 7), ((4, -1), 13), ((-1, -1), 4), ((0, -1), 0), ((0, -1), 6), ((-2, 3), 6),
-             ((-2, -3), 6), ((-1, -1), 1), ((), 2)]
-    for shape, size in cases:
+    for shape, size, why in [((2, 3), 7, "2 * 3 is 6, not 7"), ((2, 4), 7, "2 * 4 is 8, not 7"),
+                             ((4, -1), 13, "4 does not divide 13"),
+                             ((-1, -1), 4, "only one length may be left open"),
+                             ((-1, -1), 1, "only one length may be left open"),
+                             ((0, -1), 0, "for 0 rows any length would do"),
+                             ((0, -1), 6, "0 rows hold no numbers, whatever their length"),
+                             ((-2, 3), 6, "no length is -2"), ((-2, -3), 6, "no length is -2"),
+                             ((), 2, "a shape without axes holds one number")]:
         try:
             found = infer_shape(shape, size)
         except ValueError as error:
             named = str(shape) in str(error) and str(size) in str(error)
             assert named, f"the error should name the shape {shape} and the size {size}, yours: {error}"
         else:
-            assert False, f"{size} numbers cannot be read as {shape} in exactly one way, yours gives {found}"
+            assert False, f"infer_shape({shape}, {size}) should be refused, because {why}; yours gives {found}"
 
 
 test_minus_one_is_filled_in()
@@ -1445,8 +1527,9 @@ print(picture.reshape(3, 1, 2))
 # that are missing or there twice. What has to be settled before it is called?</details>
 # <details><summary>Hint 2</summary><code>as_tuple</code> and <code>axes_of</code> settle two things. Which?
 # When there are no axes, which tuple means "reversed"?</details>
-# <details><summary>Hint 3</summary><code>tuple(range(x.ndim))[::-1]</code> is the reversed order; then
-# <code>apply(np.transpose, x, axes=...)</code>.</details>
+# <details><summary>Hint 3</summary><code>tuple(range(x.ndim))</code> is the order as it is: turn it round.
+# Either way one call of <code>apply</code> with <code>np.transpose</code> remains; which option does it
+# take?</details>
 
 # %% nbgrader={"grade": false, "grade_id": "tensor-transpose", "locked": false, "schema_version": 3, "solution": true, "task": false}
 #| export
@@ -1469,7 +1552,7 @@ def transpose(x, *axes):
     return apply(np.transpose, x, axes=axes)
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-transpose", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "check-transpose", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def test_axes_go_where_they_are_sent():
     array = np.arange(24, dtype="float32").reshape(2, 3, 4)
     x = Tensor(array)
@@ -1500,6 +1583,13 @@ def test_each_axis_is_named_once():
             assert False, f"axes {axes} do not name each of three axes once, yours gives shape {out.shape}"
 
 
+def test_no_number_moves():
+    x = Tensor(np.ones((2, 3, 4), "float32"))
+    for axes in [(), (2, 0, 1), (0, 1, 2)]:
+        assert share_memory(x, transpose(x, *axes)), (
+            f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours is a copy")
+
+
 def test_a_transpose_is_noted():
     x = Tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     for out in (transpose(x), transpose(x, 1, 0)):
@@ -1512,6 +1602,7 @@ def test_a_transpose_is_noted():
 test_axes_go_where_they_are_sent()
 test_without_axes_the_order_is_reversed()
 test_each_axis_is_named_once()
+test_no_number_moves()
 test_a_transpose_is_noted()
 
 # %%
@@ -1567,14 +1658,14 @@ def matmul_by_broadcasting(a, b):
     return reduce_sum(products, axis=1)
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check-matmul-by-broadcasting", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "check-matmul-by-broadcasting", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 def test_rows_meet_columns():
     a = np.array([[1, 2, 3], [0, -1, 4]], "float32")
     b = np.array([[2, 0, 1, 5], [1, 3, -2, 0], [4, 1, 0, 7]], "float32")
     try:
         out = matmul_by_broadcasting(Tensor(a), Tensor(b))
     except ValueError as error:
-        assert False, f"(2, 3) times (3, 4): {error}. Make (2, 3, 1) of the left and (1, 3, 4) of the right."
+        assert False, f"(2, 3) times (3, 4): {error}. Does k, which both have, stand on the same axis in both?"
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     assert out.shape == (2, 4), f"(2, 3) times (3, 4) has shape (2, 4), yours {out.shape}"
     assert np.array_equal(out.data, wanted), f"the product should be {wanted}, yours is\n{out.data}"
@@ -1589,8 +1680,19 @@ def test_thin_and_empty_matrices_multiply():
         assert np.array_equal(out.data, a @ b), f"({i}, {k}) times ({k}, {j}) should be {a @ b}, yours is {out.data}"
 
 
+def test_the_product_is_noted():
+    for wants in (True, False):
+        a, b = Tensor([[1.0, 2.0, 3.0]], wants), Tensor([[1.0], [0.5], [4.0]], not wants)
+        out = matmul_by_broadcasting(a, b)
+        assert out.requires_grad, (
+            f"{'ab'[not wants]} wants a gradient and the product lost it: compute with tensors, not with .data")
+        made = out.creator.op.__name__
+        assert made != "matmul", "the product was made by NumPy's matmul, which is `@`: do it by `*` and a sum"
+
+
 test_rows_meet_columns()
 test_thin_and_empty_matrices_multiply()
+test_the_product_is_noted()
 
 # %% [markdown]
 # Right, and dear: the table of products has $i \cdot k \cdot j$ numbers. NumPy's `matmul`, to which `@` goes,
@@ -1662,16 +1764,18 @@ def matmul_shape(a, b):
 
 # %% nbgrader={"grade": true, "grade_id": "check-matmul-shape", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 def test_matrices_and_stacks_of_them():
-    for a, b, wanted in [((2, 3), (3, 4), (2, 4)), ((5, 1, 2, 3), (4, 3, 7), (5, 4, 2, 7)),
+    for a, b, wanted in [((2, 3), (3, 4), (2, 4)),
+                         ((5, 1, 2, 3), (4, 3, 7), (5, 4, 2, 7)),
                          ((6, 2, 3), (3, 4), (6, 2, 4)),
-                         ((2, 3), (6, 3, 4), (6, 2, 4)), ((0, 3), (3, 2), (0, 2)), ((2, 0), (0, 3),
-                                                                                    (2, 3)),
-                                                                                    ((8, 5, 4, 2), (8, 5, 2, 3),
-                                                                                    (8, 5, 4, 3))]:
+                         ((2, 3), (6, 3, 4), (6, 2, 4)),
+                         ((0, 3), (3, 2), (0, 2)),
+                         ((2, 0), (0, 3), (2, 3)),
+                         ((8, 5, 4, 2), (8, 5, 2, 3), (8, 5, 4, 3))]:
         try:
             found = matmul_shape(a, b)
         except ValueError as error:
             found = f"an error ({error})"
+        assert isinstance(found, (tuple, str)), f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
         assert found == wanted, f"{a} @ {b} has shape {wanted}, yours is {found}"
 
 
@@ -1682,6 +1786,7 @@ def test_one_axis_joins_and_goes():
             found = matmul_shape(a, b)
         except ValueError as error:
             found = f"an error ({error})"
+        assert isinstance(found, (tuple, str)), f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
         assert found == wanted, (
             f"{a} @ {b} has shape {wanted}, yours is {found}: an axis that joined for the product goes again")
 
@@ -1712,6 +1817,10 @@ test_one_axis_joins_and_goes()
 test_shapes_that_do_not_multiply_are_refused()
 test_matmul_tells_both_shapes()
 
+# %% [markdown]
+# (5, 1, 2, 3) @ (4, 3, 7) makes (5, 4, 2, 7): twenty products of matrices. (3,) @ (4, 3, 7) makes (4, 7): one row
+# meets four matrices, and its own axis is gone.
+
 # %%
 #| export
 def matmul(a, b):
@@ -1739,15 +1848,25 @@ picked[:] = 1
 print(noted)
 
 # %% [markdown]
+# A list of places can change as well. One small piece makes a new array of any of these:
+
+# %%
+#| exporti
+def fresh(part):
+    """A new array of the places or truth values in a Tensor, an array or a list."""
+    array = np.array(part)
+    return array if array.size or array.dtype.kind != "f" else array.astype(int)  # [] names places too, none of them
+
+# %% [markdown]
 # **Task.** Write `plain_index`, which makes an index fit for a note. Predict first: when you write
 # `x[0, mask]`, what does Python hand over as the index?
 #
 # <details><summary>Hint 1</summary>An index is one thing, or a tuple of things. Can you make the first
 # case look like the second?</details>
-# <details><summary>Hint 2</summary>Go through the tuple. Which two kinds of parts can somebody change later, and
-# which NumPy function makes a new array of either?</details>
-# <details><summary>Hint 3</summary><code>parts = index if isinstance(index, tuple) else (index,)</code>, then
-# a tuple of <code>np.array(part)</code> or <code>part</code>.</details>
+# <details><summary>Hint 2</summary>Go through the tuple. Which three kinds of parts can somebody change
+# later, and which piece makes a new array of any of them?</details>
+# <details><summary>Hint 3</summary><code>(index,)</code> is a tuple with one part. Then a tuple of
+# <code>fresh(part)</code> or <code>part</code>: <code>isinstance</code> takes several kinds at once.</details>
 
 # %% nbgrader={"grade": false, "grade_id": "tensor-index", "locked": false, "schema_version": 3, "solution": true, "task": false}
 #| export
@@ -1756,7 +1875,7 @@ def plain_index(index):
 
     index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or bools,
              or a tuple of these
-    returns  tuple with one part for each: a new array in place of each Tensor or array, all else as it was
+    returns  tuple with one part for each: a new array in place of each Tensor, array or list, all else as it was
 
     >>> plain_index((0, Tensor([True, False])))
     (0, array([ True, False]))
@@ -1765,7 +1884,7 @@ def plain_index(index):
     """
     ### BEGIN SOLUTION
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(np.array(part) if isinstance(part, (Tensor, np.ndarray)) else part for part in parts)
+    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part for part in parts)
     ### END SOLUTION
 
 # %% [markdown]
@@ -1797,13 +1916,24 @@ def put(x, index, value):
                            "build a new one with where(), or write into x.detach()")
     x.data[plain_index(index)] = operand(value)
 
+# %% tags=["learner-side"]
+def index_after_writing(part):
+    """The second part of plain_index((0, part)), as a list, read after 5 was written into `part`."""
+    found = plain_index((0, part))[1]
+    numbers = part.data if isinstance(part, Tensor) else part
+    while isinstance(numbers[0], list):
+        numbers = numbers[0]
+    numbers[0] = 5
+    return np.asarray(found).tolist()
+
 # %% nbgrader={"grade": true, "grade_id": "check-index", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 def test_every_kind_of_index_picks_what_numpy_picks():
     array = np.arange(24, dtype="float32").reshape(2, 3, 4)
     x = Tensor(array)
     for index in [1, -1, slice(None, None, -1), (1, 2), (0, slice(1, 3), -1), (Ellipsis, 0), (slice(None), None, 2),
-                  None, [1, 0, 1],
-                  (slice(None), [2, 0]), np.array([0, 1, 1]), array > 7, (1, array[1, :, 0] > 12), (1, 2, 3), ()]:
+                  None, (), (1, 2, 3),
+                  [1, 0, 1], [], [[1], [0]], (slice(None), [2, 0]), (0, [True, False, True]),
+                  np.array([0, 1, 1]), array > 7, (1, array[1, :, 0] > 12)]:
         out, wanted = x[index], array[index]
         assert out.shape == wanted.shape, f"x[{index}] of shape (2, 3, 4) has shape {wanted.shape}, yours {out.shape}"
         assert np.array_equal(out.data, wanted), f"x[{index}] should be {wanted}, yours is {out.data}"
@@ -1817,6 +1947,8 @@ def test_tensors_can_be_indices():
                                 ("x[[0, 1], Tensor([2, 0])]", ([0, 1], Tensor([2, 0])), [7, -2]),
                                 ("x[Tensor([True, False]), 1]", (Tensor([True, False]), 1), [-1])]:
         parts = plain_index(index)
+        assert isinstance(parts, tuple), (
+            f"{name}: plain_index should return a tuple, also for one part; yours returns\n{parts!r}")
         left = [n for n, part in enumerate(parts) if isinstance(part, Tensor)]
         assert not left, f"{name}: part {left} of your index is still a Tensor; look inside tuples too"
         out = x[index]
@@ -1824,11 +1956,11 @@ def test_tensors_can_be_indices():
 
 
 def test_an_index_in_a_note_stays_true():
-    places, also = np.array([1, 0, 1]), Tensor([2, 0])
-    parts = plain_index((places, also))
-    places[:], also.data[:] = 5, 5
-    assert np.array_equal(parts[0], [1, 0, 1]), f"my array changed, and your index with it: {parts[0]}. Copy arrays."
-    assert np.array_equal(parts[1], [2, 0]), f"my tensor changed, and your index with it: {parts[1]}. Copy its array."
+    for name, part, wanted in [("array", np.array([1, 0, 1]), [1, 0, 1]), ("tensor", Tensor([2, 0]), [2, 0]),
+                               ("list", [1, 0], [1, 0]), ("list of lists", [[1, 2], [0, 2]], [[1, 2], [0, 2]])]:
+        found = index_after_writing(part)
+        assert found == wanted, (
+            f"I wrote 5 into my {name} {wanted}, and your index became {found}. Copy arrays, tensors and lists.")
 
 
 test_every_kind_of_index_picks_what_numpy_picks()
