@@ -15,6 +15,7 @@ import importlib.util
 import json
 import linecache
 import os
+import re
 import signal
 import sys
 import traceback
@@ -64,10 +65,19 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
         return self.source_to_code(self.get_data(self.path) if text is None else text, self.path)
 
 
-def namespace(request, module):
-    """What a check sees: the lesson's imports, the names that its exported cells define, and those of its learner-side cells."""
+def imported(request, *sources):
+    """What the lesson's import statements bind, of those that these sources use: drawing, say, takes long to import."""
+    words = set(re.findall(r"\w+", "\n".join(sources)))
     space = {"__name__": "check"}
-    exec(request["imports"], space)
+    for statement, names in request["imports"].items():
+        if words & set(names):
+            exec(statement, space)
+    return space
+
+
+def namespace(check, request, module):
+    """What a check sees: the lesson's imports, the names that its exported cells define, and those of its learner-side cells."""
+    space = imported(request, check["source"], *(cell["source"] for cell in request["learner_side"]))
     space |= {name: getattr(module, name) for name in request["names"] if hasattr(module, name)}
     for cell in request["learner_side"]:
         remember_lines(cell)
@@ -91,11 +101,10 @@ def _calls_test(node):
 def run_check(check, request, module):
     """Run one check's function. Whatever it raises passes through."""
     if check["own"]:
-        space = dict(vars(module))  # a learner's own test sees all that the lesson does
-        exec(request["imports"], space)
+        space = dict(vars(module)) | imported(request, check["source"])  # a learner's own test sees all that the lesson does
         missing = []
     else:
-        space = namespace(request, module)
+        space = namespace(check, request, module)
         missing = [name for name in request["names"] if name not in space]
     remember_lines(check)
     exec(check_functions(check["source"], check["file"], check["line"]), space)

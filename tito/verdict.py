@@ -197,12 +197,14 @@ def request_of(entry, source, module, seconds):
 
 @functools.cache  # `tito watch` asks at each save
 def _imports(lesson):
-    """The import statements of a lesson's own code cells, which its checks may rely on."""
-    found = []
+    """The import statements of a lesson's own code cells, which its checks may rely on: {statement: the names it binds}."""
+    found = {}
     for cell in lesson.source.cells:
         if cell.kind == "code" and "import " in cell.source and not cell.nbgrader.get("grade"):
-            found += [ast.unparse(node) for node in ast.parse(cell.source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return "\n".join(dict.fromkeys(found))
+            for node in ast.parse(cell.source).body:
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    found[ast.unparse(node)] = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+    return found
 
 
 class Run:
