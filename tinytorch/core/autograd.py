@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: ce84fca53acbce08
+# checksum: fa080c4588ad94f1
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
@@ -307,7 +307,8 @@ def first_gradient(tensor, gradient=None):
         return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
     gradient = np.array(operand(gradient), tensor.dtype)
     if gradient.shape != tensor.shape:
-        raise ValueError(f"the gradient has shape {gradient.shape}, and the tensor {tensor.shape}: give one slope for each number")
+        raise ValueError(f"the gradient has shape {gradient.shape}, and the tensor {tensor.shape}: give one slope for "
+                         "each number")
     return gradient
 
 

@@ -1,0 +1,414 @@
+"""The exported autograd: every rule against finite differences, the walk, memory, threads, errors, drawings."""
+
+import gc
+import re
+import threading
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+from tinytorch.core import autograd as lesson
+from tinytorch.core import tensor as T
+from tinytorch.core.autograd import Function, backward, derivative, draw_graph, no_grad, numerical_gradient_check
+from tinytorch.core.tensor import Tensor, Variable, apply
+
+SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
+PAIRS = [((), ()), ((2, 3), ()), ((), (4,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (2, 1)), ((4, 1, 3), (2, 1)),
+         ((0, 3), (1, 3)), ((1, 3), (0, 3)), ((1,), (0,)), ((2, 1, 1), (3, 4)), ((2, 1, 3, 1), (4, 1, 5)), ((1, 1), (1,))]
+
+
+def numbers(shape, seed=0, low=0.5, high=2.0):
+    """float64 numbers, all different, so that no tie is near a nudge."""
+    count = int(np.prod(shape))
+    spread = np.linspace(low, high, count) if count else np.empty(0)
+    return np.random.default_rng(seed + 7 * len(shape)).permutation(spread).reshape(shape)
+
+
+ONE = {
+    "negative": lambda x: -x, "absolute": lambda x: abs(x - 1.23456), "exp": Tensor.exp, "log": Tensor.log,
+    "sqrt": Tensor.sqrt, "sin": Tensor.sin, "cos": Tensor.cos, "tanh": Tensor.tanh, "sigmoid": Tensor.sigmoid,
+    "relu": lambda x: (x - 1.23456).relu(), "clip": lambda x: x.clip(0.71234, 1.54321), "clip_low": lambda x: x.clip(0.71234),
+    "square": lambda x: x**2, "cube": lambda x: x**3, "fourth": lambda x: x**4, "first": lambda x: x**1,
+    "zeroth": lambda x: x**0, "inverse": lambda x: x**-1, "root": lambda x: x**0.5, "seventh": lambda x: x**7,
+    "two_to": lambda x: 2**x, "less": lambda x: 3 - x, "under": lambda x: 5 / x, "half": lambda x: x / 2,
+    "sum": Tensor.sum, "mean_or_sum": lambda x: x.mean() if x.size else x.sum(), "flatten": Tensor.flatten,
+    "transpose": Tensor.transpose, "unsqueeze": lambda x: x.unsqueeze(0), "squeeze": Tensor.squeeze,
+    "pad": lambda x: x.pad(1, 2.0), "where": lambda x: T.where(x.data > 1.01234, x, x * x), "twice": lambda x: x * x + x,
+    "concatenate": lambda x: T.concatenate([x.flatten(), (x * 2).flatten(), x.flatten()]),
+    "stack": lambda x: T.stack([x, x * x, x], axis=-1), "broadcast": lambda x: x.broadcast_to(2, *x.shape),
+    "var": lambda x: x.var() if x.size else x.sum(), "std": lambda x: x.std() if x.size > 1 else x.sum(),
+    "max": lambda x: x.max() if x.size else x.sum(), "min": lambda x: x.min() if x.size else x.sum()}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", ONE)
+def test_operations_of_one_tensor_agree_with_nudges(name, shape):
+    assert numerical_gradient_check(ONE[name], Variable(numbers(shape)))
+
+
+TWO = {"add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b,
+       "divide": lambda a, b: a / b, "power": lambda a, b: a**b, "maximum": T.maximum, "minimum": T.minimum,
+       "where": lambda a, b: T.where(a.data > 1.21234, a, b), "reused": lambda a, b: (a * b + a) / (b + a * a)}
+
+
+@pytest.mark.parametrize("shapes", PAIRS, ids=str)
+@pytest.mark.parametrize("name", TWO)
+def test_operations_of_two_tensors_agree_with_nudges(name, shapes):
+    assert numerical_gradient_check(TWO[name], [numbers(shapes[0], 1), numbers(shapes[1], 2, 0.512345, 2.1)])
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (5, 3, 4)),
+                                    ((5, 2, 3), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((4, 1, 2, 3), (5, 3, 2)),
+                                    ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 1)), ((0, 2, 3), (3,)), ((4, 0), (0,))], ids=str)
+def test_matmul_of_every_rank_agrees_with_nudges(shapes):
+    assert numerical_gradient_check(lambda a, b: a @ b, [numbers(shapes[0], 1), numbers(shapes[1], 2)])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (-1, 0), ()], ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
+def test_reductions_agree_with_nudges(name, axis, keepdims):
+    if name == "std" and axis == ():
+        pytest.skip("the root of zero has no slope")
+    assert numerical_gradient_check(lambda x: getattr(x, name)(axis, keepdims), numbers((2, 3, 4)))
+
+
+@pytest.mark.parametrize("index", [0, -1, slice(None, None, -2), (1, 2), (0, slice(1, 3), -1), (Ellipsis, 0), None, [1, 0, 1],
+                                   (slice(None), [2, 0, 2]), (slice(None), np.array([[0, 2], [2, 2]])), (), True, False,
+                                   ([1, 1], slice(None), [0, 0]), (np.int64(1), None, [0, 0]), [], ((0, 0),),
+                                   numbers((2, 3, 4)) > 1, (0, np.array([True, False, True]))], ids=str)
+def test_every_index_agrees_with_nudges(index):
+    assert numerical_gradient_check(lambda x: x[index], numbers((2, 3, 4)))
+
+
+@pytest.mark.parametrize("axes", [(1, 2, 0), (2, 0, 1), (0, 2, 1), (-1, 0, 1)], ids=str)
+def test_permutations_agree_with_nudges(axes):
+    assert numerical_gradient_check(lambda x: x.transpose(axes), numbers((2, 3, 4)))
+    assert numerical_gradient_check(lambda x: x.swapaxes(0, -1).reshape(4, -1), numbers((2, 3, 4)))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_joins_agree_with_nudges(axis):
+    parts = [numbers((2, 3), 1), numbers((2, 3), 2)]
+    assert numerical_gradient_check(lambda a, b: T.concatenate([a, b, a], axis), parts)
+    assert numerical_gradient_check(lambda a, b: T.stack([a, b], axis), parts)
+    assert numerical_gradient_check(lambda a: T.concatenate([a, np.ones((2, 3))], axis), parts[:1])
+
+
+def test_every_operation_of_lesson_01_has_a_rule():
+    for op in [np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.matmul, T.raise_to, np.exp, np.log,
+               np.sqrt, np.sin, np.cos, np.tanh, T.sigmoid_forward, T.relu_forward, T.clip_forward, np.maximum, np.minimum,
+               np.where, T.sum_forward, T.max_forward, T.min_forward, T.reshape_forward, np.broadcast_to, np.transpose,
+               T.take_forward, T.concatenate_forward, T.stack_forward, T.pad_forward]:
+        assert lesson.table[op]
+
+
+# Corners
+
+
+def grad_of(f, *data, gradient=None):
+    leaves = [Variable(np.array(d, "float32")) for d in data]
+    out = f(*leaves)
+    backward(out, np.ones(out.shape) if gradient is None else gradient)
+    return [leaf.grad if leaf.grad is None else leaf.grad.tolist() for leaf in leaves]
+
+
+def test_powers_at_their_corners():
+    assert grad_of(lambda x: x**0, [0.0, 2.0]) == [[0, 0]]
+    assert grad_of(lambda x: x**1, [0.0, 2.0]) == [[1, 1]]
+    assert grad_of(lambda x: x**2, [0.0, -3.0]) == [[0, -6]]
+    assert grad_of(lambda x: x**3, [0.0, -3.0]) == [[0, 27]]
+    assert grad_of(lambda x: x**-1, [-2.0]) == [[-0.25]]
+    assert grad_of(lambda a, b: a**b, [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]) == [[0, 0, 0], [0, 0, pytest.approx(np.log(3))]]
+    assert grad_of(lambda a: 0.0**a, [2.0, 0.0]) == [[0, 0]]
+
+
+def test_ties_share_and_kinks_are_flat():
+    assert grad_of(T.maximum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 1], [0.5, 0]]
+    assert grad_of(T.minimum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 0], [0.5, 1]]
+    assert grad_of(lambda x: x.max(1), [[2.0, 2, 1], [0, 0, 0]], gradient=[6, 6]) == [[[3, 3, 0], [2, 2, 2]]]
+    assert grad_of(lambda x: x.relu() + abs(x), [0.0]) == [[0]]
+    assert grad_of(lambda x: x.clip(0, 1), [0.0, 1.0, 2.0]) == [[1, 1, 0]]
+
+
+def test_nan_and_infinity_stay_visible():
+    x = Variable([1.0, np.nan, 4.0])
+    backward((x * x).sum())
+    assert np.array_equal(x.grad, [2, np.nan, 8], equal_nan=True)
+    with np.errstate(divide="ignore"):
+        assert grad_of(Tensor.sqrt, [0.0, 4.0]) == [[np.inf, 0.25]]
+        assert grad_of(Tensor.log, [0.0]) == [[np.inf]]
+    assert grad_of(lambda x: x.sigmoid() + x.tanh(), [-1000.0, 1000.0]) == [[0, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", [*ONE])
+def test_no_rule_widens(name, dtype, monkeypatch):
+    seen = []
+    fit = lesson.fit
+    monkeypatch.setattr(lesson, "fit", lambda g, data: seen.append((g.dtype, data.dtype)) or fit(g, data))
+    x = Variable(numbers((2, 3)).astype(dtype))
+    out = ONE[name](x)
+    backward(out, np.ones(out.shape))
+    assert out.dtype == x.grad.dtype == dtype and x.grad.shape == (2, 3)
+    assert [d for d in seen if d[0] != dtype] == []
+
+
+def test_mixed_dtypes_come_back_as_they_went():
+    a, b = Variable(numbers((2, 3)).astype("float32")), Variable(numbers((3,)))
+    backward((a * b).sum())
+    assert (a.grad.dtype, b.grad.dtype) == ("float32", "float64")
+
+
+# The walk
+
+
+def test_deep_graphs():
+    x0 = x = Variable([1.0, 2.0])
+    for _ in range(50_000):
+        x = x * 1.0 + 0.5
+    x.sum().backward()
+    assert np.array_equal(x0.grad, [1, 1])
+    del x
+
+
+def test_wide_graphs_and_many_paths():
+    x = Variable([1.0, 2.0])
+    sum((x * k for k in range(1000)), Tensor([0.0, 0.0])).sum().backward()
+    assert np.array_equal(x.grad, [499_500] * 2)
+    y = x = Variable(1.0)
+    for _ in range(60):
+        y = y + y
+    y.backward()
+    assert x.grad == 2.0**60
+    x = Variable(1.0)
+    T.stack([x] * 1000).sum().backward()
+    assert x.grad == 1000
+
+
+def test_the_contract_of_the_design():
+    x, y = Variable(5.0), Variable(3.0)
+    z = x**2 + 2 * x * y + y**3
+    z.backward()
+    assert (x.grad, y.grad) == (16, 37) and isinstance(x.grad, np.ndarray) and x.grad.shape == ()
+    assert z.grad is None
+    for _ in range(2):
+        (x * y).backward()
+    assert (x.grad, y.grad) == (22, 47)
+
+
+@pytest.mark.parametrize("make", [
+    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a.reshape(3, 2).T.reshape(2, 3) + b, lambda a, b: (a + b)[:, :],
+    lambda a, b: T.concatenate([a, b]), lambda a, b: T.stack([a, b]), lambda a, b: (a + b).broadcast_to(2, 2, 3)])
+def test_no_two_gradients_share_memory(make):
+    a, b = Variable(numbers((2, 3))), Variable(numbers((2, 3)))
+    out = make(a, b)
+    g = np.ones(out.shape)
+    out.backward(g, retain_graph=True)
+    arrays = [a.grad, b.grad, g, a.data, b.data, out.data]
+    for n, one in enumerate(arrays[:2]):
+        assert one.flags.writeable
+        assert not any(np.shares_memory(one, other) for other in arrays[n + 1:])
+    before = b.grad.copy()
+    a.grad += 7
+    kept = a.grad
+    held = kept.copy()
+    out.backward(g)
+    assert np.array_equal(g, np.ones(out.shape)) and np.array_equal(b.grad, 2 * before) and np.array_equal(kept, held)
+
+
+def test_an_array_that_somebody_keeps_is_copied():
+    buffer = np.zeros(2, "float32")
+
+    class Reuses(Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, grad):
+            np.multiply(grad, 2, out=buffer)
+            return buffer
+
+    x, y = Variable([1.0, 2.0]), Variable([1.0, 2.0])
+    Reuses()(x).sum().backward()
+    (Reuses()(y) * 10).sum().backward()
+    assert x.grad.tolist() == [2, 2] and y.grad.tolist() == [20, 20]
+
+
+def test_a_leaf_takes_over_a_large_gradient_without_a_copy():
+    g = np.ones(3, "float32")
+
+    def taken():
+        mine = np.ones(3, "float32")
+        return lesson.is_ours(mine)
+
+    assert taken() and not lesson.is_ours(g[:]) and not lesson.is_ours(np.float32(1))
+    also = g
+    assert not lesson.is_ours(g) and also is g
+
+
+def test_memory_shrinks_during_the_walk():
+    x = Variable(np.ones(100_000, "float32"))
+    live, peak = [], []
+
+    def mark(x):
+        return x * 1
+
+    derivative(mark, lambda g, out, x: live.append(sum(r() is not None for r in peak)) or g)
+    y = x
+    for _ in range(6):
+        y = apply(mark, y)
+        y = y.sin()
+        peak.append(weakref.ref(y))
+    loss = y.sum()
+    del y
+    loss.backward()
+    assert live == [5, 4, 3, 2, 1, 0] or live == [6, 5, 4, 3, 2, 1]
+
+
+def test_a_failed_rule_changes_no_leaf():
+    def broken(x):
+        return x * 1
+
+    derivative(broken, lambda g, out, x: 1 / 0)
+    x, y = Variable(1.0), Variable(2.0)
+    with pytest.raises(ZeroDivisionError):
+        (apply(broken, x) * y).backward()
+    assert x.grad is None and y.grad is None
+
+
+def test_a_graph_is_no_garbage():
+    gc.collect()
+    gc.disable()
+    try:
+        x = Variable(np.ones(100_000, "float32"))
+        tracemalloc.start()
+        y = x.sin().cos().sum()
+        y.backward()
+        del y
+        used = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert used < 500_000
+    finally:
+        gc.enable()
+
+
+# Errors
+
+
+def error_of(call, kind):
+    with pytest.raises(kind) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_errors_say_what_to_do():
+    x = Variable([1.0, 2.0])
+    assert "(2,)" in error_of((x * x).backward, RuntimeError)
+    assert "(3,)" in error_of(lambda: (x * x).backward(np.ones(3)), ValueError)
+    assert "no_grad" in error_of(Tensor([1.0]).backward, RuntimeError)
+    assert "no_grad" in error_of(Tensor([1, 2]).sum().backward, RuntimeError)
+    y = (x * x).sum()
+    y.backward()
+    assert "retain_graph" in error_of(y.backward, RuntimeError)
+    assert "retain_graph" in error_of((y * 2).backward, RuntimeError)
+    assert x.grad.tolist() == [2, 4]
+    assert "derivative(unknown" in error_of(apply(unknown, x).sum().backward, NotImplementedError)
+    derivative(unknown, together=lambda g, out, x: g)
+    assert "tuple of 1" in error_of(apply(unknown, x).sum().backward, ValueError)
+    del lesson.table[unknown]
+
+
+def unknown(x):
+    return x * 1
+
+
+def test_whole_numbers_get_fractional_gradients():
+    x = Variable([1, 2, 3])
+    x[1].backward(0.5)
+    assert x.grad.tolist() == [0, 0.5, 0]
+
+
+# no_grad, Function, the check, the drawing
+
+
+def test_no_grad_in_many_threads():
+    x, wrong = Variable(1.0), []
+
+    def work(quiet):
+        for _ in range(300):
+            if quiet:
+                with no_grad():
+                    wrong.extend([1] * (x * x).requires_grad)
+            wrong.extend([2] * (not (x * x).requires_grad))
+
+    threads = [threading.Thread(target=work, args=(n % 2,)) for n in range(6)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert wrong == []
+
+
+def test_functions_may_skip_inputs_and_return_tensors():
+    class Both(Function):
+        def forward(self, a, b):
+            return a * b
+
+        def backward(self, grad):
+            return None, Tensor(grad * 3)
+
+    a, b = Variable(2.0), Variable(5.0)
+    Both.apply(a, b).backward()
+    assert a.grad is None and b.grad == 3
+
+
+def test_functions_say_what_is_missing():
+    class Half(Function):
+        pass
+
+    assert "Half needs a method forward" in error_of(lambda: Half()(Variable(1.0)), TypeError)
+
+
+def test_the_check_raises_with_place_and_numbers_and_leaves_no_trace():
+    w = Variable(2.0)
+    x = Variable([1.0, 3.0])
+    assert numerical_gradient_check(lambda x: x * w, x)
+    assert w.grad is None and x.grad is None
+
+    class Off(Function):
+        def forward(self, x):
+            return x * x
+
+        def backward(self, grad):
+            return grad * np.array([2.0, 7.0])
+
+    said = error_of(lambda: numerical_gradient_check(Off.apply, Variable([1.0, 3.0])), AssertionError)
+    place, rules, nudge = re.fullmatch(r"input 0 at (.*): the rules say (.*), a nudge says (.*)", said).groups()
+    assert place == "(1,)" and float(rules) / float(nudge) == pytest.approx(7 / 6, rel=1e-6)
+    assert "no gradient arrived" in error_of(lambda: numerical_gradient_check(lambda x: x.detach() * 2, x), AssertionError)
+    assert "float32" in error_of(lambda: numerical_gradient_check(lambda x: Tensor(x.data.astype("float32")), x), ValueError)
+
+
+def test_the_drawing(tmp_path):
+    x = Variable([[1.0, 2.0]])
+    graph = draw_graph((x * x < 3).data.sum() + (x @ x.T).sum(), x=x)
+    assert graph.source.startswith("digraph {") and "matmul" in graph.source and "x (1, 2)" in graph.source
+    assert "<svg" in graph._repr_svg_() and "<svg" in graph.plain_svg()
+    path = graph.render(tmp_path / "picture")
+    assert path.name == "picture.svg" and "<svg" in path.read_text(encoding="utf-8")
+    assert len(draw_graph(x).boxes) == 1
+
+
+def test_cross_entropy_has_one_rule():
+    from tinytorch.core.losses import cross_entropy
+
+    z, labels = numbers((2, 4, 3), low=-3, high=3), [[2, 0, 1, 1], [0, 0, 2, 1]]
+    for smoothing in (0.0, 0.3, 1.0):
+        for reduction in ("mean", "sum", "none"):
+            assert numerical_gradient_check(lambda z: cross_entropy(z, labels, reduction, smoothing), z)
+    wide = Variable([[1000.0, -1000.0, 0.0]])
+    cross_entropy(wide, [1]).backward()
+    assert wide.grad.tolist() == [[1, -1, 0]] and wide.grad.dtype == "float32"
+    turned = Variable(numbers((3, 4)))
+    cross_entropy(turned.T, [0, 1, 2, 0]).backward()
+    assert np.allclose(turned.grad.sum(0), 0) and (turned.grad[[0, 1, 2, 0], range(4)] < 0).all()
