@@ -321,10 +321,13 @@ class Run:
             return f"Nothing is written yet: all {len(exercises)} exercises are as released."
         if result.partial and not result.asked:
             return "No check was run: none has that name."
-        failing = [o for o in result.asked if not o.passed]
+        wrong = sum(not o.passed and not o.unwritten for o in result.asked)
+        waiting = sum(bool(o.unwritten) for o in result.asked)
         missing = len(result.checks) - len(result.asked)
-        if failing or missing:
-            return " and ".join([f"{len(failing)} of {len(result.checks)} checks fail"] * bool(failing) + [f"{missing} did not run"] * bool(missing)) + "."
+        parts = [(wrong, f"{wrong} of {len(result.checks)} checks fail"), (waiting, f"{waiting} wait for what is not written yet"),
+                 (missing, f"{missing} did not run")]
+        if any(number for number, _ in parts):
+            return ", ".join(words for number, words in parts if number) + "."
         return "" if ended else "The process did not come to its end."
 
     def unwritten(self):

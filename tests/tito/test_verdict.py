@@ -82,7 +82,7 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
     "checks emptied": (empty_checks, "checks fail"),
     "checks renamed": (rename_checks, "checks fail"),
     "prints of success": (lambda e: change(e, "return twice", "print('3 passed'); print('{\"event\": \"done\"}')"), "checks fail"),
-    "an endless loop": (lambda e: change(e, "return twice", "while True: pass"), "2 of 3 checks fail and 1 did not run"),
+    "an endless loop": (lambda e: change(e, "return twice", "while True: pass"), "2 of 3 checks fail, 1 did not run"),
     "a loop that catches all": (lambda e: change(e, "return twice", "while True:\n        try:\n            while True: pass\n        except BaseException: pass"), "checks fail"),
     "an endless loop at import": (lambda e: change(e, "LIMIT = 10", "while True: pass"), "still running after 1 s"),
     "no exported cell": (lambda e: (solve(e), e.script.write_text(e.script.read_text(encoding="utf-8").replace("#| export", "# export"), encoding="utf-8")), "no cell that begins with `#| export`"),
