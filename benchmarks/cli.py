@@ -147,7 +147,8 @@ def plain_tests(entry):
     names = f"from {entry.root.package}.{lesson.module} import {', '.join(dict.fromkeys(export.exported_names(lesson)))}"
     cells = {check.cell.id: check.cell.source for check in lesson.checks}
     functions = [re.sub(r"^test_\w+\(.*\)$", "", source, flags=re.M) for source in cells.values()]
-    return "\n".join([*dict.fromkeys(imports), names, "", *functions, ""])
+    helpers = [cell.source for cell in lesson.learner_side]
+    return "\n".join([*dict.fromkeys(imports), names, "", *helpers, *functions, ""])
 
 
 class Watch:

@@ -279,9 +279,11 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
 
 def show_verdict(entry, result, whole=True):
     from tito import progress, views
+    from tito import status as standing
 
     shown = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("hints", {})
-    following = next((later.name for later in entry.root.lessons if later.number > entry.number), None)
+    step = standing.next_step(standing.rows(entry.root, warn)) if result.passed else None
+    following = step and step[0]
     out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole, following))
 
 

@@ -31,7 +31,7 @@ def verdict(one, hints, whole=True, following=None):
 
     hints      {exercise: hints not yet shown}
     whole      show every check of what is right, too
-    following  the name of the next lesson
+    following  the command to type next
     """
     parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim")), Text()]
     shown = one.asked if one.partial else one.checks if one.asked else []
@@ -91,7 +91,8 @@ def _failure(check):
     lines = [Text(check.name, "bold red"), indented(Text(check.message), 3)]
     if check.where:
         cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
-        lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}:{check.where['line']}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
+        line = f":{check.where['line']}" if check.where["line"] else ""
+        lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}{line}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
     if check.output.strip():
         lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
     return lines
@@ -115,7 +116,7 @@ def _sum(one, following):
     reason = one.reason
     if one.partial and one.asked_passed and not one.passed:
         word, style, reason = "selected", "yellow", f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}"
-    elif not one.passed and one.asked and all(c.passed or c.unwritten for c in one.checks):
+    elif any(c.unwritten for c in one.checks) and all(c.passed or c.unwritten for c in one.checks):
         left = len({c.unwritten for c in one.checks if c.unwritten})
         word, style, reason = "so far", "cyan", f"{count(left, 'exercise')} to write." if passed else reason
     else:
@@ -123,7 +124,7 @@ def _sum(one, following):
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
     lines += [Text(line) for line in (reason, one.remedy) if line]
     if one.passed and following:
-        lines.append(Text.assemble("next: ", (f"tito start {following}", "bold")))
+        lines.append(Text.assemble("next: ", (following, "bold")))
     return lines + [Text(line, "dim") for line in one.saved]
 
 

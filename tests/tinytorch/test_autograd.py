@@ -66,12 +66,13 @@ def test_matmul_of_every_rank_agrees_with_nudges(shapes):
     assert numerical_gradient_check(lambda a, b: a @ b, [numbers(shapes[0], 1), numbers(shapes[1], 2)])
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (-1, 0), ()], ids=str)
+AXES = [None, 0, 1, -1, (0, 2), (-1, 0), ()]
+
+
 @pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
+@pytest.mark.parametrize(("name", "axis"), [(name, axis) for name in ("sum", "mean", "max", "min", "var", "std") for axis in AXES
+                                            if (name, axis) != ("std", ())], ids=str)  # of single numbers: the root of 0 has no slope
 def test_reductions_agree_with_nudges(name, axis, keepdims):
-    if name == "std" and axis == ():
-        pytest.skip("the root of zero has no slope")
     assert numerical_gradient_check(lambda x: getattr(x, name)(axis, keepdims), numbers((2, 3, 4)))
 
 

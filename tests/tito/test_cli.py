@@ -65,6 +65,13 @@ def test_a_learners_first_lesson(small_course, tmp_path):
     assert "next: tito start sums" in tito(mine)[0]
 
 
+def test_a_lesson_that_stops_though_every_check_passes_says_where(small_workspace):
+    solve(small_workspace.lesson("numbers"))
+    edit(small_workspace.lesson("numbers"), "print(triple(5), LIMIT)", "1 / 0")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert re.search(r"^failed  5 of 5 points", out, re.M) and "does not run to its end" in out and "ZeroDivisionError" in out
+
+
 def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
