@@ -1,0 +1,682 @@
+"""How fast the engine learns, against libraries that people know: python benchmarks/engine.py
+
+    [--runs N] [--only w1 w5] [--against torch micrograd] [--json]
+
+    w1  one training step: 784-256-128-10, ReLU, cross-entropy, batch of 64, float32, SGD in place   per step
+    w4  a graph of 10,000 operations on scalars (`Value`), each result used several times            per operation
+    w5  x = x*1.0001 + 0.1, 50,000 times, on a Tensor of one number                                  per operation
+    w6  (a + b).relu().sum().backward() on 4 numbers                                                 per call
+
+Each is a forward and a backward pass. The peers; those that do not import are listed with the command that brings them:
+
+    numpy      the same mathematics by hand, without an engine: nothing in Python can be much faster. For w4, which has
+               no arrays, plain Python floats
+    torch      PyTorch on the CPU, eager
+    micrograd  w4 only, since it knows only scalars
+    mygrad, autograd   engines on NumPy as ours is; autograd is the one called HIPS autograd. Not w4
+
+Each library works in a process of its own, with one thread, and runs in turn with the others (A B C A B C ...). What is
+timed is CPU time, with Python's garbage collector on. A ratio is ours divided by the peer's in the same turn, and the
+median of those: machines differ, and are busy at times, so a ratio is worth more than a time. Before that, in other
+processes, each library computes the result and all gradients three times in a row (for w1 after 0, 1 and 2 steps); if
+one differs from the handmade mathematics by more than the tolerance, the program stops with 1. "apart" is the larger
+difference of the two, relative to the largest number of an array. A peer that cannot do a workload is listed with its error.
+
+The memory of a workload is the most that the process which timed it, and did nothing else, ever held, Python and NumPy included.
+Python must have NumPy; `tinytorch` is the one beside this folder.
+"""
+
+import argparse
+import contextlib
+import importlib
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS")} | {"VECLIB_MAXIMUM_THREADS": "1"}
+INSTALL = {"numpy": "numpy", "torch": "torch==2.13.0", "micrograd": "micrograd", "mygrad": "mygrad", "autograd": "autograd"}
+SIZES, BATCH, RATE = (784, 256, 128, 10), 64, 0.05  # w1; the learning rate is per step
+NODES, CHAIN = 10_000, 50_000  # operations of w4, turns of w5 (two operations each)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is timed together: `passes` times forward and backward, of `units` units each."""
+
+    about: str
+    unit: str
+    units: int
+    passes: int
+    tolerance: float  # of the largest difference, relative to the largest number of the same array
+    goals: dict  # peer -> the ratio to it that should not be exceeded
+    bytes_goal: int | None = None
+
+
+WORKLOADS = {
+    "w1": Workload("784-256-128-10, batch 64, SGD", "step", 1, 50, 1e-4, {"torch": 0.90}, 60_000_000),
+    "w4": Workload("10,000 operations on scalars", "operation", NODES, 3, 1e-9, {"micrograd": 0.50, "torch": 0.10}),
+    "w5": Workload("x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}),
+    "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.45}),
+}
+
+
+# The contestants. Each makes a function that goes forward and backward once and returns the result and the gradients, and,
+# where training goes on, a function that takes what the first returned and improves the weights.
+
+
+def w1_data():
+    """Inputs, labels, and the weights and biases to start from."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(BATCH, SIZES[0])).astype("f"), rng.integers(0, SIZES[-1], BATCH)
+    weights = [(rng.normal(size=(m, n)) * (2 / m) ** 0.5).astype("f") for m, n in itertools.pairwise(SIZES)]
+    biases = [rng.normal(size=n).astype("f") * 0.1 for n in SIZES[1:]]
+    return x, labels, weights, biases
+
+
+def w1_tinytorch():
+    from tinytorch import Tensor
+    from tinytorch.nn import Dense, ReLU, Sequential, cross_entropy
+
+    x, labels, weights, biases = w1_data()
+    net = Sequential(Dense(784, 256), ReLU(), Dense(256, 128), ReLU(), Dense(128, 10))
+    net.load_state_dict({f"{2 * i}.{name}": part for i, pair in enumerate(zip(weights, biases))
+                         for name, part in zip(("weights", "bias"), pair)})
+    x, parameters = Tensor(x), net.parameters()
+
+    def compute():
+        for p in parameters:
+            p.grad = None
+        loss = cross_entropy(net(x), labels)
+        loss.backward()
+        return [loss.data, *[p.grad for p in parameters]]
+
+    def improve(found):
+        for p in parameters:
+            p.grad *= RATE
+            p.data -= p.grad
+
+    return compute, improve
+
+
+def w1_numpy():
+    import numpy as np
+
+    x, labels, weights, biases = w1_data()
+    rows = np.arange(BATCH)
+    layers = [np.empty((BATCH, n), "f") for n in SIZES[1:]]  # every buffer is made once and used again
+    slopes = [np.empty_like(layer) for layer in layers[:-1]]
+    masks = [np.empty(layer.shape, bool) for layer in layers[:-1]]
+    to_weights, to_biases = [np.empty_like(w) for w in weights], [np.empty_like(b) for b in biases]
+
+    def compute():
+        below = x
+        for i, (w, b, out) in enumerate(zip(weights, biases, layers)):
+            np.matmul(below, w, out=out)
+            out += b
+            if i < 2:
+                np.maximum(out, 0, out=out)
+            below = out
+        below -= below.max(axis=1, keepdims=True)
+        wanted = below[rows, labels]
+        np.exp(below, out=below)
+        total = below.sum(axis=1, keepdims=True)
+        loss = (np.log(total[:, 0]) - wanted).mean()
+        g = below
+        g /= total
+        g[rows, labels] -= 1
+        g /= BATCH
+        for i in (2, 1, 0):
+            np.matmul((layers[i - 1] if i else x).T, g, out=to_weights[i])
+            np.add.reduce(g, axis=0, out=to_biases[i])
+            if i:
+                np.matmul(g, weights[i].T, out=slopes[i - 1])
+                g = slopes[i - 1]
+                g *= np.greater(layers[i - 1], 0, out=masks[i - 1])
+        return [loss, *[part for pair in zip(to_weights, to_biases) for part in pair]]
+
+    def improve(found):
+        for part, g in zip(weights + biases, to_weights + to_biases):
+            g *= RATE
+            part -= g
+
+    return compute, improve
+
+
+def w1_torch():
+    import torch
+
+    x, labels, weights, biases = w1_data()
+    net = torch.nn.Sequential(torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 128), torch.nn.ReLU(),
+                              torch.nn.Linear(128, 10))
+    parameters = list(net.parameters())
+    for p, part in zip(parameters, [part for pair in zip(weights, biases) for part in pair]):
+        p.data[...] = torch.from_numpy(part.T)
+    x, labels = torch.from_numpy(x), torch.from_numpy(labels)
+
+    def compute():
+        for p in parameters:
+            p.grad = None
+        loss = torch.nn.functional.cross_entropy(net(x), labels)
+        loss.backward()
+        return [loss, *[p.grad.T if p.ndim == 2 else p.grad for p in parameters]]
+
+    @torch.no_grad()
+    def improve(found):
+        for p in parameters:
+            p.sub_(p.grad, alpha=RATE)
+
+    return compute, improve
+
+
+def w1_mygrad():
+    import mygrad as mg
+    from mygrad.nnet.activations import relu
+    from mygrad.nnet.losses import softmax_crossentropy
+
+    x, labels, weights, biases = w1_data()
+    parameters = [mg.tensor(part) for pair in zip(weights, biases) for part in pair]
+    w1, b1, w2, b2, w3, b3 = parameters
+
+    def compute():
+        h = relu(mg.matmul(x, w1) + b1)
+        h = relu(mg.matmul(h, w2) + b2)
+        loss = softmax_crossentropy(mg.matmul(h, w3) + b3, labels)
+        loss.backward()
+        return [loss.data, *[p.grad for p in parameters]]
+
+    def improve(found):
+        for p in parameters:
+            p.data -= RATE * p.grad  # the gradient may not be written into: mygrad locks it
+
+    return compute, improve
+
+
+def w1_autograd():
+    import autograd.numpy as np
+    from autograd import value_and_grad
+
+    x, labels, weights, biases = w1_data()
+    parameters = [part for pair in zip(weights, biases) for part in pair]
+    rows = np.arange(BATCH)
+
+    def loss(parameters):
+        w1, b1, w2, b2, w3, b3 = parameters
+        h = np.maximum(np.dot(x, w1) + b1, 0)
+        h = np.maximum(np.dot(h, w2) + b2, 0)
+        scores = np.dot(h, w3) + b3
+        scores = scores - np.max(scores, axis=1, keepdims=True)
+        return np.mean(np.log(np.sum(np.exp(scores), axis=1)) - scores[rows, labels])
+
+    both = value_and_grad(loss)
+
+    def compute():
+        result, gradients = both(parameters)
+        return [result, *gradients]
+
+    def improve(found):
+        for part, g in zip(parameters, found[1:]):
+            g *= RATE
+            part -= g
+
+    return compute, improve
+
+
+def w4_plan():
+    """Six operations a turn: (a*u + b*v).relu() + c*w, with a, b, c among the last results and u, v, w among 20 weights.
+
+    returns  20 inputs, 20 weights, and for each turn the places of a, b, c (counted from the first input) and u, v, w
+    """
+    import random
+
+    draw = random.Random(0)
+    inputs, weights = [draw.uniform(-1, 1) for _ in range(20)], [draw.uniform(-0.9, 0.9) for _ in range(20)]
+    turns = [[draw.randrange(max(0, i - 180), i + 20) for _ in "abc"] + [draw.randrange(20) for _ in "uvw"]
+             for i in range((NODES - 4) // 6)]
+    return inputs, weights, turns
+
+
+def w4_forward(inputs, weights, turns):
+    """The sum of the last five results, of numbers of any library: 4 operations, which makes 10,000."""
+    x = list(inputs)
+    for a, b, c, u, v, w in turns:
+        x.append((x[a] * weights[u] + x[b] * weights[v]).relu() + x[c] * weights[w])
+    return x[-1] + x[-2] + x[-3] + x[-4] + x[-5]
+
+
+def w4_values(Value):
+    """For engines with micrograd's interface."""
+    inputs, weights, turns = w4_plan()
+
+    def compute():
+        x, w = [Value(n) for n in inputs], [Value(n) for n in weights]
+        result = w4_forward(x, w, turns)
+        result.backward()
+        return [result.data, [n.grad for n in x + w]]
+
+    return compute, None
+
+
+def w4_tinytorch():
+    from tinytorch.core.backprop import Value
+
+    return w4_values(Value)
+
+
+def w4_micrograd():
+    from micrograd.engine import Value
+
+    sys.setrecursionlimit(50_000)  # its walk calls itself
+    return w4_values(Value)
+
+
+def w4_torch():
+    import torch
+
+    inputs, weights, turns = w4_plan()
+
+    def compute():
+        x, w = ([torch.tensor(n, dtype=torch.float64, requires_grad=True) for n in numbers] for numbers in (inputs, weights))
+        result = w4_forward(x, w, turns)
+        result.backward()
+        return [result, [n.grad for n in x + w]]
+
+    return compute, None
+
+
+def w4_numpy():
+    inputs, weights, turns = w4_plan()
+
+    def compute():
+        x, bent = list(inputs), []
+        for a, b, c, u, v, w in turns:
+            h = x[a] * weights[u] + x[b] * weights[v]
+            bent.append(h > 0)
+            x.append((h if h > 0 else 0.0) + x[c] * weights[w])
+        g, to_weights = [0.0] * len(x), [0.0] * 20
+        g[-5:] = [1.0] * 5
+        for i in range(len(turns) - 1, -1, -1):
+            a, b, c, u, v, w = turns[i]
+            mine = g[i + 20]
+            g[c] += mine * weights[w]
+            to_weights[w] += mine * x[c]
+            if bent[i]:
+                g[a] += mine * weights[u]
+                to_weights[u] += mine * x[a]
+                g[b] += mine * weights[v]
+                to_weights[v] += mine * x[b]
+        return [sum(x[-5:]), g[:20] + to_weights]
+
+    return compute, None
+
+
+def w5_tinytorch():
+    from tinytorch import Variable
+
+    def compute():
+        x = start = Variable(1.0)
+        for _ in range(CHAIN):
+            x = x * 1.0001 + 0.1
+        x.backward()
+        return [x.data, start.grad]
+
+    return compute, None
+
+
+def w5_numpy():
+    import numpy as np
+
+    def compute():
+        x = np.float32(1.0)
+        for _ in range(CHAIN):
+            x = x * 1.0001 + 0.1
+        g = np.float32(1.0)
+        for _ in range(CHAIN):
+            g = g * 1.0001
+        return [x, g]
+
+    return compute, None
+
+
+def w5_torch():
+    import torch
+
+    def compute():
+        x = start = torch.tensor(1.0, requires_grad=True)
+        for _ in range(CHAIN):
+            x = x * 1.0001 + 0.1
+        x.backward()
+        return [x, start.grad]
+
+    return compute, None
+
+
+def w5_mygrad():
+    import mygrad as mg
+    import numpy as np
+
+    def compute():
+        x = start = mg.tensor(np.float32(1.0))
+        for _ in range(CHAIN):
+            x = x * 1.0001 + 0.1
+        x.backward()
+        return [x.data, start.grad]
+
+    return compute, None
+
+
+def w5_autograd():
+    import numpy as np
+    from autograd import value_and_grad
+
+    def chain(x):
+        for _ in range(CHAIN):
+            x = x * 1.0001 + 0.1
+        return x
+
+    both = value_and_grad(chain)
+    return lambda: list(both(np.array(1.0, "f"))), None
+
+
+def w6_data():
+    import numpy as np
+
+    return np.array([1, -2, 3, 0.5], "f"), np.array([0.5, 1, -4, 2], "f")
+
+
+def w6_tinytorch():
+    from tinytorch import Variable
+
+    a, b = map(Variable, w6_data())
+
+    def compute():
+        a.grad = b.grad = None
+        result = (a + b).relu().sum()
+        result.backward()
+        return [result.data, a.grad, b.grad]
+
+    return compute, None
+
+
+def w6_numpy():
+    import numpy as np
+
+    a, b = w6_data()
+
+    def compute():
+        bent = np.maximum(a + b, 0)
+        result = bent.sum()
+        g = (bent > 0).astype(np.float32)
+        return [result, g, g.copy()]
+
+    return compute, None
+
+
+def w6_torch():
+    import torch
+
+    a, b = (torch.from_numpy(part).requires_grad_() for part in w6_data())
+
+    def compute():
+        a.grad = b.grad = None
+        result = (a + b).relu().sum()
+        result.backward()
+        return [result, a.grad, b.grad]
+
+    return compute, None
+
+
+def w6_mygrad():
+    import mygrad as mg
+    from mygrad.nnet.activations import relu
+
+    a, b = map(mg.tensor, w6_data())
+
+    def compute():
+        result = relu(a + b).sum()
+        result.backward()
+        return [result.data, a.grad, b.grad]
+
+    return compute, None
+
+
+def w6_autograd():
+    import autograd.numpy as np
+    from autograd import value_and_grad
+
+    a, b = w6_data()
+    both = value_and_grad(lambda a, b: np.sum(np.maximum(a + b, 0)), (0, 1))
+
+    def compute():
+        result, gradients = both(a, b)
+        return [result, *gradients]
+
+    return compute, None
+
+
+# A worker: one contestant in a process of its own, which answers each word on its input with a line of JSON.
+
+
+def work(workload, library):
+    if library == "torch":
+        import torch
+
+        torch.set_num_threads(1)
+    make = globals()[f"{workload}_{library}"]
+    answers = {"check": lambda: checked(*make()), "time": lambda: timed(WORKLOADS[workload], *make()), "peak": peak_bytes}
+    for line in sys.stdin:
+        try:
+            answer = answers[line.strip()]()
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+def checked(compute, improve):
+    """Three times the result and the gradients, each a flat list of numbers."""
+    import numpy as np
+
+    found = []
+    for _ in range(3):
+        parts = compute()
+        for part in parts:
+            if isinstance(part, list):
+                part = [float(n) for n in part]
+            found.append(np.ravel(part.detach() if hasattr(part, "detach") else part).astype(float).tolist())
+        if improve:
+            improve(parts)
+    return found
+
+
+def timed(workload, compute, improve):
+    """CPU seconds per unit."""
+    began = time.process_time()
+    for _ in range(workload.passes):
+        found = compute()
+        if improve:
+            improve(found)
+    return (time.process_time() - began) / workload.passes / workload.units
+
+
+def peak_bytes():
+    """The most memory that this process ever held, or None where the system does not say."""
+    try:  # Linux: not ru_maxrss, which starts from the peak of the process that started this one
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        pass
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class Failed(Exception):
+    """A library could not do a workload."""
+
+
+class Worker:
+    def __init__(self, workload, library):
+        self.workload, self.library = workload, library
+        path = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]))
+        self.process = subprocess.Popen([sys.executable, str(HERE), "--worker", workload, library], text=True,
+                                        env=os.environ | THREADS | {"PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, word):
+        try:
+            self.process.stdin.write(word + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        answer = json.loads(line) if line else {"error": f"the process ended with {self.process.wait()}"}
+        if isinstance(answer, dict):
+            raise Failed(answer["error"])
+        return answer
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.communicate()  # the end of its input is the end of its work
+
+
+# The judge, which imports none of the libraries.
+
+
+@dataclass
+class Measurement:
+    """Medians in seconds per unit of ours and of `peer`, the median of the ratios, and what it should not exceed, if anything."""
+
+    peer: str
+    difference: float
+    seconds: float
+    peer_seconds: float
+    ratio: float
+    goal: float | None
+
+    @property
+    def met(self):
+        return None if self.goal is None else self.ratio <= self.goal
+
+    def as_json(self):
+        return vars(self) | {"met": self.met}
+
+
+def differences(workload, libraries):
+    """library -> how far its numbers are from the handmade ones, relative to the largest of each array; and what failed."""
+    found, failed = {}, {}
+    for library in ["numpy", *libraries]:
+        with Worker(workload, library) as worker:
+            try:
+                found[library] = worker.ask("check")
+            except Failed as failure:
+                failed[library] = str(failure)
+    if "numpy" in failed or "tinytorch" in failed:
+        raise SystemExit(f"{workload} failed: {failed}")
+    result = {library: max(map(difference, parts, found["numpy"])) for library, parts in found.items()}
+    wrong = {library: far for library, far in result.items() if not far <= WORKLOADS[workload].tolerance}
+    if wrong:
+        raise SystemExit(f"{workload}: these differ from the handmade result and gradients by more than "
+                         f"{WORKLOADS[workload].tolerance:g} of the largest number: {wrong}. Nothing was timed")
+    return result, failed
+
+
+def difference(some, others):
+    """The largest difference of two lists, relative to the largest number; infinite if they differ in length, nan for nan."""
+    if len(some) != len(others):
+        return float("inf")
+    apart = [abs(a - b) for a, b in zip(some, others)]
+    return math.nan if any(map(math.isnan, apart)) else max(apart) / (max(map(abs, others)) or 1)
+
+
+def measure(name, libraries, runs):
+    """One workload, as a dict for JSON with its Measurements."""
+    workload = WORKLOADS[name]
+    apart, failed = differences(name, ["tinytorch", *libraries])
+    with contextlib.ExitStack() as stack:
+        workers = {library: stack.enter_context(Worker(name, library))
+                   for library in ["tinytorch", *libraries] if library in apart}
+        try:
+            turns = [{library: worker.ask("time") for library, worker in workers.items()} for _ in range(runs + 1)][1:]
+            peak = {library: worker.ask("peak") for library, worker in workers.items()}
+        except Failed as failure:
+            raise SystemExit(f"{name} passed its check and failed when it was timed: {failure}") from None
+    median = {library: statistics.median(turn[library] for turn in turns) for library in workers}
+    measurements = [Measurement(peer, apart[peer], median["tinytorch"], median[peer],
+                                statistics.median(turn["tinytorch"] / turn[peer] for turn in turns), workload.goals.get(peer))
+                    for peer in workers if peer != "tinytorch"]
+    return {"name": name, "about": workload.about, "unit": workload.unit, "tolerance": workload.tolerance,
+            "difference": apart["tinytorch"], "measurements": measurements, "failed": failed,
+            "peak_bytes": peak, "peak_bytes_goal": workload.bytes_goal}
+
+
+def able(workload, library):
+    return f"{workload}_{library}" in globals()
+
+
+def table(found):
+    """The measurements as text, one line each."""
+    rows = [("", "unit", "tinytorch", "peer", "", "ratio", "goal", "", "apart")]
+    for one in found:
+        for n, m in enumerate(one["measurements"]):
+            name, unit = (f"{one['name']} {one['about']}", one["unit"]) if n == 0 else ("", "")
+            rows.append((name, unit, f"{m.seconds * 1e6:.4g} us", m.peer, f"{m.peer_seconds * 1e6:.4g} us", f"{m.ratio:.2f}",
+                         "" if m.goal is None else f"{m.goal:.2f}", {None: "", True: "met", False: "MISSED"}[m.met],
+                         f"{max(m.difference, one['difference']):.0e}"))
+    left = {0, 1, 3, 7}
+    wide = [max(map(len, column)) for column in zip(*rows)]
+    lines = [[cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))] for row in rows]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def memory(one):
+    """The peak of each library in one workload, as a line of text."""
+    peaks = {library: peak for library, peak in one["peak_bytes"].items() if peak is not None}
+    goal = one["peak_bytes_goal"]
+    verdict = "" if goal is None or not peaks else f" (goal {goal / 1e6:.0f}, {'met' if peaks['tinytorch'] <= goal else 'MISSED'})"
+    return f"{one['name']} " + ", ".join(f"{library} {peak / 1e6:.0f} MB{verdict if library == 'tinytorch' else ''}"
+                                         for library, peak in peaks.items())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--runs", type=int, default=11, metavar="N", help="turns per workload (default: 11), after one to warm up")
+    parser.add_argument("--only", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="W", help="only these workloads")
+    parser.add_argument("--against", nargs="+", choices=INSTALL, default=list(INSTALL), metavar="PEER", help="only these peers")
+    parser.add_argument("--json", action="store_true", help="print the same values as JSON")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        return work(*given.worker)
+    there = [peer for peer in given.against if importlib.util.find_spec(peer)]
+    absent = {peer: f"pip install {INSTALL[peer]}" for peer in given.against if peer not in there}
+    found = [measure(name, [peer for peer in there if able(name, peer)], max(1, given.runs)) for name in given.only]
+    if given.json:
+        versions = {peer: importlib.metadata.version(peer) for peer in there}
+        found = [one | {"measurements": [m.as_json() for m in one["measurements"]]} for one in found]
+        print(json.dumps({"runs": given.runs, "peers": versions, "not_installed": absent, "workloads": found}, indent=1))
+        return
+    print(table(found))
+    print("\nPeak memory:", *map(memory, found), sep="\n")
+    for one in found:
+        for library, why in one["failed"].items():
+            print(f"\n{library} could not do {one['name']}: {why}")
+    for peer, command in absent.items():
+        print(f"\n{peer} is not installed: {command}")
+
+
+if __name__ == "__main__":
+    main()
