@@ -6,6 +6,8 @@ lesson's own text with some lines replaced (`lesson.py`). A test holds it to jup
 """
 
 import ast
+import hashlib
+import itertools
 import json
 import re
 from dataclasses import dataclass, field
@@ -48,6 +50,12 @@ class Cell:
         return found if isinstance(found, str) else None
 
     @property
+    def directive_lines(self):
+        """The numbers of its leading `#| ...` lines, from 0."""
+        leading = itertools.takewhile(lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n"))
+        return {number for number, line in enumerate(leading) if line.strip()}
+
+    @property
     def directives(self):
         """The leading `#| ...` lines, as nbdev reads them: {"export": "", "default_exp": "core.tensor"}."""
         found = {}
@@ -63,12 +71,13 @@ class Cell:
 
 @dataclass
 class Source:
-    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it."""
+    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it, `sha256` of its bytes."""
 
     path: object
     text: str
     header: dict
     cells: list
+    sha256: str = ""
 
     @property
     def is_notebook(self):
@@ -98,6 +107,8 @@ class Source:
 def read(path):
     """Read a lesson file. Raises TitoError when it is missing, empty, not text, or damaged."""
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(0, "it is no file")  # reading a pipe would wait for ever
         raw = path.read_bytes()
     except FileNotFoundError:
         raise TitoError(f"{path} does not exist.", "`tito reset` brings the starting version back.", 1) from None
@@ -110,7 +121,9 @@ def read(path):
         raise TitoError(f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.", "Save the file as UTF-8.", 1) from None
     if not text.strip():
         raise TitoError(f"{path} is empty.", "`tito undo` or `tito reset` brings a version back.", 1)
-    return parse(path, text)
+    source = parse(path, text)
+    source.sha256 = hashlib.sha256(raw).hexdigest()
+    return source
 
 
 def parse(path, text):
@@ -199,7 +212,7 @@ def _notebook(path, text):
         for n, cell in enumerate(book["cells"], 1):
             source = cell["source"]
             source = source if isinstance(source, str) else "".join(source)
-            source = source.replace("\r\n", "\n").strip("\n")
+            source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
             source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
@@ -238,5 +251,5 @@ def _is_python(source):
     try:
         ast.parse(source)
         return True
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

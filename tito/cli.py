@@ -46,7 +46,7 @@ def out(*renderables):
     """Print for a person: as wide as the terminal, or without wrapping where there is none."""
     from rich.console import Console
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 500, color_system=None if os.environ.get("NO_COLOR") else "auto")
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 500, color_system=None if os.environ.get("NO_COLOR") else "auto")
     for renderable in renderables:
         console.print(renderable, soft_wrap=isinstance(renderable, str), crop=False)
 
@@ -254,6 +254,8 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
     """
     from tito.process import Process
 
+    if junit and junit.suffix != ".xml" and junit.exists():
+        raise TitoError(f"{junit} is there and is no .xml file.", "Name another file for the report.")
     root = here(root)
     verdicts = []
     entries = some(root, lessons, module, all_)

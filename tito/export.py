@@ -52,7 +52,8 @@ def build(source, declared, relative, package):
                 lines = [(n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno]
             elif "export" in cell.directives:
                 names += [name for name in defined(node) if not name.startswith("_") and name not in names]
-        lines = [(n, text) for n, text in lines if not MARK.match(text) and not text.startswith("#|")]
+        directives = cell.directive_lines
+        lines = [(n, text) for n, text in lines if not MARK.match(text) and n not in directives]
         while lines and not lines[0][1].strip():
             lines.pop(0)
         while lines and not lines[-1][1].strip():
@@ -71,8 +72,8 @@ def build(source, declared, relative, package):
 def _parse(source, cell):
     try:
         return ast.parse(cell.source)
-    except (SyntaxError, ValueError) as error:
-        line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error) or "too deeply nested")
         text = (getattr(error, "text", "") or "").strip()
         raise TitoError(f"{source.place(cell, line - 1)}: syntax error: {what}" + (f": {text[:80]}" if text else "."),
                         "Python cannot read the lesson until that is mended.", 1) from None

@@ -17,8 +17,15 @@ from tito.errors import TitoError
 SUFFIX = ".tito-tmp"
 
 
-def write(path, data):
-    """Make `path` hold `data` (bytes or text). Raises TitoError, with the old file unchanged, when it cannot."""
+class Changed(Exception):
+    """The file is not what it was a moment ago: somebody saved it."""
+
+
+def write(path, data, instead_of=...):
+    """Make `path` hold `data` (bytes or text). Raises TitoError, with the old file unchanged, when it cannot.
+
+    instead_of  the bytes that it replaces, None for no file; raises Changed when others stand there at the last moment
+    """
     data = data.encode("utf-8") if isinstance(data, str) else data
     path = Path(os.path.realpath(path))  # through a link: replace the file, not the link
     mode = 0o644
@@ -36,7 +43,12 @@ def write(path, data):
             file.flush()
             os.fsync(file.fileno())
         os.chmod(new, mode)
+        if instead_of is not ... and _bytes(path) != instead_of:
+            raise Changed
         os.replace(new, path)
+    except Changed:
+        os.unlink(new)
+        raise
     except OSError as error:
         if new and os.path.exists(new):
             os.unlink(new)
@@ -60,17 +72,29 @@ def replace(root, command, changes):
     Returns the backup folder, or None when nothing had to be saved.
     """
     changes = {path: data.encode("utf-8") if isinstance(data, str) else data for path, data in changes.items()}
-    changes = {path: data for path, data in changes.items() if _bytes(path) != data}
-    kept = _save(root, command, changes) if any(path.exists() for path in changes) else None
-    for path, data in changes.items():
-        if data is None:
-            try:
-                path.unlink()
-            except OSError as error:
-                raise TitoError(f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3) from None
-        else:
-            write(path, data)
+    kept = None
+    while changes:
+        old = {path: _bytes(path) for path in changes}
+        changes = {path: data for path, data in changes.items() if old[path] != data}
+        if any(old[path] is not None for path in changes):
+            kept = _save(root, command, {path: old[path] for path in changes})
+        try:
+            for path, data in changes.items():
+                if data is not None:
+                    write(path, data, instead_of=old[path])
+                elif old[path] is not None:
+                    _delete(path)
+            return kept
+        except Changed:
+            pass  # an editor saved it in this moment: that, too, is saved before it is replaced
     return kept
+
+
+def _delete(path):
+    try:
+        path.unlink()
+    except OSError as error:
+        raise TitoError(f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3) from None
 
 
 def _bytes(path):
@@ -82,19 +106,19 @@ def _bytes(path):
         raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
 
 
-def _save(root, command, changes):
-    """Copy what the changes would overwrite into a new backup folder: made aside and renamed, so never half there."""
+def _save(root, command, old):
+    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made aside and renamed, so never half there."""
     backups = root.state / "backups"
     new = None
     try:
         backups.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(SUFFIX, ".", backups))
         listed = []
-        for path in changes:
-            name, old = path.relative_to(root.path), _bytes(path)
-            listed.append({"path": name.as_posix(), "existed": old is not None})
-            if old is not None:
-                write(new / "files" / name, old)
+        for path, data in old.items():
+            name = path.relative_to(root.path)
+            listed.append({"path": name.as_posix(), "existed": data is not None})
+            if data is not None:
+                write(new / "files" / name, data)
         now = datetime.now()
         write(new / "manifest.json", json.dumps({"command": command, "when": now.isoformat(timespec="seconds"), "files": listed}, indent=1))
         kept = backups / f"{now:%Y%m%d-%H%M%S-%f}-{command}"

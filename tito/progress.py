@@ -15,9 +15,6 @@ from datetime import datetime
 from tito import export, files
 from tito.errors import TitoError
 
-EMPTY = {"version": 1, "lessons": {}}
-
-
 def now():
     return datetime.now().isoformat(timespec="seconds")
 
@@ -78,9 +75,10 @@ def change(root, name, warn=lambda text: None):
 
 
 def code_of(source, lesson):
-    """A hash of what a verdict depends on: the exported cells and the checks, not prose, outputs or scratch cells."""
+    """A hash of what a verdict depends on: the code and the checks, not prose or outputs."""
     digest = hashlib.sha256()
-    for text in [c.source for c in source.exported] + [c.cell.source for c in lesson.checks]:
+    graded = {c.cell.id for c in lesson.checks}
+    for text in [c.source for c in source.cells if c.kind == "code" and c.id not in graded] + [c.cell.source for c in lesson.checks]:
         digest.update(text.strip().encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

@@ -47,7 +47,7 @@ class Fresh:
         if first != self.package:
             return None
         stem = os.path.join(self.folder, *rest)
-        package = os.path.isfile(os.path.join(stem, "__init__.py"))
+        package = stem + ".py" not in self.texts and os.path.isfile(os.path.join(stem, "__init__.py"))
         file = os.path.join(stem, "__init__.py") if package else stem + ".py"
         if not os.path.isfile(file):
             raise ModuleNotFoundError(f"there is no {name} yet (no file {file})", name=name)
@@ -182,6 +182,8 @@ def plugin(request, module, emit):
             _alarm(request["seconds"])
             try:
                 run_check(self.check, request, module)
+            except KeyboardInterrupt:  # nobody pressed anything: the learner's code raised it, and pytest would stop
+                raise RuntimeError("your code raises KeyboardInterrupt") from None
             finally:
                 _alarm(0)
 
@@ -225,7 +227,7 @@ def run_pytest(request, module, emit):
     """Run the checks of the request."""
     import pytest
 
-    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--capture=sys", "-p", "no:cacheprovider", "-p", "no:terminal",
+    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--noconftest", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:terminal",
                  "-p", "no:faulthandler", "-p", "no:junitxml", "-p", "no:doctest", "-p", "no:unittest", "-p", "no:pastebin",
                  "-p", "no:stepwise", "-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:logging", "-p", "no:warnings"]
     if request.get("keyword"):
@@ -263,7 +265,7 @@ def answer(request, emit):
     # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy and pytest: 15 ms.
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
-    sys.meta_path.insert(0, Fresh(request["root"], request["package"], {request["file"]: request["text"]}))
+    sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
     passed = []
 
     def count(**event):

@@ -7,7 +7,6 @@ course's own copy is what runs.
 
 import ast
 import functools
-import hashlib
 import os
 import time
 from dataclasses import asdict, dataclass, field
@@ -111,13 +110,13 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     try:
         source = notebook.read(entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {}))
         result.source = entry.relative(source.path)
-        result.sha256 = hashlib.sha256(source.path.read_bytes()).hexdigest()
+        result.sha256 = source.sha256
         result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
         module = export.current(entry, source)
         if kept := export.put(entry, module)[1]:
             result.saved.append(f"{entry.relative(entry.module_path)} had been edited by hand; a copy is in {kept}")
-        _export_lower(entry)
-        run = Run(entry, source, module, result)
+        texts = {str(entry.module_path): module.text} | _export_lower(entry, result)
+        run = Run(entry, source, module, result, texts)
         if process:
             run.go(process, keyword, first_only, seconds)
         else:
@@ -141,15 +140,22 @@ def short(text, entry):
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
-def _export_lower(entry):
-    """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now."""
-    records = progress.load(entry.root)["lessons"]
+def _export_lower(entry, result):
+    """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now.
+
+    Returns {module's path: text that raises} for those that cannot be: whoever needs one learns why.
+    """
+    records, broken = progress.load(entry.root)["lessons"], {}
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
-                export.put(lower, export.current(lower, notebook.read(lower, records.get(lower.name, {}))))
-            except TitoError:
-                pass  # its own test says so; if this lesson needs it, its import does too
+                if kept := export.put(lower, export.current(lower, notebook.read(lower, records.get(lower.name, {}))))[1]:
+                    result.saved.append(f"{entry.relative(lower.module_path)} had been edited by hand; a copy is in {kept}")
+            except TitoError as error:
+                if error.code != 1:
+                    raise
+                broken[str(lower.module_path)] = f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
+    return broken
 
 
 def _settle(entry, source, result, warn):
@@ -172,8 +178,8 @@ def _record(entry, source, result, warn):
                           "checks": {o.id: o.status for o in result.checks}}
 
 
-def request_of(entry, source, module, seconds):
-    """What the runner needs to know to run a lesson's checks."""
+def request_of(entry, source, texts, seconds):
+    """What the runner needs to know to run a lesson's checks. `texts` are modules as they were read, {path: text}."""
     lesson = entry.declared
     declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
     checks = [{"id": c.id, "function": c.function, "exercise": c.exercise, "source": c.cell.source, "file": str(lesson.path),
@@ -190,7 +196,7 @@ def request_of(entry, source, module, seconds):
         else:
             rest.append({"source": cell.source, "file": file, "line": cell.line, "number": cell.number})
     return {"root": str(entry.root.path), "lesson": entry.folder, "package": entry.root.package, "module": lesson.module,
-            "file": str(entry.module_path), "text": module.text, "imports": _imports(lesson), "names": export.exported_names(lesson),
+            "texts": texts, "imports": _imports(lesson), "names": export.exported_names(lesson),
             "learner_side": [{"source": c.source, "file": str(lesson.path), "line": c.line} for c in lesson.learner_side],
             "checks": checks, "rest": rest, "seconds": seconds, "rest_seconds": REST_SECONDS}
 
@@ -210,13 +216,13 @@ def _imports(lesson):
 class Run:
     """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
 
-    def __init__(self, entry, source, module, result):
-        self.entry, self.source, self.module, self.result = entry, source, module, result
+    def __init__(self, entry, source, module, result, texts):
+        self.entry, self.source, self.module, self.result, self.texts = entry, source, module, result, texts
         self.outcomes = {o.id: o for o in result.checks}
 
     def go(self, process, keyword, first_only, seconds):
         """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
-        request = request_of(self.entry, self.source, self.module, seconds) | {"keyword": keyword, "first_only": first_only}
+        request = request_of(self.entry, self.source, self.texts, seconds) | {"keyword": keyword, "first_only": first_only}
         own = [Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0) for c in request["checks"] if c["own"]]
         self.outcomes |= {o.id: o for o in own}
         deaths = 0
@@ -235,7 +241,7 @@ class Run:
             for check in left:
                 self.outcomes[check["id"]].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
         self.result.own_checks = [o for o in own if o.status != "missing" or not self.result.partial]
-        self.result.reason = self.result.reason or self._why(ended)
+        self.result.reason = self.result.reason or self._why(ended and not deaths)
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
@@ -263,7 +269,8 @@ class Run:
                 self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
             elif kind == "refused":
                 raise TitoError(f"pytest did not run the checks (exit code {event['code']}).",
-                                f"Is {request['keyword']!r} an expression that its -k takes, like \"add and not scalar\"?")
+                                f"Is {request['keyword']!r} an expression that its -k takes, like \"add and not scalar\"?" if request["keyword"]
+                                else "`tito doctor` looks for the cause.", 2 if request["keyword"] else 3)
             elif kind == "done":
                 done, wait = True, GRACE
             elif kind == "exit":
@@ -328,11 +335,12 @@ class Run:
                  (missing, f"{missing} did not run")]
         if any(number for number, _ in parts):
             return ", ".join(words for number, words in parts if number) + "."
-        return "" if ended else "The process did not come to its end."
+        return "" if ended else "A check ended the whole process."
 
     def unwritten(self):
         """The exercises that are as released."""
-        return [e.id for e in self.entry.declared.exercises if (cell := self.source.cell(e.id)) and stub(self.entry.name, e.id) in cell.source]
+        return [e.id for e in self.entry.declared.exercises
+                if stub(self.entry.name, e.id) in e.cell.source and (cell := self.source.cell(e.id)) and cell.source == e.cell.source]
 
 
 def at_place(where):

@@ -14,6 +14,7 @@ from tito import cells, course, export, files, notebook, progress
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 
+MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
@@ -36,12 +37,13 @@ def init(folder, source):
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
     wanted = contents(source)
-    missing = {name: data for name, data in wanted.items() if not (folder / name).exists()}
-    for name, data in missing.items():
+    missing = {name: data for name, data in wanted.items() if not (folder / name).exists()
+               and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())}  # its notebook holds the work
+    for name, data in (missing | {name: wanted[name] for name in MACHINE}).items():
         files.write(folder / name, data)
         if name.startswith("bin/"):
             os.chmod(folder / name, 0o755)
-    return [folder / name for name in missing]
+    return [folder / name for name in missing if name not in MACHINE]
 
 
 def _is_unfinished(folder):

@@ -145,6 +145,18 @@ def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
     assert "TinyTorch" in out and (tmp_path / "mine" / "modules" / "source" / "01_tensor" / "tensor_dev.py").exists()
 
 
+def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
+    out, _ = tito(small_course, "init", tmp_path / "my[bold]work[" / "x")
+    assert "my[bold]work[" in out
+
+
+def test_a_report_never_replaces_a_lesson(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    before = entry.script.read_bytes()
+    assert "is no .xml file" in tito(small_workspace, "test", "numbers", "--junit", entry.script, code=2)[1]
+    assert entry.script.read_bytes() == before
+
+
 def test_edit_opens_the_lesson_in_the_editor(small_workspace, tmp_path, monkeypatch):
     note = tmp_path / "opened"
     (tmp_path / "my editor").write_text(f"#!/bin/sh\necho \"$1\" > '{note}'\n", encoding="utf-8")

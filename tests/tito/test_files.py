@@ -226,6 +226,24 @@ def test_undo_saves_what_was_written_since(small_workspace):
     assert entry.script.read_text(encoding="utf-8") == "# written after the reset\n"
 
 
+def test_what_an_editor_saves_in_the_last_moment_is_saved_too(small_workspace, monkeypatch):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    saved, real = [], files._save
+
+    def save_and_edit(root, command, old):
+        kept = real(root, command, old)
+        if len(saved) < 3:
+            saved.append(f"# save {len(saved)}\n")
+            entry.script.write_text(saved[-1], encoding="utf-8")
+        return kept
+
+    monkeypatch.setattr(files, "_save", save_and_edit)
+    workspace.reset(entry)
+    kept = [path.read_text(encoding="utf-8") for path in (small_workspace.state / "backups").rglob("numbers_dev.py")]
+    assert set(saved) <= set(kept) and entry.script.read_bytes() == entry.declared_path.read_bytes()
+
+
 def test_undo_without_a_backup_says_so(small_workspace):
     with pytest.raises(TitoError, match="nothing to undo"):
         files.undo(small_workspace)

@@ -87,7 +87,7 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
     "an endless loop at import": (lambda e: change(e, "LIMIT = 10", "while True: pass"), "still running after 1 s"),
     "no exported cell": (lambda e: (solve(e), e.script.write_text(e.script.read_text(encoding="utf-8").replace("#| export", "# export"), encoding="utf-8")), "no cell that begins with `#| export`"),
     "a function renamed": (lambda e: change(e, "def double(x)", "def duble(x)"), "checks fail"),
-    "KeyboardInterrupt": (lambda e: change(e, "return twice", "raise KeyboardInterrupt"), "checks fail"),
+    "KeyboardInterrupt": (lambda e: change(e, "return twice", "raise KeyboardInterrupt"), "3 of 3 checks fail"),
     "pytest.exit": (lambda e: change(e, "return twice", "import pytest; pytest.exit('ok', 0)"), "checks fail"),
     "pytest.skip": (lambda e: change(e, "return twice", "import pytest; pytest.skip('later')"), "checks fail"),
     "pytest.xfail": (lambda e: change(e, "return twice", "import pytest; pytest.xfail('later')"), "checks fail"),
@@ -251,6 +251,41 @@ def test_a_package_edited_by_hand_is_saved_before_it_is_replaced(entry):
     assert "tinytorch/core/numbers.py had been edited by hand; a copy is in " in result.saved[0]
     saved = Path(result.saved[0].split(" is in ")[1]) / "files" / "tinytorch" / "core" / "numbers.py"
     assert saved.read_text(encoding="utf-8") == "# precious\n"
+
+
+def test_a_folder_that_shadows_the_module_is_not_what_is_tested(entry):
+    folder = entry.module_path.with_suffix("")
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("LIMIT = 10\ndef double(x): return 2 * x\ndef triple(x): return 3 * x\n", encoding="utf-8")
+    assert verdict.test(entry).points == 0
+
+
+def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(entry, small_workspace):
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    assert verdict.test(later).passed
+    edit(entry, "return twice", "return twice )")
+    result = verdict.test(later)
+    assert not result.passed and "lesson numbers cannot be exported: modules/source/01_numbers/numbers_dev.py:56: syntax error" in result.reason
+
+
+def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
+    append("def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise RuntimeError")(entry)
+    assert verdict.test(entry).verdict == "failed"
+
+
+def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
+    change(entry, "return twice", 'return twice\n    # raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")')
+    edit(entry, "return double(x) + x", 'return double(x) + x\n    raise NotImplementedError("exercise numbers-triple is yours to write; for a hint: tito hint numbers numbers-triple")')
+    assert verdict.test(entry).passed
+
+
+def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeypatch):
+    (tmp_path / "conftest.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    solve(entry)
+    assert verdict.test(entry).passed
 
 
 def test_a_warm_process_gives_the_same_verdicts(entry):

@@ -52,6 +52,19 @@ def test_in_a_workspace_only_what_is_missing_is_added(small_workspace, small_cou
     assert workspace.init(small_workspace.path, small_course) == []
 
 
+def test_a_script_whose_notebook_holds_the_work_is_not_made_again(small_workspace, small_course):
+    entry = small_workspace.lesson("numbers")
+    entry.script.rename(entry.notebook)
+    assert workspace.init(small_workspace.path, small_course) == []
+    assert not entry.script.exists()
+
+
+def test_where_things_are_on_this_machine_is_written_anew(small_workspace, small_course):
+    (small_workspace.state / "environment").write_text("/gone\n", encoding="utf-8")
+    assert workspace.init(small_workspace.path, small_course) == []
+    assert (small_workspace.state / "environment").read_text(encoding="utf-8").strip() == sys.prefix
+
+
 def test_a_workspace_of_another_course_is_refused(small_workspace, tmp_path):
     other = make_course(tmp_path / "other")
     (other / "tito.toml").write_text('[course]\nname = "Other"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8")
