@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 176791e8e8f38424
+# checksum: ddcc5e5c824d546a
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
@@ -538,8 +538,9 @@ def as_matrices(g, a, b):
 
 def matmul_rule(n):
     def rule(g, out, a, b):
-        found = matmul_slope(n, *as_matrices(g, a, b))
-        return found if b.ndim > 2 else found.reshape((a, b)[n].shape)
+        found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
+        # A reshape that changes nothing would still be a view, and a view is copied before a leaf may keep it.
+        return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
     return rule
 
 

@@ -1636,8 +1636,9 @@ def as_matrices(g, a, b):
 
 def matmul_rule(n):
     def rule(g, out, a, b):
-        found = matmul_slope(n, *as_matrices(g, a, b))
-        return found if b.ndim > 2 else found.reshape((a, b)[n].shape)
+        found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
+        # A reshape that changes nothing would still be a view, and a view is copied before a leaf may keep it.
+        return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
     return rule
 
 
