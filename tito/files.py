@@ -121,7 +121,8 @@ def _save(root, command, old):
                 write(new / "files" / name, data)
         now = datetime.now()
         write(new / "manifest.json", json.dumps({"command": command, "when": now.isoformat(timespec="seconds"), "files": listed}, indent=1))
-        kept = backups / f"{now:%Y%m%d-%H%M%S-%f}-{command}"
+        numbers = [int(folder.name.split("-")[0]) for folder in backups.glob("[0-9]*-*")]
+        kept = backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}"  # counted: clocks go back at times
         os.replace(new, kept)
         return kept
     except OSError as error:

@@ -56,22 +56,33 @@ def _is_sound(data):
 
 
 @contextmanager
-def change(root, name, warn=lambda text: None):
-    """The record of one lesson, to be changed inside the `with`; saved when it ends well. One process at a time."""
+def locked(root):
+    """One process at a time changes a root. May be entered again inside itself."""
     import filelock
 
     try:
         root.state.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(root.state / "lock", timeout=10):
-            data = load(root, warn)
-            before = json.dumps(data)
-            yield data["lessons"].setdefault(name, {})
-            if json.dumps(data) != before:
-                files.write(root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        lock = filelock.FileLock(root.state / "lock", timeout=10, is_singleton=True)
+        lock.acquire()
     except filelock.Timeout:
         raise TitoError(f"Another tito has been writing in {root.state} for 10 seconds.", "Wait for it or end it, then run this again.", 3) from None
     except OSError as error:  # the folder is read-only, or its whole file system
         raise TitoError(f"{root.state} cannot be written: {error.strerror}.", "Make that folder writable.", 3) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def change(root, name, warn=lambda text: None):
+    """The record of one lesson, to be changed inside the `with`; saved when it ends well."""
+    with locked(root):
+        data = load(root, warn)
+        before = json.dumps(data)
+        yield data["lessons"].setdefault(name, {})
+        if json.dumps(data) != before:
+            files.write(root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
 def code_of(source, lesson):

@@ -106,35 +106,37 @@ def reset(entry, exercise=None, warn=lambda text: None):
     if entry.root.is_course:
         raise TitoError(f"{entry.root.path} is the course itself: its lessons hold the solutions.",
                         "Reset works in a workspace: tito init ../my-tinytorch")
-    pristine = entry.declared_path.read_text(encoding="utf-8")
-    changes = {}
-    if exercise is None:
-        changes[entry.script] = pristine
+    with progress.locked(entry.root):
+        pristine = entry.declared_path.read_text(encoding="utf-8")
+        changes = {}
+        if exercise is None:
+            changes[entry.script] = pristine
+            if entry.notebook.exists():
+                changes[entry.notebook] = notebook.to_notebook(pristine)
+        else:
+            wanted = entry.declared.exercise(exercise)
+            notebook.settle(entry, warn=warn)
+            source = cells.read(entry.script)
+            if not (cell := source.cell(wanted.id)):
+                raise TitoError(f"{entry.script} has no cell {wanted.id!r} any more.", "Reset the whole lesson, or `tito undo`.", 1)
+            changes[entry.script] = source.replaced(cell, wanted.cell.source)
+            if entry.notebook.exists():
+                changes[entry.notebook] = notebook.to_notebook(changes[entry.script], entry.notebook.read_text(encoding="utf-8"))
+        kept = files.replace(entry.root, "reset", changes)
         if entry.notebook.exists():
-            changes[entry.notebook] = notebook.to_notebook(pristine)
-    else:
-        wanted = entry.declared.exercise(exercise)
-        notebook.settle(entry, warn=warn)
-        source = cells.read(entry.script)
-        if not (cell := source.cell(wanted.id)):
-            raise TitoError(f"{entry.script} has no cell {wanted.id!r} any more.", "Reset the whole lesson, or `tito undo`.", 1)
-        changes[entry.script] = source.replaced(cell, wanted.cell.source)
-        if entry.notebook.exists():
-            changes[entry.notebook] = notebook.to_notebook(changes[entry.script], entry.notebook.read_text(encoding="utf-8"))
-    kept = files.replace(entry.root, "reset", changes)
-    if entry.notebook.exists():
-        with progress.change(entry.root, entry.name, warn) as record:
-            record["pair"] = notebook.hashes(entry)
-    return kept
+            with progress.change(entry.root, entry.name, warn) as record:
+                record["pair"] = notebook.hashes(entry)
+        return kept
 
 
 def undo(root, warn=lambda text: None):
     """`files.undo`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
-    command, paths = files.undo(root)
-    for entry in root.lessons:
-        if {entry.script, entry.notebook} & set(paths) and entry.notebook.exists():
-            with progress.change(root, entry.name, warn) as record:
-                record.pop("pair", None)
+    with progress.locked(root):
+        command, paths = files.undo(root)
+        for entry in root.lessons:
+            if {entry.script, entry.notebook} & set(paths) and entry.notebook.exists():
+                with progress.change(root, entry.name, warn) as record:
+                    record.pop("pair", None)
     return command, paths
 
 

@@ -244,6 +244,28 @@ def test_what_an_editor_saves_in_the_last_moment_is_saved_too(small_workspace, m
     assert set(saved) <= set(kept) and entry.script.read_bytes() == entry.declared_path.read_bytes()
 
 
+def test_a_clock_that_goes_back_does_not_confuse_undo(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    first = workspace.reset(entry)
+    first.rename(first.with_name(first.name.replace("-20", "-99")))  # dated far ahead
+    entry.script.write_text("# second\n", encoding="utf-8")
+    workspace.reset(entry)
+    workspace.undo(small_workspace)
+    assert entry.script.read_text(encoding="utf-8") == "# second\n"
+
+
+def test_three_undos_at_once_each_do_one(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    for text in ("# one\n", "# two\n", "# three\n"):
+        entry.script.write_text(text, encoding="utf-8")
+        workspace.reset(entry)
+    several = [subprocess.Popen([sys.executable, "-m", "tito", "undo"], cwd=small_workspace.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [one.communicate(timeout=60) for one in several]
+    assert [one.returncode for one in several] == [0, 0, 0], said
+    assert entry.script.read_text(encoding="utf-8") == "# three\n"  # undone, redone, undone
+
+
 def test_undo_without_a_backup_says_so(small_workspace):
     with pytest.raises(TitoError, match="nothing to undo"):
         files.undo(small_workspace)
