@@ -107,27 +107,29 @@ def _same(entry):
     return one == two
 
 
-def _sha(path):
+def hashes(entry):
+    """{"script", "notebook"}: what progress remembers of a pair that agrees; None for a file that is not there."""
+    return {"script": _hash(entry.script), "notebook": _hash(entry.notebook)}
+
+
+def _hash(path):
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hash_of(path, path.read_bytes())
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
 
 
-def hashes(entry):
-    """{"script", "notebook"}: what progress remembers of a pair that agrees; None for a file that is not there."""
-    return {"script": _sha(entry.script) if entry.script.exists() else None,
-            "notebook": _notebook_sha(entry.notebook) if entry.notebook.exists() else None}
-
-
-def _notebook_sha(path):
-    """A hash of what a learner writes in a notebook: its cells' text; running cells changes only outputs."""
-    try:
-        book = json.loads(path.read_text(encoding="utf-8-sig"))
-        text = json.dumps([[c["cell_type"], "".join(c["source"])] for c in book["cells"]])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return _sha(path)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def hash_of(path, data):
+    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text: running cells changes only outputs."""
+    if path.suffix == ".ipynb":
+        try:
+            book = json.loads(data.decode("utf-8-sig"))
+            data = json.dumps([[c["cell_type"], "".join(c["source"])] for c in book["cells"]]).encode("utf-8", "surrogatepass")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass  # damaged: any change of it counts
+    return hashlib.sha256(data).hexdigest()
 
 
 def read(entry, record):

@@ -123,9 +123,11 @@ def reset(entry, exercise=None, warn=lambda text: None):
             if entry.notebook.exists():
                 changes[entry.notebook] = notebook.to_notebook(changes[entry.script], entry.notebook.read_text(encoding="utf-8"))
         kept = files.replace(entry.root, "reset", changes)
-        if entry.notebook.exists():
+        if entry.notebook in changes:
             with progress.change(entry.root, entry.name, warn) as record:
-                record["pair"] = notebook.hashes(entry)
+                # Of what was written, not of what stands there by now: a save in between counts as an edit.
+                record["pair"] = {side: notebook.hash_of(path, changes[path].encode("utf-8"))
+                                  for side, path in (("script", entry.script), ("notebook", entry.notebook))}
         return kept
 
 
