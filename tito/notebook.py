@@ -12,9 +12,8 @@ import sys
 from tito import cells, files, progress
 from tito.errors import TitoError
 
-
-# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
+# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 
 
