@@ -283,8 +283,11 @@ def show_verdict(entry, result, whole=True):
     from tito import progress, views
     from tito import status as standing
 
-    shown = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("hints", {})
-    step = standing.next_step(standing.rows(entry.root, warn)) if result.passed else None
+    records = progress.load(entry.root, warn)["lessons"]
+    shown = records.get(entry.name, {}).get("hints", {})
+    # Row by row: the first lesson that is open ends the reading.
+    rows = (standing.row(one, records.get(one.name, {})) for one in entry.root.lessons)
+    step = standing.next_step(rows) if result.passed and whole else None
     following = step and step[0]
     out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole, following))
 
