@@ -1,4 +1,5 @@
-"""The words of `tito`. This file turns words into values and values into exit codes; it is the only one that knows typer.
+"""The words of `tito`. This file turns words into values and values into exit codes; it and `cli_class.py`, the instructor's part, are the
+only ones that know typer.
 
 Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure. What a command needs
 is imported inside it, so that `tito --help` does not wait for NumPy.
@@ -446,6 +447,8 @@ def complain(error):
 
 def run():
     """The `tito` command."""
+    import tito.cli_class  # noqa: F401  adds the instructor's commands
+
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal that cannot show a letter gets a ? instead of a crash
     try:

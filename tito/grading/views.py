@@ -1,0 +1,1 @@
+"""How grading looks in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
