@@ -196,13 +196,13 @@ def request_of(entry, source, texts, seconds):
         else:
             rest.append({"source": cell.source, "file": file, "line": cell.line, "number": cell.number})
     return {"root": str(entry.root.path), "lesson": entry.folder, "package": entry.root.package, "module": lesson.module,
-            "texts": texts, "imports": _imports(lesson), "names": export.exported_names(lesson),
+            "texts": texts, "imports": imports_of(lesson), "names": export.exported_names(lesson),
             "learner_side": [{"source": c.source, "file": str(lesson.path), "line": c.line} for c in lesson.learner_side],
             "checks": checks, "rest": rest, "seconds": seconds, "rest_seconds": REST_SECONDS}
 
 
 @functools.cache  # `tito watch` asks at each save
-def _imports(lesson):
+def imports_of(lesson):
     """The import statements of a lesson's own code cells, which its checks may rely on: {statement: the names it binds}."""
     found = {}
     for cell in lesson.source.cells:

@@ -1,1 +1,105 @@
 """How grading looks in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
+
+import re
+from decimal import Decimal
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from tito.grading.late import shown
+from tito.grading.pages import visible
+from tito.views import count
+
+HIDING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")  # control, direction, halves of characters
+
+
+def plain(text, longest=200):
+    """Text of a learner's as a terminal can show it on one line: what moves the cursor or turns the direction becomes a question mark."""
+    text = HIDING.sub("?", str(text))
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def class_summary(progress, level, where):
+    """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what became of the lessons."""
+    rate = f", {progress.graded / progress.seconds:.1f} a second" if progress.graded and progress.seconds else ""
+    parts = [Text(f"{progress.graded} of {progress.total} submissions graded in {progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."),
+             Text(f"isolation: {level}; gradebook: {where}", "dim")]
+    if progress.verdicts:
+        table = Table("verdict", "lessons", box=None, pad_edge=False)
+        for verdict, number in sorted(progress.verdicts.items(), key=lambda pair: -pair[1]):
+            table.add_row(verdict, str(number))
+        parts.append(table)
+    return Group(*parts)
+
+
+def grades(rows, lessons):
+    """The class: a row per learner. `rows`: [(Learner, [Grade])]; `lessons`: {name: (number, title, points)}."""
+    table = Table("student", "name", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, (_, _, most) in lessons.items():
+        table.add_column(f"{name}\nof {most}", justify="right")
+    table.add_column(f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right")
+    by_hand = late = False
+    for learner, grades in rows:
+        found = {grade.lesson: grade for grade in grades}
+        by_hand |= any(_by_hand(grade) for grade in grades)
+        late |= any(grade.penalty_percent for grade in grades)
+        table.add_row(Text(plain(learner.student)), Text(plain(learner.name)), *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
+                      shown(sum((grade.points for grade in grades), Decimal(0))))
+    legend = [words for wanted, words in ((by_hand, "* set by hand"), (late, "~ late")) if wanted]
+    return Group(table, *(Text(words, "dim") for words in legend))
+
+
+def _by_hand(grade):
+    return bool(grade.override or grade.check_overrides)
+
+
+def _points(grade):
+    marks = "*" * _by_hand(grade) + "~" * bool(grade.penalty_percent)
+    return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
+
+
+def grade_table(grades):
+    """Some grades, a row for each, and why they are what they are."""
+    table = Table("student", "lesson", "points", "verdict", "base", "why", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for grade in grades:
+        why = [grade.late_reason] if grade.late_reason else []
+        if grade.override:
+            why.append(f"set by {grade.override.who}, graded {grade.result.points}: {grade.override.why}")
+        why += [f"check {check} set to {one.points} by {one.who}: {one.why}" for check, one in grade.check_overrides.items() if not grade.override]
+        why += [f"comment by {comment.who}: {comment.text}" for comment in grade.comments]
+        table.add_row(Text(plain(grade.student)), f"{grade.number:02} {grade.lesson}", f"{grade.points} of {grade.max_points}", grade.result.verdict, grade.result.base,
+                      Text("\n".join(visible(words, 300, 5) for words in why)))
+    return table
+
+
+def grade_checks(grade):
+    """The checks of a grade with their ids, which `tito gradebook override --check` takes."""
+    table = Table("check", "points", "status", "message", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for check in grade.result.checks:
+        points = f"{grade.check_points(check)}{'*' * (check.id in grade.check_overrides)} of {check.max_points}"
+        table.add_row(Text(plain(check.id)), points, check.status + (" (hidden)" if check.hidden else ""), Text("" if check.passed else visible(check.message, 300, 3)))
+    return table
+
+
+def comment(one):
+    return f"comment by {plain(one.who)}: {visible(one.text)}"
+
+
+def history(changes):
+    """What was changed, oldest first: an iterable of lines."""
+    for change in changes:
+        points = "" if change.new_points is None else f"{'-' if change.old_points is None else change.old_points} -> {change.new_points}"
+        told = [change.why] if change.why else []
+        if change.kind == "comment":
+            told.append(change.text or "taken back")
+        elif change.kind == "override":
+            told.append(f"{change.check or 'the lesson'} {'lifted' if change.points is None else f'set to {change.points}'}")
+        elif change.kind == "extension":
+            given = change.extension
+            told.append("taken back" if not given else f"until {given.until:%Y-%m-%d %H:%M} UTC" if given.until else count(given.days, "day"))
+        elif change.text:
+            told.append(change.text)
+        told += [f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}" for one in change.checks]
+        yield Text.assemble((f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"), "  ", plain(change.student), f"  {change.lesson or 'all lessons'}  ", (change.kind, "bold"),
+                            f"  {points}  " if points else "  ", "by ", plain(change.who), ": ", visible("; ".join(told), 2000, 20))

@@ -1,0 +1,157 @@
+"""The limits that the jailed process puts on itself, and that nothing can lift again. Linux only; standard library only.
+
+A limit that this machine does not know is told to the caller, never passed over: the isolation level depends on it.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 4, 38, 22, 2
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
+
+# Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from linux/landlock.h.
+READ_FILE, READ_DIR = 1 << 2, 1 << 3
+FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+NETWORK_FROM, ALL_TCP = 4, 3
+SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process outside
+
+# What Python and NumPy call while they compute. A call that is not here gets EPERM, except that of the few
+# below it the arguments are looked at. Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
+CALLS = {
+    "read": (0, 63), "write": (1, 64), "close": (3, 57), "lseek": (8, 62), "fstat": (5, 80), "newfstatat": (262, 79), "stat": (4, None),
+    "lstat": (6, None), "statx": (332, 291), "open": (2, None), "openat": (257, 56), "pread64": (17, 67), "readv": (19, 65), "writev": (20, 66),
+    "readlink": (89, None), "readlinkat": (267, 78), "getdents64": (217, 61), "access": (21, None), "faccessat": (269, 48),
+    "faccessat2": (439, 439), "getcwd": (79, 17), "dup": (32, 23),
+    "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214),
+    "recvfrom": (45, 207), "sendto": (44, 206), "recvmsg": (47, 212), "sendmsg": (46, 211), "poll": (7, None), "ppoll": (271, 73),
+    "select": (23, None), "pselect6": (270, 72), "pipe2": (293, 59), "eventfd2": (290, 19),
+    "futex": (202, 98), "set_robust_list": (273, 99), "get_robust_list": (274, 100), "rseq": (334, 293), "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123), "membarrier": (324, 283), "set_tid_address": (218, 96), "exit": (60, 93), "exit_group": (231, 94),
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "rt_sigpending": (127, 136), "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128), "setitimer": (38, 103), "getitimer": (36, 102), "alarm": (37, None), "pause": (34, None),
+    "nanosleep": (35, 101), "clock_nanosleep": (230, 115), "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
+    "time": (201, None), "times": (100, 153), "getrusage": (98, 165), "getrlimit": (97, 163), "getpid": (39, 172), "getppid": (110, 173),
+    "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160),
+    "sysinfo": (99, 179), "getrandom": (318, 278), "arch_prctl": (158, None),
+}
+CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL, IOCTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25), (16, 29)
+HARMLESS = {FCNTL: (0, 1, 2, 3, 4, 1030), IOCTL: (0x5401, 0x5421, 0x5450, 0x5451)}  # no file may send signals: to whom, they could choose
+CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
+ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+# BPF: load a word of seccomp_data, compare, return.
+LOAD, EQUAL, SET, RETURN = 0x20, 0x15, 0x45, 0x06
+NUMBER, ARCH, ARGUMENT = 0, 4, 16
+ALLOW, REFUSE, NO_SUCH_CALL, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
+
+
+def _call(number, *arguments):
+    result = LIBC.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _prctl(option, *arguments):
+    if LIBC.prctl(option, *(ctypes.c_ulong(n) for n in (*arguments, 0, 0, 0, 0)[:4])) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def die_with_parent():
+    """End when the process that started this one does."""
+    _prctl(PR_SET_PDEATHSIG, 9)
+
+
+def landlock_version():
+    """The version of Landlock that this kernel has, 0 for none."""
+    try:
+        return _call(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    except OSError:
+        return 0
+
+
+def landlock(readable):
+    """Refuse all files but those below the paths `readable`, which can be read; refuse TCP and signals outward where the kernel can."""
+    version = landlock_version()
+    if not version:
+        raise OSError(errno.ENOSYS, "no Landlock")
+    files = next(bits for since, bits in sorted(FILES.items(), reverse=True) if since <= version)
+    rules = struct.pack("QQQ", files, ALL_TCP if version >= NETWORK_FROM else 0, ALL_SCOPES if version >= SCOPES_FROM else 0)
+    rules = rules[: 24 if version >= SCOPES_FROM else 16 if version >= NETWORK_FROM else 8]
+    ruleset = _call(LANDLOCK_CREATE, rules, ctypes.c_size_t(len(rules)), ctypes.c_uint(0))
+    for path in readable:
+        try:
+            at = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        allowed = READ_FILE | (READ_DIR if os.path.isdir(path) else 0)
+        _call(LANDLOCK_ADD, ruleset, ctypes.c_uint(1), struct.pack("=Qi", allowed, at), ctypes.c_uint(0))
+        os.close(at)
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _call(LANDLOCK_RESTRICT, ruleset, ctypes.c_uint(0))
+    os.close(ruleset)
+
+
+def drop_privileges():
+    """Give up what root may do beyond others, for good."""
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    for capability in range(64):
+        if LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) != 0:  # PR_CAPBSET_DROP; fails behind the last one, or without any
+            break
+    head, none = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)
+    if LIBC.capset(head, none) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def limits(memory, seconds):
+    """Limits of the kernel on this process. memory: MB of address space; seconds: of CPU time, beyond which it is killed."""
+    for what, most in ((resource.RLIMIT_AS, memory << 20), (resource.RLIMIT_CPU, int(seconds) + 2), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 64),
+                       (resource.RLIMIT_CORE, 0), (resource.RLIMIT_STACK, 64 << 20), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
+        hard = resource.getrlimit(what)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))
+
+
+def seccomp_filter(pid, machine=None):
+    """The filter for process `pid`, as bytes. Raises OSError for a machine whose system calls are not in the table."""
+    machine = machine or platform.machine()
+    if machine not in ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    column, arch = ARCHITECTURES[machine]
+    code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
+
+    def look_at(call, argument, tests):
+        """For this call: load the low word of an argument, go through `tests`, else refuse."""
+        body = [(LOAD, 0, 0, ARGUMENT + 8 * argument), *tests, (RETURN, 0, 0, REFUSE)]
+        code.extend([(EQUAL, 0, len(body), call[column]), *body])
+
+    # Threads, yes; a process of its own or a namespace, no. clone3 has its flags in memory, where a filter cannot look:
+    # told that there is none, the C library falls back on clone.
+    code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, NO_SUCH_CALL)]
+    look_at(CLONE, 0, [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
+    look_at(TGKILL, 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])  # abort() and the like
+    for call, commands in HARMLESS.items():
+        look_at(call, 1, [step for command in commands for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))])
+    # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
+    code += [(EQUAL, 0, 6, PRLIMIT[column]), (LOAD, 0, 0, ARGUMENT + 16), (EQUAL, 0, 3, 0), (LOAD, 0, 0, ARGUMENT + 20), (EQUAL, 0, 1, 0),
+             (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+    for numbers in CALLS.values():
+        if numbers[column] is not None:
+            code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+    code.append((RETURN, 0, 0, REFUSE))
+    return b"".join(struct.pack("=HBBI", *one) for one in code)
+
+
+def seccomp(pid=None):
+    """Allow this process only the system calls of the table, from now on and in all its threads."""
+    program = seccomp_filter(pid or os.getpid())
+    buffer = ctypes.create_string_buffer(program)
+    head = struct.pack("H6xQ", len(program) // 8, ctypes.addressof(buffer))
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,0 +1,322 @@
+"""The jailed process: it loads a learner's code and does with it what the judge asks. It holds no check and no answer.
+
+    python -I -S inside.py < control socket
+
+One server is started for each worker. It loads NumPy, confines itself, and then only forks: a fork for each check, with a
+socket of its own to the judge, more limits, and nothing else open. What the learner's code does to its fork is over with it.
+Whatever comes out of here is a claim; the judge compares.
+"""
+
+import builtins
+import gc
+import importlib
+import importlib.machinery
+import importlib.util
+import json
+import marshal
+import operator
+import os
+import signal
+import socket
+import sys
+import threading
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MOST_FRAMES, LONGEST = 5, 4000
+MARK = "_raised_by_the_judge"
+
+
+def load_file(name):
+    """The module in the file beside this one: the package it belongs to is not readable in here."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Installed:
+    """Finds the few installed packages that may be used, by their folders: there is no site-packages in here."""
+
+    def __init__(self, folders):
+        self.folders = folders
+
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name in self.folders:
+            folder = self.folders[name]
+            return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+        return None
+
+
+class Lessons:
+    """Finds the package among the modules that the judge sent: {name: code, or None for an empty one, or why there is none}."""
+
+    def __init__(self, modules):
+        self.modules = modules
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.modules:
+            return importlib.machinery.ModuleSpec(name, self, is_package=any(other.startswith(f"{name}.") for other in self.modules))
+        if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
+            raise ModuleNotFoundError(f"there is no {name}", name=name)
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        code = self.modules[module.__name__]
+        if type(code) is str:
+            raise ImportError(code)
+        if code is not None:
+            exec(marshal.loads(code), vars(module))
+
+
+class Agent:
+    """One fork's side of the talk with the judge: answers requests, and asks the judge to run functions that are the judge's."""
+
+    def __init__(self, sock, wire):
+        self.sock, self.wire = sock, wire
+        self.objects, self.numbers = [], {}  # what the judge holds handles to: kept alive, so that a number stays its own
+        self.functions, self.of_judge = {}, {}  # the judge's functions by number, and their numbers by id
+        self.files, self.asking = set(), threading.RLock()
+        self.do = {"call": lambda f, /, *a, **k: f(*a, **k), "get": getattr, "set": setattr, "del": delattr, "array": self.array, "import": importlib.import_module,
+                   "names": self.names, "load": self.load, "enter": lambda x: type(x).__enter__(x), "exit": self.exit, "name": lambda x: type(x).__name__}
+        for function in (iter, next, len, str, repr, format, float, int, complex, abs, round, divmod, isinstance, issubclass, dir):
+            self.do[function.__name__] = function
+        for name in ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
+                     "neg pos invert eq ne lt le gt ge index getitem setitem delitem contains").split():
+            self.do[name] = getattr(operator, name)
+
+    # What the judge may ask for besides Python's own operations.
+
+    def load(self, modules, imports, learner_side):
+        """Take code: of the package's modules, of the lesson's imports, of its learner-side cells. Nothing runs yet."""
+        self.files = set(modules)
+        sys.meta_path.insert(0, Lessons(modules))
+        self.learner_side = [marshal.loads(code) for code in (imports, *learner_side)]
+
+    def names(self, module, exported, wanted, beside):
+        """{name: object} of the wanted names that the lesson's module defines or, asked `beside`, its learner-side cells."""
+        module = importlib.import_module(module)
+        space = {name: getattr(module, name) for name in (exported if beside else wanted) if hasattr(module, name)}
+        if beside:
+            imports, *cells = self.learner_side
+            found = {"__name__": "check"}
+            exec(imports, found)
+            space = found | space
+            for code in cells:
+                exec(code, space)
+        return {name: space[name] for name in wanted if name in space}
+
+    def array(self, x):
+        import numpy as np
+
+        found = np.asarray(x)
+        if found.dtype.str not in self.wire.ARRAYS:
+            raise TypeError(f"these are no numbers, but {found.dtype}")
+        return np.array(found, copy=True, subok=False)
+
+    def exit(self, x, name, text):
+        """Leave a `with` block: with the judge's exception, told by name, or without one."""
+        error = None if name is None else self.exception(name, text, None)
+        return type(x).__exit__(x, error and type(error), error, None)
+
+    # The talk.
+
+    def foreign(self, x):
+        """A value that is not plain: a function of the judge's, or a handle."""
+        if (number := self.of_judge.get(id(x))) is not None:
+            return ["f", number]
+        number = self.numbers.get(id(x))
+        if number is None:
+            number = self.numbers[id(x)] = len(self.objects)
+            self.objects.append(x)
+        return ["h", number, isinstance(x, type), callable(x)]
+
+    def foreign_of(self, parts):
+        kind, number, *more = parts
+        if kind == "h":
+            return self.objects[number]
+        if kind == "f":
+            if number not in self.functions:
+                self.functions[number] = self.function(number, *more)
+            return self.functions[number]
+        raise ValueError(kind)
+
+    def function(self, number, name):
+        def of_judge(*arguments, **options):
+            return self.ask(number, arguments, options)
+
+        of_judge.__name__ = of_judge.__qualname__ = name
+        self.of_judge[id(of_judge)] = number
+        return of_judge
+
+    def send(self, kind, *values):
+        writer = self.wire.Writer(self.foreign)
+        self.wire.send(self.sock, writer.message([kind, *[writer.value(x) for x in values]]))
+
+    def receive(self):
+        """A Reader of the next message. The end of the talk is the end of the process."""
+        try:
+            return self.wire.Reader(*self.wire.receive(self.sock), self.foreign_of)
+        except self.wire.Closed:
+            os._exit(0)
+
+    def ask(self, number, arguments, options):
+        """Let the judge run one of its functions, answering what it asks meanwhile."""
+        with self.asking:
+            self.send("ask", number, arguments, options)
+            while True:
+                reader = self.receive()
+                kind, *parts = reader.body
+                if kind == "do":
+                    self.answer(reader)
+                elif kind == "ok":
+                    return reader.value(parts[0])
+                else:
+                    raise self.exception(*parts)
+
+    def exception(self, name, text, number):
+        """The exception that the judge's function raised; it is known again by its mark when it comes back."""
+        kind = getattr(builtins, name, RuntimeError)
+        error = kind(text) if isinstance(kind, type) and issubclass(kind, Exception) else RuntimeError(text)
+        error.__dict__[MARK] = number
+        return error
+
+    def answer(self, reader):
+        """Do what one request says and send what came of it."""
+        try:
+            _, name, arguments, options = reader.body
+            arguments, options = reader.value(arguments), reader.value(options)
+            before = [x.copy() for x in reader.mutable]
+            value = self.do[name](*arguments, **options)
+            changed = [(n, now) for n, (then, now) in enumerate(zip(before, reader.mutable)) if not same(then, now)]
+            self.send("ok", value, changed)
+        except StopIteration:
+            self.send("stop")
+        except BaseException as error:  # noqa: BLE001  sys.exit() is one of the things to be told
+            error.__traceback__ = self.tell(error)
+
+    def tell(self, error):
+        """Tell the judge of an exception."""
+        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions", "numpy.linalg")]
+        try:
+            text = str(error)[:LONGEST]
+        except BaseException:  # noqa: BLE001
+            text = ""
+        frames, trace = [], error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in self.files:
+                frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno or 0))
+            trace = trace.tb_next
+        mark = getattr(error, "__dict__", {}).get(MARK)
+        try:
+            self.send("raise", type(error).__name__[:100], kinds, text, frames[-MOST_FRAMES:], mark)
+        except MemoryError:
+            self.send("raise", "MemoryError", ["MemoryError"], "", [], None)
+
+
+def same(then, now):
+    """Whether what the learner's code was given is as it was."""
+    if isinstance(now, dict):
+        return list(then) == list(now) and all(a is b for a, b in zip(then.values(), now.values()))
+    if isinstance(now, list):
+        return len(then) == len(now) and all(a is b for a, b in zip(then, now))
+    return then.shape == now.shape and then.tobytes() == now.tobytes()
+
+
+def serve(control, nothing, linux):
+    """Fork for each check, until the judge is gone.
+
+    Requests: {"do": "fork", "memory": MB, "seconds"} with the fork's end of a socket pair, answered {"pid"} with a handle to the
+    process; {"do": "wait", "pid"}, answered {"code"}, once it was killed or has ended.
+    """
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not message:
+            return
+        request = json.loads(message)
+        if request["do"] == "wait":
+            _, status = os.waitpid(request["pid"], 0)
+            control.send(json.dumps({"code": os.waitstatus_to_exitcode(status)}).encode())
+            continue
+        (theirs,) = descriptors
+        if (pid := os.fork()) == 0:
+            try:
+                fork(theirs, nothing, request, linux)
+            finally:
+                os._exit(70)
+        os.close(theirs)
+        handles = [os.pidfd_open(pid)] if hasattr(os, "pidfd_open") else []
+        socket.send_fds(control, [json.dumps({"pid": pid}).encode()], handles)
+        for handle in handles:
+            os.close(handle)
+
+
+def fork(theirs, nothing, request, linux):
+    """The life of one fork: nothing open but its socket, its limits, then what the judge asks."""
+    os.setsid()
+    os.dup2(theirs, 3)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.closerange(4, 4096)
+    sock = socket.socket(fileno=3)
+    agent = Agent(sock, sys.modules["wire"])
+    if linux:
+        confine = sys.modules["confine"]
+        confine.die_with_parent()
+        confine.limits(request["memory"], request["seconds"])
+        if "seccomp" in linux:
+            confine.seccomp()
+    elif resource:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(request["seconds"]) + 2,) * 2)
+    while True:
+        agent.answer(agent.receive())
+
+
+def main():
+    """Prepare, say what was achieved, then fork on demand."""
+    control = socket.socket(fileno=os.dup(0))
+    start = json.loads(control.recv(1 << 16))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.meta_path.append(Installed(start["packages"]))
+    load_file("wire")
+    for name in start["preload"]:
+        importlib.import_module(name)
+    confined = []
+    if start["confine"]:
+        confine = load_file("confine")
+        confine.die_with_parent()
+        confine.seccomp_filter(0)  # raises where there is no table
+        for name in start["confine"]:
+            if name == "landlock":
+                confine.landlock(start["readable"])
+            elif name == "privileges":
+                confine.drop_privileges()
+            confined.append(name)
+    seen = [path for path in start["secret"] if readable(path)]
+    control.send(json.dumps({"ready": True, "seen": seen, "confined": confined}).encode())
+    gc.collect()
+    gc.freeze()
+    serve(control, nothing, confined)
+
+
+def readable(path):
+    """Whether anything of this path can be read from in here."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        return True
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

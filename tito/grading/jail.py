@@ -1,0 +1,215 @@
+"""Starts the process that runs learners' code, at a named isolation level, and forks of it, one for each check.
+
+bubblewrap         no network, own process tree, read-only system without home, course or submissions; and the limits below
+landlock+seccomp   files, network and signals by Landlock, system calls by a filter; also for ordinary users, also in containers
+process            another process with limits on time and memory, no more: it can read what you can read
+"""
+
+import functools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from tito.errors import TitoError
+
+LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # strongest first
+HERE = Path(__file__).resolve().parent
+FILES = [HERE / name for name in ("inside.py", "wire.py", "confine.py")]
+START_SECONDS = 30
+LAST = 5  # seconds in which a process that was killed must be gone
+SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
+# One thread for BLAS: the jail must not count on cores, and threads would not outlive the fork.
+ENVIRONMENT = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": "/nowhere", "HOME": "/nowhere"}
+# What lessons import, loaded once instead of in each fork.
+PRELOAD = ["numpy", "numpy.random", "numpy.linalg", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "functools", "heapq", "html", "inspect", "io",
+           "itertools", "math", "operator", "pathlib", "random", "re", "shutil", "statistics", "string", "time", "types", "typing", "warnings", "weakref"]
+PACKAGES = ("numpy", "matplotlib")
+
+
+class JailFailed(Exception):
+    """The jail itself does not work any more; the worker needs a new one."""
+
+
+@dataclass
+class Fork:
+    """One jailed process. sock: ours of its socket pair; handle: a pidfd, or None where there is none."""
+
+    jail: object
+    pid: int
+    sock: object
+    handle: int | None
+
+    def end(self):
+        """Kill it, wait until it is gone and return its exit code: negative for a signal, as `subprocess` has it."""
+        if self.sock is None:
+            return None
+        self.sock.close()
+        self.sock = None
+        if self.handle is not None:
+            try:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.close(self.handle)
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+        return self.jail.ask({"do": "wait", "pid": self.pid})[0]["code"]
+
+
+class Jail:
+    """A server process that forks. `level` is what it reached; `secret` are paths that must not be readable in it."""
+
+    def __init__(self, level, secret=()):
+        self.level, self.secret = level, [str(path) for path in secret]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control = ours
+        with theirs:
+            self.process = subprocess.Popen(command(level, secret), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", env=ENVIRONMENT,
+                                            start_new_session=True, close_fds=True)
+        confine = {"bubblewrap": ["privileges", "landlock", "seccomp"], "landlock+seccomp": ["privileges", "landlock", "seccomp"], "process": []}[level]
+        start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": confine,
+                 "readable": [str(path) for path in readable(secret)], "secret": self.secret if level != "process" else []}
+        try:
+            self.control.settimeout(START_SECONDS)
+            self.control.send(json.dumps(start).encode())
+            said, _ = self.ask(None)
+        except (JailFailed, OSError):
+            said = {}
+        if not said.get("ready") or said["seen"]:
+            self.close()
+            why = f"it can read {said['seen'][0]}" if said.get("seen") else self.process.stderr.read().decode(errors="replace").strip()[-300:] or "it says nothing"
+            raise TitoError(f"Isolation level {level} does not work here: {why}.", "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".", 3)
+
+    def ask(self, request, descriptor=None):
+        """(answer, descriptors) of the server. Raises JailFailed when it is gone."""
+        try:
+            if request is not None:
+                socket.send_fds(self.control, [json.dumps(request).encode()], [descriptor] if descriptor is not None else [])
+            message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
+            return json.loads(message), descriptors
+        except (OSError, ValueError) as error:
+            raise JailFailed(str(error)) from None
+
+    def fork(self, memory, seconds):
+        """A fresh Fork. memory: MB it may use; seconds: of CPU time."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                answer, handles = self.ask({"do": "fork", "memory": memory, "seconds": seconds}, theirs.fileno())
+            except JailFailed:
+                ours.close()
+                raise
+        return Fork(self, answer["pid"], ours, handles[0] if handles else None)
+
+    def close(self):
+        """End the server and with it every fork."""
+        self.control.close()
+        self.process.kill()
+        self.process.wait(LAST)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def command(level, secret):
+    """The command that starts inside.py at this level."""
+    python = [os.path.realpath(sys._base_executable), "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
+    if level != "bubblewrap":
+        return python
+    binds = []
+    for path in system():
+        if path.is_symlink() and path.parent == Path("/"):
+            binds += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            binds += ["--ro-bind", str(path), str(path)]
+    for path in site_folders():
+        if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    for path in [Path(python[0]), *FILES, *package_paths()]:
+        binds += ["--ro-bind", str(path), str(path)]
+    for path in secret:
+        if Path(path).is_dir() and any(Path(path).is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    return [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
+            *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)], *binds,
+            "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom", "--remount-ro", "/", "--chdir", "/", "--", *python]
+
+
+@functools.cache
+def system():
+    """Folders that Python needs: its standard library and the C libraries."""
+    library = Path(sysconfig.get_path("stdlib")).resolve()
+    own = [library, *library.parent.glob("libpython*")]
+    return [*[path for path in SYSTEM if path.exists()], *own]
+
+
+def site_folders():
+    """Where installed packages lie, below the folders above too: they may hold a course with its solutions."""
+    return sorted({Path(found) for base in {*system(), Path("/usr/local/lib")} if base.is_dir()
+                   for pattern in ("site-packages", "dist-packages", "python3*/site-packages", "python3*/dist-packages") for found in base.glob(pattern)})
+
+
+@functools.cache
+def packages():
+    """{name: folder} of the installed packages that learners' code may import."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            spec = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        found[name] = Path(spec.locate_file(name)).resolve()
+    return {name: folder for name, folder in found.items() if (folder / "__init__.py").is_file()}
+
+
+def package_paths():
+    """Folders of those packages, with the libraries that lie beside them."""
+    return [path for folder in packages().values() for path in (folder, folder.with_name(f"{folder.name}.libs")) if path.is_dir()]
+
+
+def readable(secret):
+    """The paths that Landlock lets through: all that is needed, but no folder of installed packages and nothing secret."""
+    hidden = {*site_folders(), *(Path(path) for path in secret)}
+    return [*[part for path in system() for part in without(path, hidden)], *FILES, *package_paths(), Path("/dev/null"), Path("/dev/urandom")]
+
+
+def without(path, hidden):
+    """`path`, or its parts when something hidden lies in it: Landlock can only allow."""
+    inside = [one for one in hidden if one.is_relative_to(path)]
+    if not inside:
+        return [path]
+    if path in inside or not path.is_dir():
+        return []
+    return [part for child in sorted(path.iterdir()) for part in without(child, inside)]
+
+
+def strongest(asked, secret):
+    """The level to grade at: the one asked for, or the strongest that works. Raises TitoError when only the weakest does and nobody asked for it."""
+    if asked:
+        if asked not in LEVELS:
+            raise TitoError(f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}.")
+        Jail(asked, secret).close()
+        return asked
+    tried = []
+    for level in LEVELS[:-1]:
+        if level == "bubblewrap" and not shutil.which("bwrap"):
+            tried.append("bubblewrap is not installed")
+            continue
+        try:
+            Jail(level, secret).close()
+            return level
+        except (TitoError, OSError) as error:
+            tried.append(str(error))
+    raise TitoError(f"Nothing here keeps learners' code from your files: {' '.join(tried)}",
+                    "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.", 3)

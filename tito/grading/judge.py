@@ -1,0 +1,498 @@
+"""The trusted process: it holds the checks, the expected values and every comparison. Learners' code runs in a jail beside it.
+
+    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as pickles from `run.py`;
+                                        a list of LessonResults goes back for each
+
+A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the learner's names, against
+a fresh fork of the jail, and what it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
+"""
+
+import ast
+import contextlib
+import functools
+import hashlib
+import json
+import linecache
+import marshal
+import os
+import pickle
+import re
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+
+from tito import course, export
+from tito.errors import TitoError
+from tito.grading import intake, proxy
+from tito.grading.jail import Jail, JailFailed
+from tito.grading.result import CheckResult, LessonResult
+from tito.lesson import is_hidden, stub
+from tito.runner import check_functions, imported
+from tito.verdict import imports_of
+
+GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
+LEAST = 1  # second: the limit of a check after many others ran out of time
+LONGEST = 4000  # characters of a message
+MEMORY = 4096  # MB of the judge itself
+OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a class is graded. root: of the course; lessons: their names; base: own, reference or both; seconds: for a check;
+    memory: MB for a check; level: of isolation; secret: paths that no jail may read."""
+
+    root: Path
+    lessons: tuple
+    level: str
+    base: str = BOTH
+    seconds: float = 10.0
+    memory: int = 1024
+    secret: tuple = ()
+    limits: object = intake.Limits()
+
+
+@dataclass
+class Code:
+    """A module of the package, compiled. `code` is marshalled bytecode, or a sentence: why there is none."""
+
+    code: bytes | str
+    module: object = None
+    source: object = None
+
+
+@dataclass
+class Attempt:
+    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a verdict and why)."""
+
+    checks: dict = field(default_factory=dict)
+    verdict: str = ""
+    reason: str = ""
+
+
+class NotImported(Exception):
+    """The lesson could not be imported."""
+
+
+class Judge:
+    """Grades submissions one after the other, with one jail."""
+
+    def __init__(self, setting):
+        self.setting = setting
+        self.root = course.open_root(setting.root)
+        self.entries = {entry.name: entry for entry in self.root.lessons}
+        self.asked = [self.entries[name] for name in setting.lessons]
+        self.jail = None
+
+    def close(self):
+        if self.jail:
+            self.jail.close()
+
+    # A submission.
+
+    def grade(self, arrival, known):
+        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was graded already."""
+        submission = intake.open_submission(arrival, list(self.entries.values()), self.setting.limits)
+        codes = {}
+
+        def own(name):
+            if name not in codes:
+                codes[name] = compiled(self.entries[name], submission.files.get(name))
+            return codes[name]
+
+        results = []
+        for entry in self.asked:
+            key = self.key(entry, submission)
+            if known.get(entry.name) == key:
+                results.append(None)
+                continue
+            result = LessonResult(submission.student, entry.name, entry.number, entry.declared.title, entry.declared.points, key=key,
+                                  checks=[blank(check) for check in entry.declared.checks], notes=list(submission.notes))
+            began = time.perf_counter()
+            self.lesson(entry, result, submission, own)
+            result.seconds = round(time.perf_counter() - began, 3)
+            results.append(result)
+        return results
+
+    def key(self, entry, submission):
+        """The hash of all that decides a result."""
+        files = {name: [f.sha256, f.problem] for name, f in submission.files.items() if self.entries[name].number <= entry.number}
+        setting = self.setting
+        decides = [submission.problem, files, checks_hash(entry), setting.base, setting.seconds, setting.memory, setting.level, metadata.version("tinytorch")]
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+    def lesson(self, entry, result, submission, own):
+        """Grade one lesson: fill in `result`."""
+        file = submission.files.get(entry.name)
+        if file is None or file.problem:
+            problem = file.problem if file else submission.problem
+            result.verdict, result.reason = ("unreadable", problem) if problem else ("missing", f"No file of the lesson {entry.name} was handed in.")
+            result.sha256 = file.sha256 if file else ""
+            self.all_not_run(result, result.reason)
+            return
+        result.sha256 = file.sha256
+        code = own(entry.name)
+        if isinstance(code.code, str):
+            result.verdict, result.reason = "syntax error", code.code
+            self.all_not_run(result, code.code)
+            return
+        result.isolation = self.setting.level
+        lower = [one for one in self.root.lessons if one.number < entry.number]
+        first = REFERENCE if self.setting.base == REFERENCE else OWN
+        checks = entry.declared.checks
+        attempt = self.attempt(entry, code, {one.name: own(one.name) if first == OWN else reference(one) for one in lower}, checks, first)
+        if self.setting.base == BOTH and lower and (failed := [c for c in checks if not attempt.checks[c.id].passed]):
+            attempt = self.again(entry, code, lower, own, attempt, failed)
+        result.checks = [attempt.checks[check.id] for check in checks]
+        result.points = sum(check.points for check in result.checks)
+        result.base = REFERENCE if first == REFERENCE or any(check.passed and check.base == REFERENCE for check in result.checks) else OWN
+        result.verdict, result.reason = self.verdict(attempt, result, entry, file)
+
+    @staticmethod
+    def all_not_run(result, reason):
+        for check in result.checks:
+            check.message = clean(reason)
+
+    def again(self, entry, code, lower, own, attempt, failed):
+        """The failed checks once more, on the course's own earlier lessons; what passes there says which lesson is at fault."""
+        on_reference = self.attempt(entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE)
+        mended = [check for check in failed if on_reference.checks[check.id].passed]
+        for check in failed:
+            if check in mended or on_reference.checks[check.id].status != "not run" and attempt.verdict:
+                attempt.checks[check.id] = on_reference.checks[check.id]
+        if attempt.verdict and not on_reference.verdict:
+            attempt.verdict, attempt.reason = "", ""
+        waiting = mended
+        for one in lower:  # which single lesson, put right, mends the check?
+            if not waiting:
+                break
+            mixed = {other.name: reference(other) if other is one else own(other.name) for other in lower}
+            tried = self.attempt(entry, code, mixed, waiting, REFERENCE)
+            for check in waiting:
+                if tried.checks[check.id].passed:
+                    attempt.checks[check.id].caused_by = one.name
+            waiting = [check for check in waiting if not tried.checks[check.id].passed]
+        for check in mended:
+            blamed = attempt.checks[check.id].caused_by
+            attempt.checks[check.id].message = (f"passes on the course's own earlier lessons; on yours it fails because of lesson {blamed}" if blamed else
+                                                "passes on the course's own earlier lessons; on yours it fails because of several of them")
+        return attempt
+
+    def verdict(self, attempt, result, entry, file):
+        """(verdict, reason) of what became of the checks."""
+        if attempt.verdict:
+            return attempt.verdict, attempt.reason
+        statuses = [check.status for check in result.checks]
+        if all(status == "passed" for status in statuses):
+            return "passed", ""
+        if "tampered" in statuses:
+            return "tampered", next(check.message for check in result.checks if check.status == "tampered")
+        untouched = [e.id for e in entry.declared.exercises if (cell := file.source.cell(e.id)) and stub(entry.name, e.id) in cell.source]
+        if not result.points and len(untouched) == len(entry.declared.exercises):
+            return "stub", "Nothing is written yet: every exercise is as released."
+        for status, verdict in (("timeout", "timed out"), ("memory", "out of memory"), ("crashed", "crashed")):
+            if not result.points and status in statuses and set(statuses) <= {status, "not run", "unwritten"}:
+                return verdict, next(check.message for check in result.checks if check.status == status)
+        wrong = sum(status not in ("passed", "unwritten") for status in statuses)
+        waiting = statuses.count("unwritten")
+        parts = [f"{wrong} of {len(statuses)} checks fail"] * bool(wrong) + [f"{waiting} wait for what is not written"] * bool(waiting)
+        return "failed", ", ".join(parts) + "."
+
+    # Checks.
+
+    def attempt(self, entry, code, lower, checks, base):
+        """Run these checks of a lesson on the given earlier lessons ({name: Code}). Returns an Attempt with a result for each."""
+        package = self.root.package
+        modules = front_doors(self.root) | {f"{package}.core.{name}": one.code for name, one in lower.items()} | {f"{package}.core.{entry.name}": code.code}
+        attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
+        late = 0
+        for check in checks:
+            result = attempt.checks[check.id]
+            if attempt.verdict:
+                result.status, result.message = "not run", attempt.reason
+                continue
+            seconds = max(self.setting.seconds / 2**late, min(LEAST, self.setting.seconds))
+            began = time.perf_counter()
+            try:
+                self.check(entry, check, modules, seconds)
+            except NotImported as error:
+                attempt.verdict, result.status, attempt.reason = not_imported(error.__cause__, self.place(error.__cause__, entry, code))
+                result.message = attempt.reason
+            except BaseException as error:  # noqa: BLE001  each way in which a check can end is a status
+                if isinstance(error, (KeyboardInterrupt, JailFailed)):
+                    raise
+                result.status, result.message = explained(error, self.place(error, entry, code), seconds, check)
+                late += result.status == "timeout"
+            else:
+                result.status, result.message, result.points = "passed", "", result.max_points
+            result.seconds = round(time.perf_counter() - began, 4)
+        return attempt
+
+    def check(self, entry, check, modules, seconds):
+        """Run one check in a fork of its own. Whatever it raises passes through; NotImported when the lesson could not be imported."""
+        if self.jail is None:
+            self.jail = Jail(self.setting.level, self.setting.secret)
+        prepared = Prepared.of(entry)
+        fork = self.jail.fork(self.setting.memory, seconds)
+        session = proxy.Session(fork.sock, time.monotonic() + seconds)
+        died = None
+        try:
+            with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
+                try:
+                    session.do("load", modules, prepared.imports, prepared.learner_side)
+                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
+                except Exception as error:
+                    raise NotImported from error
+                except proxy.Stop as error:
+                    raise NotImported from error
+                exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
+                try:
+                    space[check.function]()
+                except NameError as error:
+                    if error.name in missing:
+                        raise Missing(f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
+                    raise
+                if session.assertion:
+                    raise session.assertion
+        except BaseException as error:  # noqa: BLE001  it is raised again
+            died = error.__cause__ if isinstance(error, NotImported) else error
+            raise
+        finally:
+            try:
+                code = fork.end()
+            except JailFailed:
+                self.jail.close()
+                self.jail, code = None, None
+            if isinstance(died, proxy.Died):
+                died.args = (code,)
+
+    def place(self, error, entry, code):
+        """Where in the learner's file an error came from, as "tensor_dev.py:12: their line", or ""."""
+        told = getattr(error, "told", None)
+        name = f"{self.root.package}.core.{entry.name}"
+        lines = [line for file, line in told[2] if file == name] if told else []
+        if not lines or not code.module or not 0 < lines[-1] <= len(code.module.origin) or not code.module.origin[lines[-1] - 1]:
+            return ""
+        cell, line = code.module.origin[lines[-1] - 1]
+        where = f"cell {cell.number}, line {cell.line + line}" if code.source.is_notebook else f"line {cell.line + line}"
+        return f"{where}: {cell.source.split(chr(10))[line].strip()}"
+
+
+class Missing(Exception):
+    """The learner's lesson lacks a name that the course's defines."""
+
+
+@dataclass
+class Prepared:
+    """What a lesson's checks need, made once: the code of the imports its learner-side cells use, and of those cells."""
+
+    exported: list
+    imports: bytes
+    learner_side: list
+    beside: set
+    statements: dict
+
+    @staticmethod
+    @functools.cache
+    def of(entry):
+        lesson = entry.declared
+        statements = imports_of(lesson)
+        sources = [cell.source for cell in lesson.learner_side]
+        words = set(re.findall(r"\w+", "\n".join(sources)))
+        used = "\n".join(statement for statement, names in statements.items() if words & set(names))
+        codes = [marshal.dumps(compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")) for cell in lesson.learner_side]
+        beside = {name for source in sources for node in ast.parse(source).body for name in export.defined(node)}
+        return Prepared(export.exported_names(lesson), marshal.dumps(compile(used, "imports", "exec")), codes, beside, statements)
+
+    def namespace(self, session, check, module):
+        """What the check sees: the lesson's imports, and proxies for the names it uses; and the names that the learner's lesson lacks."""
+        words = set(re.findall(r"\w+", check.cell.source))
+        wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
+        found = session.do("names", module, self.exported, wanted, bool(words & self.beside))
+        if type(found) is not dict or not found.keys() <= set(wanted):
+            raise proxy.Tampered("its names are no names")
+        space = imported({"imports": self.statements}, check.cell.source)
+        return space | found, set(self.exported) - found.keys()
+
+
+@contextlib.contextmanager
+def standing_in(session, package, entry):
+    """Let `import` of the package's modules give proxies meanwhile."""
+    names = [package, f"{package}.core", *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number)]
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update({name: proxy.Module(session, name) for name in names})
+    try:
+        yield
+    finally:
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds):
+    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's side claims, say."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number, frame):
+        raise proxy.OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again, should one be swallowed
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def compiled(entry, file):
+    """The Code of a learner's lesson, or the reason why there is none."""
+    if file is None:
+        return Code(f"lesson {entry.name} was not handed in")
+    if file.problem:
+        return Code(f"lesson {entry.name} cannot be read: {file.problem}")
+    try:
+        module = export.build(file.source, entry.declared, entry.relative(entry.script), entry.root.package)
+        return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, file.source)
+    except TitoError as error:
+        return Code(clean(f"{error.what} {error.remedy}" if "no cell that begins" not in error.what else error.what))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return Code(clean(f"syntax error: {getattr(error, 'msg', None) or error}"))
+
+
+@functools.cache
+def reference(entry):
+    """The Code of the course's own lesson."""
+    module = export.current(entry, entry.declared.source)
+    return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, entry.declared.source)
+
+
+@functools.cache
+def front_doors(root):
+    """{name: code} of the package around the lessons."""
+    found = {f"{root.package}.core": None, root.package: None}
+    for path in sorted((root.path / root.package).glob("*.py")):
+        name = root.package if path.stem == "__init__" else f"{root.package}.{path.stem}"
+        found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
+    return found
+
+
+@functools.cache
+def checks_hash(entry):
+    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
+    lesson = entry.declared
+    cells = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [c.source for c in lesson.learner_side]
+    lower = [export.current(one, one.declared.source).text for one in entry.root.lessons if one.number < entry.number]
+    return hashlib.sha256(json.dumps([cells, lower, list(imports_of(lesson))]).encode()).hexdigest()
+
+
+def blank(check):
+    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=is_hidden(check.cell))
+
+
+# Words for how a check ended.
+
+
+def explained(error, place, seconds, check):
+    """(status, message) of what ended a check."""
+    at = f"\n{place}" if place else ""
+    told = getattr(error, "told", None)
+    if isinstance(error, proxy.OutOfTime):
+        return "timeout", f"still running after {seconds:g} s: an endless loop?"
+    if isinstance(error, proxy.Died):
+        return died(error)
+    if isinstance(error, proxy.Tampered):
+        return "tampered", clean(f"the code under test does not answer as it should: {error}")
+    if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
+        return "memory", f"more memory than it may have{at}"
+    if isinstance(error, AssertionError):
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        return "failed", clean(str(error) or f"this should hold: {line_of(check, line)}")
+    if isinstance(error, proxy.Undecided):
+        return "error", f"{error}: this is a mistake in the check, tell your instructor"
+    if told and told[0] == "NotImplementedError" and proxy.UNWRITTEN in told[1]:
+        exercise = told[1].split()[1]
+        return "unwritten", clean(told[1] if exercise == check.exercise else f"needs exercise {exercise}, which is not written")
+    if isinstance(error, Missing):
+        return "error", clean(str(error))
+    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
+    forgotten = name in ("AttributeError", "TypeError") and "'NoneType' object" in text
+    return "error", clean((f"{name}: {text}" if text else name) + ". Does a function lack its `return`?" * forgotten + at)
+
+
+def not_imported(error, place):
+    """(verdict, status of the check that found out, reason) for a lesson that could not be imported."""
+    at = f" ({place})" if place else ""
+    if isinstance(error, proxy.OutOfTime):
+        return "timed out", "timeout", "The lesson is still being imported when its time is up: an endless loop?"
+    if isinstance(error, proxy.Died):
+        status, message = died(error)
+        return ("out of memory" if status == "memory" else "crashed"), status, f"While the lesson was imported, {message}"
+    if isinstance(error, proxy.Tampered):
+        return "tampered", "tampered", clean(f"The lesson does not answer as it should while it is imported: {error}")
+    told = getattr(error, "told", None) or (type(error).__name__, str(error))
+    if told[0] == "MemoryError":
+        return "out of memory", "memory", f"The lesson takes more memory than it may have while it is imported{at}."
+    return "import failed", "error", clean(f"The lesson stops while it is imported{at}: {told[0]}: {told[1]}")
+
+
+def died(error):
+    """(status, message) of a process that ended under a check."""
+    (code,) = error.args or (None,)
+    if code == -signal.SIGXCPU:
+        return "timeout", "its time was up: an endless loop?"
+    how = "" if code is None else f", with exit code {code}" if code >= 0 else f", by signal {signal.Signals(-code).name}"
+    return "crashed", f"the process that ran the code ended{how}: does it call os._exit, or crash Python?"
+
+
+def clean(text):
+    """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
+    text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+
+
+def line_of(check, line):
+    lines = check.cell.source.split("\n")
+    return lines[line - check.cell.line].strip() if 0 <= line - check.cell.line < len(lines) else ""
+
+
+def main():
+    """Answer one task after the other until there are no more."""
+    from tito.grading import confine
+
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)  # what a check prints goes nowhere
+    if sys.platform == "linux":
+        import resource
+
+        confine.die_with_parent()
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
+    judge = Judge(pickle.load(tasks))
+    try:
+        while True:
+            try:
+                arrival, known = pickle.load(tasks)
+            except EOFError:
+                break
+            answer = pickle.dumps(judge.grade(arrival, known))
+            answers.write(len(answer).to_bytes(8, "big") + answer)
+            answers.flush()
+            linecache.clearcache()
+    finally:
+        judge.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""What may go between judge and jail: plain data by exact type, in length-prefixed frames. Both sides run this file.
+
+A message is a JSON document and the raw bytes of its arrays, told apart by lengths. Plain data is bool, int, float, str,
+bytes, None, list, tuple, dict, slice, `...`, NumPy numbers, dtypes and arrays of numbers; types and NumPy's own
+operations (`float`, `np.add`) go by name. Everything else is a handle: a number under which the jail keeps the object.
+There is no pickle, no eval and no object array: reading a message runs nothing of the sender's.
+"""
+
+import json
+import struct
+
+import numpy as np
+
+HEAD = struct.Struct(">II")  # bytes of JSON, bytes of arrays
+LONGEST_JSON = 8 << 20
+LONGEST_BLOBS = 64 << 20
+DEEPEST = 24
+WIDEST = 1 << 20  # parts of one message
+ARRAYS = frozenset(np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
+SMALL = 1 << 63
+
+
+class Malformed(Exception):
+    """The other side sent what is not in the agreed form."""
+
+
+class TooLarge(Exception):
+    """What is to be sent is more than may be sent, or nested too deeply."""
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+# NumPy's functions that only compute. What else it has reads files, say: a name that comes from the jail must never be
+# one of those, for a check may call what it gets.
+COMPUTING = """argmax argmin argsort broadcast_to clip concatenate copy cumsum dot einsum expand_dims flip max mean min moveaxis outer
+pad prod ravel repeat reshape roll sort squeeze stack std sum swapaxes take tensordot tile transpose trapezoid tril triu var where"""
+TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, slice, object)
+
+
+def _named():
+    """{name: object} of what both sides have and know by name."""
+    found = {f"builtins.{kind.__name__}": kind for kind in TYPES}
+    for name, value in vars(np).items():
+        if isinstance(value, np.ufunc) or name in COMPUTING.split() or isinstance(value, type) and issubclass(value, (np.generic, np.ndarray)):
+            if value is not np.memmap:
+                found[f"numpy.{name}"] = value
+    return found
+
+
+NAMED = _named()
+NAMES = {id(value): name for name, value in reversed(NAMED.items())}
+
+
+class Writer:
+    """Turns values into one message.
+
+    foreign(value)  what to send for a value that is not plain, as a list that `Reader.foreign` understands
+    mutable         the arrays, lists and dictionaries that were sent, in order: the receiver may change them
+    """
+
+    def __init__(self, foreign):
+        self.foreign, self.blobs, self.mutable, self.size, self.parts = foreign, [], [], 0, 0
+
+    def blob(self, raw):
+        self.size += len(raw)
+        if self.size > LONGEST_BLOBS:
+            raise TooLarge(f"more than {LONGEST_BLOBS >> 20} MB at once")
+        self.blobs.append(raw)
+        return len(raw)
+
+    def value(self, x, depth=0):
+        kind = type(x)
+        if x is None or kind is bool or kind is float or kind is str:
+            return x
+        if kind is int:
+            return x if -SMALL < x < SMALL else ["i", hex(x)]
+        self.parts += 1
+        if depth > DEEPEST or self.parts > WIDEST:
+            raise TooLarge(f"nested more than {DEEPEST} deep" if depth > DEEPEST else f"more than {WIDEST} parts")
+        if kind is np.ndarray and x.dtype.str in ARRAYS:
+            self.mutable.append(x)
+            return ["a", x.dtype.str, list(x.shape), self.blob(x.tobytes())]
+        if kind is list:
+            self.mutable.append(x)
+            return ["l", *[self.value(part, depth + 1) for part in x]]
+        if kind is tuple:
+            return ["t", *[self.value(part, depth + 1) for part in x]]
+        if kind is dict:
+            self.mutable.append(x)
+            return ["d", *[self.value(part, depth + 1) for pair in x.items() for part in pair]]
+        if kind is bytes:
+            return ["b", self.blob(x)]
+        if kind is slice:
+            return ["s", *[self.value(part, depth + 1) for part in (x.start, x.stop, x.step)]]
+        if x is Ellipsis:
+            return ["e"]
+        if kind is complex:
+            return ["c", x.real, x.imag]
+        if isinstance(x, np.generic) and kind is x.dtype.type and x.dtype.str in ARRAYS:
+            return ["n", x.dtype.str, self.blob(x.tobytes())]
+        if isinstance(x, np.dtype) and x.str in ARRAYS:
+            return ["y", x.str]
+        if name := NAMES.get(id(x)):  # the table keeps them alive, so no other object has such an id
+            return ["g", name]
+        return self.foreign(x)
+
+    def message(self, body):
+        """The bytes of a message: `body` is what `value` returned, or lists of such."""
+        text = json.dumps(body, separators=(",", ":")).encode()
+        if len(text) > LONGEST_JSON:
+            raise TooLarge(f"more than {LONGEST_JSON >> 20} MB of text and numbers")
+        return b"".join([HEAD.pack(len(text), self.size), text, *self.blobs])
+
+
+class Reader:
+    """Turns one message into values. Raises Malformed when it is not in the agreed form.
+
+    foreign(parts)  the object that a list made by `Writer.foreign` stands for
+    mutable         the arrays, lists and dictionaries that came, in the order in which they were written
+    """
+
+    def __init__(self, text, blobs, foreign):
+        self.blobs, self.at, self.foreign, self.mutable = memoryview(blobs), 0, foreign, []
+        try:
+            self.body = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Malformed(f"no JSON: {error}") from None
+
+    def raw(self, size):
+        if type(size) is not int or not 0 <= size <= len(self.blobs) - self.at:
+            raise Malformed("a length that does not fit")
+        self.at += size
+        return self.blobs[self.at - size : self.at]
+
+    def value(self, x, depth=0):
+        if x is None or type(x) in (bool, int, float, str):
+            return x
+        if type(x) is not list or not x or depth > DEEPEST:
+            raise Malformed("no value")
+        kind, *parts = x
+        try:
+            return self._tagged(kind, parts, depth + 1)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise Malformed(f"a value of kind {kind!r:.20} that does not fit: {error!s:.200}") from None
+
+    def _tagged(self, kind, parts, depth):
+        if kind == "a":
+            name, shape, size = parts
+            array = self._numbers(name, size)
+            if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+                raise Malformed("no shape")
+            array = array.reshape(shape)
+            self.mutable.append(array)
+            return array
+        if kind == "l":
+            found = []
+            self.mutable.append(found)
+            found += [self.value(part, depth) for part in parts]
+            return found
+        if kind == "t":
+            return tuple([self.value(part, depth) for part in parts])
+        if kind == "d":
+            found = {}
+            self.mutable.append(found)
+            values = [self.value(part, depth) for part in parts]
+            found.update(zip(values[::2], values[1::2], strict=True))
+            return found
+        if kind == "i":
+            (text,) = parts
+            return int(text, 16)
+        if kind == "b":
+            return bytes(self.raw(*parts))
+        if kind == "s":
+            start, stop, step = parts
+            return slice(self.value(start, depth), self.value(stop, depth), self.value(step, depth))
+        if kind == "e":
+            return Ellipsis
+        if kind == "c":
+            real, imaginary = parts
+            return complex(real, imaginary)
+        if kind == "n":
+            name, size = parts
+            (number,) = self._numbers(name, size)
+            return number
+        if kind == "y":
+            (name,) = parts
+            return self._dtype(name)
+        if kind == "g":
+            (name,) = parts
+            if type(name) is not str or name not in NAMED:
+                raise Malformed("no such name")
+            return NAMED[name]
+        return self.foreign([kind, *parts])
+
+    def _dtype(self, name):
+        if type(name) is not str or name not in ARRAYS:
+            raise Malformed("no dtype of numbers")
+        return np.dtype(name)
+
+    def _numbers(self, name, size):
+        dtype = self._dtype(name)
+        array = np.frombuffer(bytearray(self.raw(size)), dtype)  # a bytearray: ours, and writable
+        # A bool is one byte, and NumPy trusts that it is 0 or 1.
+        return array.view(np.uint8) != 0 if dtype.kind == "b" else array
+
+
+def send(sock, message, before=lambda: None):
+    """Send all of a message. before() is called before each part, to set the socket's timeout. Raises Closed when nobody is there."""
+    rest = memoryview(message)
+    while rest:
+        before()
+        try:
+            rest = rest[sock.send(rest) :]
+        except (BrokenPipeError, ConnectionResetError):
+            raise Closed from None
+
+
+def receive(sock, before=lambda: None):
+    """(text, blobs) of the next message. Raises Malformed when it claims more than is allowed or more follows it, Closed at the end."""
+    got, wanted = bytearray(), HEAD.size
+    while len(got) < wanted:
+        before()
+        try:
+            part = sock.recv(max(wanted - len(got), 1 << 16))
+        except ConnectionResetError:
+            part = b""
+        if not part:
+            raise Closed
+        got += part
+        if wanted == HEAD.size <= len(got):
+            text, blobs = HEAD.unpack_from(got)
+            if text > LONGEST_JSON or blobs > LONGEST_BLOBS:
+                raise Malformed("a message larger than is allowed")
+            wanted += text + blobs
+    if len(got) > wanted:
+        raise Malformed("more than one message, where one is asked for")
+    return bytes(got[HEAD.size : HEAD.size + text]), got[HEAD.size + text :]
