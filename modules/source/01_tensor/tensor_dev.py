@@ -144,10 +144,10 @@ def as_array(data, requires_grad=False):
     ### END SOLUTION
 
 # %% tags=["learner-side"]
-def kept_after_writing(mine):
-    """as_array(mine), read after 50 was written into `mine`."""
-    kept = as_array(mine)
-    mine[0, 1] = 50
+def kept_after_writing(mine, number, requires_grad=False):
+    """as_array(mine, requires_grad), read after `number` was written over all of `mine`."""
+    kept = as_array(mine, requires_grad)
+    mine[...] = number
     return kept
 
 # %% nbgrader={"grade": true, "grade_id": "check-array", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -182,8 +182,9 @@ def test_wanting_a_gradient_makes_whole_numbers_fractions():
 
 def test_the_array_is_a_copy():
     for dtype in ("float32", "float64", "int64"):
-        kept = kept_after_writing(np.array([[1, 2, 3]], dtype))
-        assert kept[0, 1] == 2, f"writing 50 into my {dtype} array changed yours: {kept}. Copy it, do not share it."
+        kept = kept_after_writing(np.array([[1, 2, 3]], dtype), 50)
+        assert np.array_equal(kept, [[1, 2, 3]]), (
+            f"writing 50 into my {dtype} array of 1, 2, 3 changed yours: {kept}. Copy it, do not share it.")
 
 
 def test_what_is_no_grid_of_numbers_is_refused():
@@ -203,6 +204,37 @@ test_arrays_keep_their_dtype()
 test_wanting_a_gradient_makes_whole_numbers_fractions()
 test_the_array_is_a_copy()
 test_what_is_no_grid_of_numbers_is_refused()
+
+# %% nbgrader={"grade": true, "grade_id": "check-array-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_as_array_keeps_its_contract_for_other_data():
+    for data, usual in [(-7, "float32"), (2**40, "float32"), ([0, -0.125], "float32"),
+                        ([[[1e-30, 3e20]], [[-2, 5]]], "float32"), (np.float16(0.5), "float32"),
+                        (np.int64(-9), "float32"), (np.bool_(True), "bool"), (False, "bool"),
+                        ([[True], [False]], "bool"), ([[[0], [-3]]], "int64"), ([[2**40, -1]], "int64"),
+                        (np.zeros((0, 3), "int16"), "int16"), (np.array(-4, "int32"), "int32"),
+                        (np.array(0.1), "float64"), (np.array([[[2]], [[65000]]], "uint16"), "uint16")]:
+        chosen = isinstance(data, np.ndarray) and data.dtype.kind == "f"
+        for wants, wanted in [(False, usual), (True, usual if chosen else "float32")]:
+            array = as_array(data, requires_grad=wants)
+            given = f"as_array({data!r}, requires_grad={wants})"
+            assert array.dtype.name == wanted, f"{given} should be {wanted}, got {array.dtype}"
+            assert np.array_equal(array, np.array(data).astype(wanted)), f"{given} changed the numbers: {array!r}"
+    for dtype in ("float16", "float64", "uint8", "bool"):
+        for wants in (False, True):
+            kept = kept_after_writing(np.array([[0, 1], [1, 0]], dtype), 1, wants)
+            assert np.array_equal(kept, [[0, 1], [1, 0]]), (
+                f"as_array of [[0, 1], [1, 0]] in {dtype}, requires_grad={wants}, shares memory: it became {kept}")
+    for data in ([[[1, 2], [3]], [[4, 5], [6]]], ["1", 2], {"a": 1}, [0.5, [1]], None):
+        try:
+            array = as_array(data)
+        except (ValueError, TypeError):
+            continue
+        assert False, f"as_array({data!r}) should be refused, got {array!r}"
+
+
+test_as_array_keeps_its_contract_for_other_data()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## The class
@@ -484,6 +516,25 @@ test_a_tensor_prints_its_numbers()
 test_rows_stand_under_each_other()
 test_what_is_unusual_is_named()
 
+# %% nbgrader={"grade": true, "grade_id": "check-text-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_tensors_print_alike():
+    for x, wanted in [(Tensor(7), "Tensor(7.)"),
+                      (Tensor(np.array(-3)), "Tensor(-3)"),
+                      (Tensor([[True, False], [False, True]]), "Tensor([[ True, False],\n        [False,  True]])"),
+                      (Tensor([[-1.5, 20.0], [3.25, 4.0]]), "Tensor([[-1.5 , 20.  ],\n        [ 3.25,  4.  ]])"),
+                      (Tensor(np.array([[1], [-10], [3]], "int16")),
+                       "Tensor([[  1],\n        [-10],\n        [  3]], dtype=int16)"),
+                      (Tensor(np.array([[0.5, 2.0]], "float16"), True),
+                       "Tensor([[0.5, 2. ]], dtype=float16, requires_grad=True)"),
+                      (Tensor([[4], [5]], True), "Tensor([[4.],\n        [5.]], requires_grad=True)")]:
+        found = as_text(x)
+        assert found == wanted, f"as_text should give {wanted!r}, got {found!r}"
+
+
+test_other_tensors_print_alike()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # `prefix` is never printed: only its length counts. The rows below the first move right by as much, to
 # make room for what you put in front.
@@ -550,6 +601,22 @@ def test_strides_lead_to_every_number():
 
 test_strides_count_numbers_for_every_rank()
 test_strides_lead_to_every_number()
+
+# %% nbgrader={"grade": true, "grade_id": "check-strides-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_strides_of_other_shapes():
+    for shape in [(9,), (1,), (4, 6), (6, 4), (1, 5), (5, 1), (11, 7, 2), (3, 1, 4, 1, 5), (2, 2, 2, 2, 2, 2),
+                  (1000, 1, 900)]:
+        found, wanted = strides_of(shape), np.zeros(shape, "int8").strides  # one byte a number: bytes count numbers
+        assert isinstance(found, tuple) and all(isinstance(step, int) for step in found), (
+            f"strides of {shape} should be a tuple of ints, got {found!r}")
+        assert found == wanted, f"strides of {shape} should be {wanted}, got {found}"
+    found = strides_of(shape=(8, 10**6, 10**7))
+    assert found == (10**13, 10**7, 1), f"strides of (8, 10**6, 10**7) should be (10**13, 10**7, 1), got {found}"
+
+
+test_strides_of_other_shapes()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Your strides draw where each number of a grid lies in memory. Reverse shape *and* strides, and
@@ -709,18 +776,19 @@ def apply(op, *inputs, **options):
     ### END SOLUTION
 
 # %% tags=["learner-side"]
-def share_memory(x, y):
-    """Whether what is written into one of two tensors shows in the other."""
-    return bool(np.shares_memory(x.data, y.data))
+def read_after_writing(out, x, number):
+    """The numbers in the Tensor `out`, read after `number` was written over all those in the Tensor `x`."""
+    x.data[...] = number
+    return out.data
 
 # %% nbgrader={"grade": true, "grade_id": "check-apply", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 def test_apply_computes_with_the_arrays_inside():
     a, b = np.array([[1, 2, 3], [4, 5, 9]], "float32"), np.array([[2, 0, 7], [1, 3, 5]], "float32")
-    for inputs in [(Tensor(a), Tensor(b)), (Tensor(a), b), (a, Tensor(b)), (Tensor(a), 2.5), (3, Tensor(b))]:
+    for inputs, plain in [((Tensor(a), Tensor(b)), (a, b)), ((Tensor(a), b), (a, b)), ((a, Tensor(b)), (a, b)),
+                          ((Tensor(a), 2.5), (a, 2.5)), ((3, Tensor(b)), (3, b))]:
         out = apply(np.subtract, *inputs)
         assert out is not None, "apply returned None: is `return` missing?"
         assert isinstance(out, Tensor), f"apply should return a Tensor: use wrap. Yours returns\n{out!r}"
-        plain = [x.data if isinstance(x, Tensor) else x for x in inputs]
         wanted = np.subtract(*plain)
         assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
             f"subtract of {plain} gives {wanted}, yours {out}")
@@ -740,9 +808,10 @@ def test_apply_passes_the_options_on():
 
 def test_apply_copies_no_numbers():
     x = Tensor([[1, 2, 3], [4, 5, 9]])
-    assert share_memory(x, apply(np.transpose, x)), (
+    found = read_after_writing(apply(np.transpose, x), x, 7)
+    assert np.array_equal(found, np.full((3, 2), 7)), (
         "np.transpose moves no number, so its result should share memory with x; yours is a copy: operand hands over "
-        "the array itself, wrap puts a Tensor around it")
+        f"the array itself, wrap puts a Tensor around it. After x became all 7, yours holds {found}")
 
 
 def test_apply_refuses_what_is_no_number():
@@ -796,6 +865,57 @@ test_apply_copies_no_numbers()
 test_apply_refuses_what_is_no_number()
 test_apply_never_widens_to_float64()
 test_apply_notes_how_a_result_was_made()
+
+# %% nbgrader={"grade": true, "grade_id": "check-apply-hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_apply_runs_any_function_on_other_inputs():
+    wide, small = np.array([[-2.5, 1e6], [3e-5, 8.0]]), np.array([[0.5], [4.0]], "float16")
+    cube, flags = np.arange(12, dtype="float32").reshape(2, 3, 2), np.array([True, False])
+    for name, op, plain, tensors, options, dtype in [
+            ("maximum", np.maximum, (wide, -1), [0], {}, "float64"),
+            ("where", np.where, (flags, wide.astype("float32"), 0.0), [0, 1], {}, "float32"),
+            ("sum along (0, 2)", np.sum, (cube,), [0], {"axis": (0, 2), "keepdims": True}, "float32"),
+            ("sum of all", np.sum, (np.array([3, -8]),), [0], {}, "int64"),
+            ("multiply float16", np.multiply, (small, 3), [0], {}, "float16"),
+            ("greater", np.greater, (small, np.array([1, 2])), [1], {}, "bool"),
+            ("sqrt of ints", np.sqrt, (np.array([4, 25]),), [0], {}, "float32"),
+            ("negative of nothing", np.negative, (np.zeros((0, 3), "float32"),), [0], {}, "float32"),
+            ("a function of four", lambda a, b, c, d, scale: (a - b) * c / d * scale,
+             (2.0, wide, wide, np.array([4.0, 5.0], "float32")), [1, 3], {"scale": 3}, "float64")]:
+        wanted = np.asarray(op(*plain, **options)).astype(dtype)
+        out = apply(op, *[Tensor(part) if place in tensors else part for place, part in enumerate(plain)], **options)
+        assert isinstance(out, Tensor), f"{name}: apply should return a Tensor, got {out!r}"
+        assert out.shape == wanted.shape and out.dtype.name == dtype, (
+            f"{name}: should be {dtype} of shape {wanted.shape}, got {out.dtype} of {out.shape}")
+        assert np.array_equal(out.data, wanted), f"{name}: should be {wanted}, got {out.data}"
+    assert np.array_equal(wide, [[-2.5, 1e6], [3e-5, 8.0]]), f"apply changed its input to {wide}"
+
+
+def test_a_note_is_enough_to_repeat_an_operation():
+    x = Tensor([[2.0, -1.0, 0.5]], requires_grad=True)
+    out = apply(np.where, np.array([[True], [False]]), x, 4.0)
+    total = apply(np.sum, out, axis=0, keepdims=True)
+    power = apply(np.power, 2.0, total)
+    for name, made, kinds, options, wanted in [
+            ("where(array, x, 4)", out.creator, [False, True, False], {}, [[2, -1, 0.5], [4, 4, 4]]),
+            ("sum(y, axis=0, keepdims=True)", total.creator, [True], {"axis": 0, "keepdims": True}, [[6, 3, 4.5]]),
+            ("power(2, z)", power.creator, [False, True], {}, [[64, 8, 2**4.5]])]:
+        found = [isinstance(part, Tensor) for part in made.inputs]
+        assert found == kinds, f"{name}: the note's inputs should be Tensors at {kinds}, got {found}"
+        assert made.options == options, f"{name}: the note's options should be {options}, got {made.options}"
+        again = np.asarray(made.op(*made.arrays, **made.options))
+        assert np.allclose(again, wanted, rtol=1e-6), f"{name}: repeated from its note gives {again}, not {wanted}"
+    orders = [power.creator.inputs[1].creator.order, total.creator.inputs[0].creator.order]
+    wanted = [total.creator.order, out.creator.order]
+    assert orders == wanted and power.creator.order > wanted[0] > wanted[1], (
+        f"the notes should hold the tensors themselves, made as numbers {wanted}, got {orders}")
+    flags = apply(np.less, x, 1.0)
+    assert flags.creator is None and not flags.requires_grad, "True and False have no slope, so less(x, 1) has no note"
+
+
+test_apply_runs_any_function_on_other_inputs()
+test_a_note_is_enough_to_repeat_an_operation()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The operators live. Only `**` has a function of its own: NumPy takes the long way through logarithms even
@@ -882,6 +1002,34 @@ def test_reflected_results_are_noted():
 test_a_number_on_the_left_stays_on_the_left()
 test_an_array_on_the_left_gives_a_tensor()
 test_reflected_results_are_noted()
+
+# %% nbgrader={"grade": true, "grade_id": "check-reflected-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_operands_on_the_left_stay_there():
+    column = np.array([[2.0], [0.5], [8.0]], "float32")
+    x = Tensor(column)
+    minus, over, power = lambda a, b: a - b, lambda a, b: a / b, lambda a, b: a**b
+    for left, dtype in [(-2.5, "float32"), (7, "float32"), (np.array([[1, 6, 9, 2]], "float32"), "float32"),
+                        (np.array([3.0, 5.0]), "float64"), ([4, 0.25], "float32")]:
+        for sign, op in [("-", minus), ("/", over), ("**", power)]:
+            if sign == "**" and np.min(left) < 0:
+                continue
+            out, wanted = op(left, x), op(np.asarray(left), column)
+            assert out.shape == wanted.shape and out.dtype.name == dtype, (
+                f"{left} {sign} x should be {dtype} of shape {wanted.shape}, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=1e-5), f"{left} {sign} x should be {wanted}, got {out.data}"
+    stack = np.arange(24, dtype="float32").reshape(4, 2, 3)
+    out = stack @ x
+    assert np.array_equal(np.asarray(out), stack @ column), (
+        f"(4, 2, 3) @ (3, 1) should be {stack @ column}, got {out}")
+    out = reflected(op=np.arctan2, x=Tensor([1.0, 2.0], requires_grad=True), other=-3.0)
+    assert np.allclose(out.data, [math.atan2(-3, 1), math.atan2(-3, 2)], rtol=1e-6), (
+        f"arctan2 of -3 and [1, 2] should be [-1.249, -0.983], got {out.data}")
+    assert out.creator.arrays[0] == -3, f"the note should hold -3 first, got {out.creator.arrays}"
+
+
+test_other_operands_on_the_left_stay_there()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # `*` would not have noticed, like `+`. The other four would: `-`, `/` and `**` give other numbers, and for
@@ -996,6 +1144,30 @@ test_shapes_are_lined_up_at_the_right()
 test_a_length_of_one_stretches()
 test_shapes_that_cannot_meet_are_refused()
 test_operators_explain_shapes_that_cannot_meet()
+
+# %% nbgrader={"grade": true, "grade_id": "check-broadcast-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_shapes_meet_as_in_numpy():
+    random = np.random.default_rng(11)
+    for _ in range(40):
+        common = random.integers(0, 5, size=random.integers(0, 6)).tolist()
+        shapes = [tuple([1 if random.random() < 0.4 else n for n in common][random.integers(0, len(common) + 1):])
+                  for _ in range(random.integers(1, 5))]
+        found, wanted = broadcast_shape(*shapes), np.broadcast_shapes(*shapes)
+        assert isinstance(found, tuple) and found == wanted, f"{shapes} should meet in {wanted}, got {found!r}"
+    for shapes in [((4,), (5,)), ((2,), (0,)), ((6, 1, 3), (2, 1, 4)), ((1,), (2,), (3,)), ((2, 2), (3, 2), (1,)),
+                   ((3, 1, 2), (4, 1, 2)), ((7, 5), (5, 7, 1, 4, 5))]:
+        try:
+            found = broadcast_shape(*shapes)
+        except ValueError as error:
+            missing = [s for s in shapes if str(s) not in str(error)]
+            assert not missing, f"the error for {shapes} should name {missing}, got: {error}"
+        else:
+            assert False, f"{shapes} cannot meet, got {found}"
+
+
+test_other_shapes_meet_as_in_numpy()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Place by place
@@ -1241,6 +1413,29 @@ def test_means_divide_by_your_count():
 test_the_count_is_of_the_axes_that_go()
 test_means_divide_by_your_count()
 
+# %% nbgrader={"grade": true, "grade_id": "check-count-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_counts_and_means_of_other_shapes():
+    array = np.random.default_rng(12).normal(size=(4, 1, 6, 2)) * 100
+    x = Tensor(array)
+    for axis, wanted in [(0, 4), (-4, 4), (1, 1), (-2, 6), ((3, 0), 8), ((-1, -2, 1), 12), ((0, 1, 2, 3), 48),
+                         (None, 48), ((-3,), 1), ((), 1)]:
+        found = count_along(x, axis=axis)
+        assert isinstance(found, int) and found == wanted, (
+            f"count_along axis {axis} of shape (4, 1, 6, 2) should be the int {wanted}, got {found!r}")
+        for keepdims in (False, True):
+            out, wanted_mean = mean(x, axis, keepdims), array.mean(axis, keepdims=keepdims)
+            assert out.shape == wanted_mean.shape and np.allclose(out.data, wanted_mean, rtol=1e-9), (
+                f"mean along {axis}, keepdims={keepdims}, should be {wanted_mean}, got {out.data}")
+    for shape, axis, wanted in [((3, 0, 2), None, 0), ((3, 0, 2), 1, 0), ((3, 0, 2), (0, -1), 6), ((), (), 1),
+                                ((5,), -1, 5)]:
+        found = count_along(Tensor(np.zeros(shape)), axis)
+        assert found == wanted, f"count_along axis {axis} of shape {shape} should be {wanted}, got {found!r}"
+
+
+test_counts_and_means_of_other_shapes()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # For shape (2, 3, 4): 3 along axis 1, 8 along (0, 2), all 24 with `axis=None`. With `axis=()` each number is
 # its own mean: 1, the product of no lengths.
@@ -1344,6 +1539,34 @@ test_the_correction_makes_the_divisor_smaller()
 test_large_numbers_do_not_cancel()
 test_the_variance_of_whole_numbers_is_noted_and_narrow()
 
+# %% nbgrader={"grade": true, "grade_id": "check-var-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_the_variance_of_other_numbers():
+    array = np.random.default_rng(13).normal(size=(3, 1, 4, 2)) * [1, 1e3] + [0, 5e4]
+    x = Tensor(array)
+    for axis, count in [(None, 24), (0, 3), (-2, 4), (1, 1), ((0, -1), 6), ((1, 2, 3), 8), ((-2,), 4)]:
+        for keepdims in (False, True):
+            for correction in range(min(count, 4)):
+                wanted = np.var(array, axis, keepdims=keepdims, ddof=correction)
+                out = var(x, correction=correction, keepdims=keepdims, axis=axis)
+                given = f"var along {axis}, keepdims={keepdims}, correction={correction}"
+                assert out.shape == wanted.shape and out.dtype.name == "float64", (
+                    f"{given} should be float64 of shape {wanted.shape}, got {out.dtype} of {out.shape}")
+                assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-12), (
+                    f"{given} should be {wanted}, got {out.data}")
+    assert np.array_equal(x.data, array), "var changed its input"
+    found = var(Tensor([[20000.0, 20004.0, 20012.0, 20008.0]]), 1, True, 1)
+    assert found.shape == (1, 1) and abs(float(found) * 3 / 80 - 1) < 1e-3, (
+        f"var of 20000, 20004, 20012, 20008 with correction 1 is 26.667, got {found.data}")
+    found = var(Tensor(np.array([[1, 5], [3, 9]])), 0, False, 1)
+    assert found.dtype.name == "float32" and np.array_equal(found.data, [2, 8]), (
+        f"var of whole numbers [[1, 5], [3, 9]] along 0 with correction 1 is [2, 8] in float32, got {found.data}")
+    assert var(Tensor([[1.0, 4.0]], requires_grad=True), 1, correction=1).requires_grad, "var lost the gradient"
+
+
+test_the_variance_of_other_numbers()
+### END HIDDEN TESTS
+
 # %%
 #| export
 def std(x, axis=None, keepdims=False, correction=0):
@@ -1435,6 +1658,40 @@ def test_shapes_that_do_not_fit_are_refused():
 test_minus_one_is_filled_in()
 test_a_full_shape_stays()
 test_shapes_that_do_not_fit_are_refused()
+
+# %% nbgrader={"grade": true, "grade_id": "check-infer-shape-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_shapes_are_filled_in_or_refused():
+    random = np.random.default_rng(14)
+    refused = [((5, -1, 0), 0), ((-1, 2, -1), 8), ((-3, -1), 6), ((-1, -2, 3), 6), ((1, 1, 1), 2), ((), 0),
+               ((10**6, -1), 10**6 + 1)]
+    for _ in range(40):
+        shape = tuple(random.integers(1, 6, size=random.integers(1, 5)).tolist())
+        size, place = math.prod(shape), random.integers(0, len(shape))
+        left_open = shape[:place] + (-1,) + shape[place + 1:]
+        for given in (shape, left_open):
+            found = infer_shape(shape=given, size=size)
+            assert isinstance(found, tuple) and found == shape, (
+                f"{size} numbers in shape {given} make {shape}, got {found!r}")
+        refused += [(shape, size + 1), (shape, size * 2)]
+        if size > shape[place]:
+            refused.append((left_open, size + 1))
+    for shape, size, wanted in [((-1, 7), 0, (0, 7)), ((0, 5), 0, (0, 5)), ((3, 10**6, -1), 6 * 10**6, (3, 10**6, 2)),
+                                ((1, 1, -1), 1, (1, 1, 1))]:
+        found = infer_shape(shape, size)
+        assert found == wanted, f"{size} numbers in shape {shape} make {wanted}, got {found}"
+    for shape, size in refused:
+        try:
+            found = infer_shape(shape, size)
+        except ValueError as error:
+            named = str(shape) in str(error) and str(size) in str(error)
+            assert named, f"the error should name {shape} and {size}, got: {error}"
+        else:
+            assert False, f"infer_shape({shape}, {size}) should be refused, got {found}"
+
+
+test_other_shapes_are_filled_in_or_refused()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # With it, the functions that only rewrite the note. Their results share memory with the input, as in
@@ -1584,10 +1841,13 @@ def test_each_axis_is_named_once():
 
 
 def test_no_number_moves():
-    x = Tensor(np.ones((2, 3, 4), "float32"))
     for axes in [(), (2, 0, 1), (0, 1, 2)]:
-        assert share_memory(x, transpose(x, *axes)), (
-            f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours is a copy")
+        x = Tensor(np.ones((2, 3, 4), "float32"))
+        out = transpose(x, *axes)
+        found = read_after_writing(out, x, 7)
+        assert np.array_equal(found, np.full(out.shape, 7)), (
+            f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours is a copy: "
+            f"after x became all 7, yours holds {found}")
 
 
 def test_a_transpose_is_noted():
@@ -1604,6 +1864,43 @@ test_without_axes_the_order_is_reversed()
 test_each_axis_is_named_once()
 test_no_number_moves()
 test_a_transpose_is_noted()
+
+# %% nbgrader={"grade": true, "grade_id": "check-transpose-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_four_axes_go_where_they_are_sent():
+    array = np.random.default_rng(15).normal(size=(2, 1, 3, 5)).astype("float32")
+    x = Tensor(array, requires_grad=True)
+    for axes in itertools.permutations(range(4)):
+        mixed = [a - 4 if a % 2 else a for a in axes]
+        wanted = np.transpose(array, axes)
+        for given in (axes, (axes,), mixed, (tuple(mixed),)):
+            out = transpose(x, *given)
+            assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
+                f"(2, 1, 3, 5) with axes {given} has shape {wanted.shape}, got shape {out.shape} or other numbers")
+            noted = tuple(out.creator.options["axes"])
+            assert noted == axes, f"the note for axes {given} should say {axes}, got {noted}"
+    out = transpose(x)
+    noted = tuple(out.creator.options["axes"])
+    assert np.array_equal(out.data, array.T) and noted == (3, 2, 1, 0), (
+        f"without axes, four are reversed and noted as (3, 2, 1, 0), got shape {out.shape} and {noted}")
+    for shape, axes in [((4,), (-1,)), ((0, 4), ()), ((0, 4), (1, 0)), ((3, 1, 2), (2, 0, 1))]:
+        plain = np.ones(shape)
+        x = Tensor(plain)
+        out, wanted = transpose(x, *axes), np.transpose(plain, axes or None)
+        assert out.shape == wanted.shape, f"shape {shape} with axes {axes} has shape {wanted.shape}, got {out.shape}"
+        found = read_after_writing(out, x, -2.5)
+        assert np.array_equal(found, np.full(wanted.shape, -2.5)), f"transpose of {shape} with axes {axes} is a copy"
+    for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0)]:
+        try:
+            out = transpose(Tensor(array), *axes)
+        except ValueError as error:
+            assert "(2, 1, 3, 5)" in str(error), f"the error for axes {axes} should name (2, 1, 3, 5): {error}"
+        else:
+            assert False, f"axes {axes} of shape (2, 1, 3, 5) should be refused, got shape {out.shape}"
+
+
+test_four_axes_go_where_they_are_sent()
+### END HIDDEN TESTS
 
 # %%
 print(picture.transpose(2, 0, 1))
@@ -1693,6 +1990,28 @@ def test_the_product_is_noted():
 test_rows_meet_columns()
 test_thin_and_empty_matrices_multiply()
 test_the_product_is_noted()
+
+# %% nbgrader={"grade": true, "grade_id": "check-matmul-by-broadcasting-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_matrices_multiply():
+    random = np.random.default_rng(16)
+    for i, k, j in [(7, 5, 6), (1, 1, 1), (1, 8, 1), (9, 1, 9), (4, 4, 4), (3, 2, 0), (0, 0, 0), (2, 30, 3)]:
+        for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-5), ("int64", 0)):
+            a, b = [(random.normal(size=shape) * 30).astype(dtype) for shape in ((i, k), (k, j))]
+            given, wanted = f"({i}, {k}) times ({k}, {j}) in {dtype}", a @ b
+            out = matmul_by_broadcasting(a=Tensor(a), b=Tensor(b))
+            assert out.shape == (i, j) and out.dtype.name == dtype, (
+                f"{given} should have shape {(i, j)}, got {out.dtype} of shape {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=tolerance, atol=tolerance * 3000), (
+                f"{given} should be {wanted}, got {out.data}")
+    out = matmul_by_broadcasting(Tensor([[1.0], [2.0]], True), Tensor([[3.0, 5.0]], True))
+    made = out.creator.op.__name__
+    assert made != "matmul" and np.array_equal(out.data, [[3, 5], [6, 10]]), (
+        f"[[1], [2]] times [[3, 5]] is [[3, 5], [6, 10]] by * and a sum, got {out.data} by {made}")
+
+
+test_other_matrices_multiply()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Right, and dear: the table of products has $i \cdot k \cdot j$ numbers. NumPy's `matmul`, to which `@` goes,
@@ -1817,6 +2136,32 @@ test_one_axis_joins_and_goes()
 test_shapes_that_do_not_multiply_are_refused()
 test_matmul_tells_both_shapes()
 
+# %% nbgrader={"grade": true, "grade_id": "check-matmul-shape-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_shapes_multiply_as_in_numpy():
+    random = np.random.default_rng(17)
+    for _ in range(60):
+        common = random.integers(1, 4, size=random.integers(0, 4)).tolist()
+        i, k, j = random.integers(0, 5, size=3).tolist()
+        front, behind = [[1 if random.random() < 0.3 else n for n in common][random.integers(0, len(common) + 1):]
+                         for _ in "ab"]
+        a = (k,) if random.random() < 0.2 else (*front, i, k)
+        b = (k,) if random.random() < 0.2 else (*behind, k, j)
+        found, wanted = matmul_shape(a, b), np.matmul(np.zeros(a), np.zeros(b)).shape
+        assert isinstance(found, tuple) and found == wanted, f"{a} @ {b} has shape {wanted}, got {found!r}"
+    for a, b in [((2, 3), (4, 2)), ((3,), (4, 3)), ((6, 2, 3), (3, 3, 3, 3)), ((7, 2, 3), (2, 3, 4)), ((), ()),
+                 ((0,), (1,)), ((2, 0), (1, 2)), ((5, 1), (5,)), ((4, 3), ()), ((2, 1, 4, 4), (3, 3, 4, 4))]:
+        try:
+            found = matmul_shape(a, b)
+        except ValueError as error:
+            assert str(a) in str(error) and str(b) in str(error), f"the error should name {a} and {b}: {error}"
+        else:
+            assert False, f"{a} @ {b} should be refused, got shape {found}"
+
+
+test_other_shapes_multiply_as_in_numpy()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # (5, 1, 2, 3) @ (4, 3, 7) makes (5, 4, 2, 7): twenty products of matrices. (3,) @ (4, 3, 7) makes (4, 7): one row
 # meets four matrices, and its own axis is gone.
@@ -1917,13 +2262,13 @@ def put(x, index, value):
     x.data[plain_index(index)] = operand(value)
 
 # %% tags=["learner-side"]
-def index_after_writing(part):
-    """The second part of plain_index((0, part)), as a list, read after 5 was written into `part`."""
+def index_after_writing(part, number):
+    """The second part of plain_index((0, part)), as a list, read after `number` was written into `part`."""
     found = plain_index((0, part))[1]
     numbers = part.data if isinstance(part, Tensor) else part
     while isinstance(numbers[0], list):
         numbers = numbers[0]
-    numbers[0] = 5
+    numbers[0] = number
     return np.asarray(found).tolist()
 
 # %% nbgrader={"grade": true, "grade_id": "check-index", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1942,7 +2287,7 @@ def test_every_kind_of_index_picks_what_numpy_picks():
 def test_tensors_can_be_indices():
     array = np.array([[5, -1, 7], [-2, 8, -3]], "float32")
     x = Tensor(array)
-    for name, index, wanted in [("x[x > 0]", x > 0, [5, 7, 8]),
+    for name, index, wanted in [("x[x > 0]", Tensor(array > 0), [5, 7, 8]),
                                 ("x[Tensor([1, 0, 1])]", Tensor([1, 0, 1]), array[[1, 0, 1]]),
                                 ("x[[0, 1], Tensor([2, 0])]", ([0, 1], Tensor([2, 0])), [7, -2]),
                                 ("x[Tensor([True, False]), 1]", (Tensor([True, False]), 1), [-1])]:
@@ -1958,7 +2303,7 @@ def test_tensors_can_be_indices():
 def test_an_index_in_a_note_stays_true():
     for name, part, wanted in [("array", np.array([1, 0, 1]), [1, 0, 1]), ("tensor", Tensor([2, 0]), [2, 0]),
                                ("list", [1, 0], [1, 0]), ("list of lists", [[1, 2], [0, 2]], [[1, 2], [0, 2]])]:
-        found = index_after_writing(part)
+        found = index_after_writing(part, 5)
         assert found == wanted, (
             f"I wrote 5 into my {name} {wanted}, and your index became {found}. Copy arrays, tensors and lists.")
 
@@ -1966,6 +2311,41 @@ def test_an_index_in_a_note_stays_true():
 test_every_kind_of_index_picks_what_numpy_picks()
 test_tensors_can_be_indices()
 test_an_index_in_a_note_stays_true()
+
+# %% nbgrader={"grade": true, "grade_id": "check-index-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_indices_pick_what_numpy_picks_and_stay_true():
+    array = np.random.default_rng(18).normal(size=(3, 4, 2)).round(2)
+    x, places, flags = Tensor(array), np.array([[2, 0], [1, 1]]), np.array([True, False, True, True])
+    cases = [(index, index) for index in [
+        -3, (2, -1, 0), (slice(0, 3, 2), -1), (Ellipsis, slice(None, None, -1)), (None, 1, Ellipsis, None),
+        ([0, 2], [1, 3]), ([[0], [2]], [1, 3]), places, (places, slice(1, 3)), array < 0, (slice(None), flags),
+        (0, flags, 1), [True, False, True]]]
+    cases += [(Tensor([2, 0, 2]), [2, 0, 2]), (Tensor(array < 0), array < 0), (Tensor(np.array(1)), 1),
+              ((Ellipsis, Tensor([1, 0])), (Ellipsis, [1, 0])), ((2, Tensor(flags)), (2, flags)),
+              ((Tensor([0, 1]), slice(1, 3), Tensor([1, 1])), ([0, 1], slice(1, 3), [1, 1]))]
+    for index, same in cases:
+        parts = same if isinstance(same, tuple) else (same,)
+        wanted = array[same]
+        out, plain = x[index], plain_index(index)
+        assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
+            f"x[{index}] should be {wanted}, got {out.data}")
+        assert isinstance(plain, tuple) and len(plain) == len(parts), (
+            f"plain_index({index}) should be a tuple of {len(parts)}, got {plain!r}")
+        left = [n for n, part in enumerate(plain) if isinstance(part, (Tensor, list))]
+        assert not left, f"plain_index({index}): parts {left} are no arrays"
+    for index, wanted in [(-2, (-2,)), ((1, None), (1, None)), ((), ())]:
+        found = plain_index(index)
+        assert found == wanted, f"plain_index({index}) should be {wanted}, got {found}"
+    for part, wanted in [(np.array([[2, 0], [1, 3]]), [[2, 0], [1, 3]]), (Tensor([[2, 0], [1, 3]]), [[2, 0], [1, 3]]),
+                         (Tensor([False, True]), [False, True]), (np.array([False, True]), [False, True]),
+                         ([False, True], [False, True]), ([[[2]], [[0]]], [[[2]], [[0]]])]:
+        found = index_after_writing(part, 1)
+        assert found == wanted, f"an index of {wanted} changed with what it was made from: {found}"
+
+
+test_other_indices_pick_what_numpy_picks_and_stay_true()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Joining

@@ -116,6 +116,38 @@ def test_two_in_one_keeps_dtype_notes_and_inputs():
 test_one_layer_does_what_two_do()
 test_two_in_one_keeps_dtype_notes_and_inputs()
 
+# %% nbgrader={"grade": true, "grade_id": "check-two-in-one-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_two_in_one_for_other_layers():
+    random = np.random.default_rng(21)
+    for inputs, hidden, outputs, dtype in [(7, 3, 2, "float64"), (1, 1, 1, "float64"), (2, 9, 5, "float32"),
+                                           (5, 1, 4, "float64")]:
+        numbers = [(random.normal(size=shape) * 20).astype(dtype)
+                   for shape in ((inputs, hidden), hidden, (hidden, outputs), outputs)]
+        w1, b1, w2, b2 = numbers
+        mine = [Tensor(part) for part in numbers]
+        w, b = two_in_one(w1=mine[0], b1=mine[1], w2=mine[2], b2=mine[3])
+        given = f"{inputs} inputs, {hidden} hidden, {outputs} outputs in {dtype}"
+        tolerance = 1e-4 if dtype == "float32" else 1e-9
+        for name, out, wanted in [("w", w, w1 @ w2), ("b", b, b1 @ w2 + b2)]:
+            assert out.shape == wanted.shape and out.dtype.name == dtype, (
+                f"{given}: {name} should be {dtype} of shape {wanted.shape}, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=tolerance, atol=tolerance * 100), (
+                f"{given}: {name} should be {wanted}, got {out.data}")
+        for name, before, after in zip(("w1", "b1", "w2", "b2"), numbers, mine):
+            assert np.array_equal(after.data, before), f"{given}: {name} was changed"
+    numbers = [np.array([[2.0, -1.0]]), np.array([0.5, 4.0]), np.array([[3.0], [-2.0]]), np.array([10.0])]
+    for place, other, wanted in [(0, [[5.0, 1.0]], [[13], [3.5]]), (1, [1.0, -1.0], [[8], [15]]),
+                                 (2, [[1.0], [2.0]], [[0], [18.5]]), (3, [-3.0], [[8], [-9.5]])]:
+        mine = [Tensor(part, requires_grad=n == place) for n, part in enumerate(numbers)]
+        found = [replayed(out, mine[place], np.array(other)) for out in two_in_one(*mine)]
+        assert np.array_equal(np.ravel(found[0]), wanted[0]) and np.array_equal(found[1], wanted[1]), (
+            f"noted steps with {other} as input {place} should give {wanted}, got {found}")
+
+
+test_two_in_one_for_other_layers()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Nothing stops you from using it again and again. Twenty layers, 8 numbers wide, and the one layer
 # that they are:
@@ -261,6 +293,32 @@ test_relu_keeps_the_positive_and_zeroes_the_rest()
 test_relu_of_infinities_is_no_nan()
 test_relu_keeps_the_dtype_and_leaves_its_input_alone()
 test_relu_is_noted()
+
+# %% nbgrader={"grade": true, "grade_id": "check-relu-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_relu_of_other_numbers():
+    random = np.random.default_rng(22)
+    for shape, dtype in [((2, 3, 4), "float64"), ((5, 1), "float32"), ((0, 3), "float32"), ((), "float64"),
+                         ((7,), "float16"), ((4, 2), "int32"), ((1, 1, 6), "int8")]:
+        given = np.array(random.normal(size=shape) * 40, dtype)
+        wanted = np.where(given > 0, given, np.zeros((), dtype))
+        mine = Tensor(given)
+        out = relu(mine)
+        assert out.shape == shape and out.dtype.name == dtype, (
+            f"relu of {dtype} of shape {shape} should keep both, got {out.dtype} of {out.shape}")
+        assert np.array_equal(out.data, wanted), f"relu of {given} should be {wanted}, got {out.data}"
+        assert np.array_equal(mine.data, given), f"relu changed its input {given} to {mine.data}"
+    given = np.array([[math.inf, -1e-300, math.nan], [1e-300, -math.inf, -1e300]])
+    found = relu(Tensor(given)).data
+    assert np.array_equal(found, [[math.inf, 0, math.nan], [1e-300, 0, 0]], equal_nan=True), (
+        f"relu of {given} keeps what is positive, and nan; got {found}")
+    x = Tensor([[-2.0], [3.0], [-0.5]], requires_grad=True)
+    again = replayed(relu(x), x, np.array([[-7.0], [0.125], [-1e5]], "float32"))
+    assert np.array_equal(again, [[0], [0.125], [0]]), f"noted steps for -7, 0.125, -1e5 give {again}"
+
+
+test_relu_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## XOR, by hand
@@ -441,6 +499,34 @@ test_slopes_are_measured_in_float64()
 test_the_nudge_can_be_chosen()
 test_slope_leaves_its_input_alone()
 
+# %% nbgrader={"grade": true, "grade_id": "check-slope-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_slopes_of_other_functions():
+    x = np.array([[[-2.0, 0.3], [1.7, -0.6]]])
+    for name, f, wanted in [("cos", lambda t: t.cos(), -np.sin(x)), ("tanh", lambda t: t.tanh(), 1 - np.tanh(x)**2),
+                            ("x**4 - 2x", lambda t: t**4 - 2 * t, 4 * x**3 - 2), ("7", lambda t: 0 * t + 7, 0 * x),
+                            ("1 / x", lambda t: 1 / t, -1 / x**2), ("abs", abs, np.sign(x))]:
+        for given in (Tensor(x), x, Tensor(x, requires_grad=True)):
+            out = slope(f, given)
+            assert out.shape == x.shape and out.dtype.name == "float64", (
+                f"slope of {name} should be float64 of shape {x.shape}, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=0, atol=1e-5), (
+                f"slope of {name} at {x} is {wanted}, got {out.data}")
+    for nudge in (2.0, 1e-3):
+        found = np.asarray(slope(x=Tensor([-1, 0, 3]), f=lambda t: t**3 + t * t, nudge=nudge))
+        wanted = np.array([1, 0, 33]) + nudge**2
+        assert np.allclose(found, wanted, rtol=0, atol=1e-9), (
+            f"slope of x**3 + x*x at -1, 0, 3 with nudge {nudge} is {wanted}, got {found}")
+    found = np.asarray(slope(lambda t: t * t, np.array([1000.0, -4e3], "float32")))
+    assert np.allclose(found, [2000, -8000], rtol=1e-8), f"slope of x*x at 1000, -4000 is 2000, -8000, got {found}"
+    for shape in [(), (0,), (3, 0), (1, 1, 1)]:
+        out = slope(lambda t: 3 * t, np.ones(shape))
+        assert out.shape == shape and np.allclose(out.data, 3), f"slope of 3x in shape {shape} is 3, got {out.data}"
+
+
+test_slopes_of_other_functions()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## A soft switch
 #
@@ -554,6 +640,34 @@ test_sigmoid_has_no_infinity_on_the_way()
 test_small_results_of_sigmoid_keep_their_digits()
 test_sigmoid_is_noted_and_leaves_its_input_alone()
 
+# %% nbgrader={"grade": true, "grade_id": "check-sigmoid-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_sigmoid_of_other_numbers():
+    grid = np.linspace(-36, 36, 145).reshape(5, 1, 29)
+    for dtype, tolerance in (("float64", 1e-13), ("float32", 1e-5)):
+        for given in (grid, grid[0, 0, 3], grid[:0], np.array([[1000.0, -1000.0], [0.25, -300.0]])):
+            numbers = np.array(given, dtype)
+            mine = Tensor(numbers)
+            wanted = [math.exp(v) / (1 + math.exp(v)) if v < 700 else 1.0 for v in numbers.ravel().tolist()]
+            wanted = np.array(wanted, dtype)
+            out = sigmoid(mine)
+            assert out.shape == given.shape and out.dtype.name == dtype, (
+                f"sigmoid of {dtype} of shape {given.shape} should keep both, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data.ravel(), wanted, rtol=tolerance, atol=0), (
+                f"sigmoid of {given} in {dtype} should be {wanted}, got {out.data}")
+            assert np.array_equal(mine.data, numbers), f"sigmoid changed its input {given}"
+    whole = sigmoid(Tensor([[1000], [-3], [-1000]]))
+    assert whole.dtype.name == "float32" and np.allclose(whole.data, [[1], [0.04742587], [0]], rtol=1e-5, atol=0), (
+        f"sigmoid of whole numbers 1000, -3, -1000 is 1, 0.0474, 0 in float32, got {whole.data}")
+    x = Tensor([[-1.0, 0.0], [4.0, -30.0]], requires_grad=True)
+    again = replayed(sigmoid(x), x, np.array([[-4.0, 0.0], [1.0, -20.0]], "float32"))
+    assert np.allclose(again, [[0.01798621, 0.5], [0.7310586, 2.0611537e-9]], rtol=1e-5, atol=0), (
+        f"noted steps for [[-4, 0], [1, -20]] give {again}")
+
+
+test_sigmoid_of_other_numbers()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Now hold `slope` to it. At its best place, sigmoid lets a quarter of a change through. Predict the slope
 # at 10, and what is left of a change after ten sigmoids in a row, each at its best place:
@@ -655,6 +769,33 @@ def test_tanh_is_noted_and_leaves_its_input_alone():
 test_tanh_squeezes_to_between_minus_1_and_1()
 test_tanh_has_no_infinity_on_the_way()
 test_tanh_is_noted_and_leaves_its_input_alone()
+
+# %% nbgrader={"grade": true, "grade_id": "check-tanh-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_tanh_of_other_numbers():
+    grid = np.linspace(-20, 20, 81).reshape(3, 27, 1)
+    for dtype, tolerance in (("float64", 1e-14), ("float32", 5e-7)):
+        for given in (grid, grid[0, 0, 0], grid[:0], np.array([[1000.0, -0.75], [-1000.0, 0.75]])):
+            numbers = np.array(given, dtype)
+            mine = Tensor(numbers)
+            wanted = [math.tanh(v) for v in numbers.ravel().tolist()]
+            out = tanh(mine)
+            assert out.shape == given.shape and out.dtype.name == dtype, (
+                f"tanh of {dtype} of shape {given.shape} should keep both, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data.ravel(), wanted, rtol=0, atol=tolerance), (
+                f"tanh of {given} in {dtype} should be {wanted}, got {out.data}")
+            assert np.array_equal(mine.data, numbers), f"tanh changed its input {given}"
+    whole = tanh(Tensor([[1000], [1], [-1000]]))
+    assert whole.dtype.name == "float32" and np.allclose(whole.data, [[1], [0.7615942], [-1]], rtol=0, atol=5e-7), (
+        f"tanh of whole numbers 1000, 1, -1000 is 1, 0.7616, -1 in float32, got {whole.data}")
+    x = Tensor([[-1.0, 0.0], [4.0, -30.0]], requires_grad=True)
+    numbers = np.array([[-0.25, 0.0], [1.0, -2.0]], "float32")
+    again = replayed(tanh(x), x, numbers)
+    assert np.allclose(again, np.tanh(numbers), rtol=0, atol=5e-7), f"noted steps for {numbers} give {again}"
+
+
+test_tanh_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Lesson 01's operations `x.relu()`, `x.sigmoid()` and `x.tanh()` compute the same in one step each. Are yours
@@ -788,6 +929,35 @@ def test_gelu_is_noted_and_leaves_its_input_alone():
 test_gelu_is_the_tanh_form()
 test_gelu_works_place_by_place_in_every_dtype()
 test_gelu_is_noted_and_leaves_its_input_alone()
+
+# %% nbgrader={"grade": true, "grade_id": "check-gelu-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_gelu_of_other_numbers():
+    grid = np.linspace(-6, 6, 73)[:72].reshape(4, 3, 6)
+    root = math.sqrt(2 / math.pi)
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-6)):
+        for given in (grid, grid[1, 1, 1], grid[:, :0], np.array([[300.0], [-40.0], [0.75], [-0.75]])):
+            numbers = np.array(given, dtype)
+            mine = Tensor(numbers)
+            wanted = [v / 2 * (1 + math.tanh(root * (v + 0.044715 * v**3))) for v in numbers.ravel().tolist()]
+            out = gelu(mine)
+            assert out.shape == given.shape and out.dtype.name == dtype, (
+                f"gelu of {dtype} of shape {given.shape} should keep both, got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data.ravel(), wanted, rtol=0, atol=tolerance), (
+                f"gelu of {given} in {dtype} should be {wanted}, got {out.data}")
+            assert np.array_equal(mine.data, numbers), f"gelu changed its input {given}"
+    whole = gelu(Tensor([[-2], [1], [30]]))
+    wanted = [[-0.04540231], [0.841192], [30]]
+    assert whole.dtype.name == "float32" and np.allclose(whole.data, wanted, rtol=0, atol=2e-6), (
+        f"gelu of whole numbers -2, 1, 30 is -0.0454, 0.8412, 30 in float32, got {whole.data}")
+    x = Tensor([[-1.0, 0.0], [4.0, -3.0]], requires_grad=True)
+    again = replayed(gelu(x), x, np.array([[2.0, 1.0], [-1.0, 30.0]], "float32"))
+    assert np.allclose(again, [[1.9545977, 0.841192], [-0.158808, 30]], rtol=0, atol=2e-6), (
+        f"noted steps for [[2, 1], [-1, 30]] give {again}")
+
+
+test_gelu_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # All four bends and their slopes, from your own functions. Predict which slopes go above 1, and which below 0.
@@ -923,6 +1093,45 @@ test_softmax_survives_huge_scores()
 test_each_slice_of_softmax_has_its_own_largest_score()
 test_softmax_is_noted_and_leaves_its_input_alone()
 
+# %% nbgrader={"grade": true, "grade_id": "check-softmax-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_softmax_of_other_scores():
+    given = np.random.default_rng(25).normal(size=(3, 2, 1, 5)) * 20
+    for axis in (0, 1, 2, 3, -3, (1, 3), (-1, 0), (0, 1, 2, 3)):
+        for shift in (0, 1000, -1000):
+            powers = np.exp(given - given.max(axis, keepdims=True))
+            mine = Tensor(given + shift)
+            out, wanted = softmax(mine, axis=axis), powers / powers.sum(axis, keepdims=True)
+            assert out.shape == given.shape and out.dtype.name == "float64", (
+                f"softmax along {axis} should be float64 of shape (3, 2, 1, 5), got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=1e-9, atol=0), (
+                f"softmax along {axis} of scores near {shift} should be {wanted}, got {out.data}")
+            assert np.array_equal(mine.data, given + shift), f"softmax along {axis} changed its input"
+    far = np.array([1000.0, -1000.0, 0.0]).reshape(3, 1, 1, 1)  # a different one for each slice along (1, 2, 3)
+    powers = np.exp(given)
+    found, wanted = softmax(Tensor(given + far), (1, 2, 3)).data, powers / powers.sum((1, 2, 3), keepdims=True)
+    assert np.allclose(found, wanted, rtol=1e-9, atol=0), f"slices near 1000, -1000 and 0 give {wanted}, got {found}"
+    inf = math.inf
+    rows = [[-inf, -inf, -inf], [-inf, 3.0, -inf], [1000.0, -inf, 1000.0], [-1000.0, -999.0, -inf]]
+    found = softmax(Tensor(rows)).data
+    assert np.isnan(found[0]).all(), f"softmax of three -inf has no answer but nan, got {found[0]}"
+    wanted = [[0, 1, 0], [0.5, 0, 0.5], [0.26894142, 0.7310586, 0]]
+    assert np.allclose(found[1:], wanted, rtol=1e-5, atol=0), (
+        f"softmax of {rows[1:]} should be {wanted}, got {found[1:]}")
+    found = softmax(Tensor([[0, 3], [1000, -1000]]), 0)
+    assert found.dtype.name == "float32" and np.array_equal(found.data, [[0, 1], [1, 0]]), (
+        f"softmax of whole numbers [[0, 3], [1000, -1000]] along 0 is [[0, 1], [1, 0]], got {found.data}")
+    found = softmax(Tensor(np.zeros((0, 4), "float32")))
+    assert found.shape == (0, 4), f"softmax of no rows of 4 has shape (0, 4), got {found.shape}"
+    x = Tensor(given, requires_grad=True)
+    again = replayed(softmax(x, (1, -1)), x, given / 10)
+    wanted = np.exp(given / 10) / np.exp(given / 10).sum((1, -1), keepdims=True)
+    assert np.allclose(again, wanted, rtol=1e-9), f"noted steps along (1, -1) should give {wanted}, got {again}"
+
+
+test_softmax_of_other_scores()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Logarithms of probabilities
 #
@@ -1027,6 +1236,43 @@ test_log_softmax_is_the_logarithm_of_softmax_along_any_axis()
 test_log_softmax_of_hand_made_scores()
 test_log_softmax_keeps_the_digits_of_tiny_probabilities()
 test_log_softmax_is_noted_and_leaves_its_input_alone()
+
+# %% nbgrader={"grade": true, "grade_id": "check-log-softmax-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_log_softmax_of_other_scores():
+    given = np.random.default_rng(26).normal(size=(3, 2, 1, 5)) * 20
+    for axis in (0, 1, 2, 3, -3, (1, 3), (-1, 0), (0, 1, 2, 3)):
+        for shift in (0, 1000, -1000):
+            shifted = given - given.max(axis, keepdims=True)
+            mine = Tensor(given + shift)
+            out, wanted = log_softmax(mine, axis=axis), shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+            assert out.shape == given.shape and out.dtype.name == "float64", (
+                f"log_softmax along {axis} should be float64 of shape (3, 2, 1, 5), got {out.dtype} of {out.shape}")
+            assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-11), (
+                f"log_softmax along {axis} of scores near {shift} should be {wanted}, got {out.data}")
+            assert np.array_equal(mine.data, given + shift), f"log_softmax along {axis} changed its input"
+    far = np.array([1000.0, -1000.0, 0.0]).reshape(3, 1, 1, 1)  # a different one for each slice along (1, 2, 3)
+    found = log_softmax(Tensor(given + far), (1, 2, 3)).data
+    wanted = given - np.log(np.exp(given).sum((1, 2, 3), keepdims=True))
+    assert np.allclose(found, wanted, rtol=1e-9), f"slices near 1000, -1000 and 0 give {wanted}, got {found}"
+    inf = math.inf
+    rows = [[-inf, 3.0, -inf], [1000.0, -inf, 1000.0], [-5000.0, -4000.0, -inf]]
+    found = log_softmax(Tensor(rows)).data
+    wanted = [[-inf, 0, -inf], [-math.log(2), -inf, -math.log(2)], [-1000, 0, -inf]]
+    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-4), f"log_softmax of {rows} should be {wanted}, got {found}"
+    found = log_softmax(Tensor([[0, 300], [200, -100]]), 0)
+    assert found.dtype.name == "float32" and np.allclose(found.data, [[-200, 0], [0, -400]], rtol=1e-6, atol=1e-6), (
+        f"log_softmax of whole numbers [[0, 300], [200, -100]] along 0 is [[-200, 0], [0, -400]], got {found.data}")
+    found = log_softmax(Tensor(np.zeros((0, 4), "float32")))
+    assert found.shape == (0, 4), f"log_softmax of no rows of 4 has shape (0, 4), got {found.shape}"
+    x = Tensor(given, requires_grad=True)
+    again = replayed(log_softmax(x, (1, -1)), x, given / 10)
+    wanted = given / 10 - np.log(np.exp(given / 10).sum((1, -1), keepdims=True))
+    assert np.allclose(again, wanted, rtol=1e-9), f"noted steps along (1, -1) should give {wanted}, got {again}"
+
+
+test_log_softmax_of_other_scores()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Objects that stand between layers

@@ -157,6 +157,37 @@ test_a_bias_of_zero_is_a_bias()
 test_the_note_of_how_it_was_made_is_kept()
 test_a_wrong_width_is_refused()
 
+# %% nbgrader={"grade": true, "grade_id": "check-linear-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_linear_on_other_ranks_widths_and_magnitudes():
+    random = np.random.default_rng(21)
+    for shape, width, dtype in [((7, 1), 4, "float32"), ((1,), 1, "float64"), ((3, 2, 1, 5), 1, "float32"),
+                                ((2, 0, 4), 3, "float64"), ((2, 1, 3, 1, 2), 6, "float64")]:
+        size = 10.0 ** random.integers(-5, 6, shape[-1])
+        x, weights = random.normal(size=shape) * size, random.normal(size=(shape[-1], width)) / size[:, None]
+        x, weights, bias = x.astype(dtype), weights.astype(dtype), random.normal(size=width).astype(dtype)
+        wanted = np.einsum("...i,ij->...j", x, weights)
+        for added in (None, bias):
+            inputs = {"weights": Tensor(weights), "x": Tensor(x), "bias": None if added is None else Tensor(added)}
+            out, right = linear(**inputs), wanted if added is None else wanted + added
+            assert out.shape == right.shape and out.dtype.name == dtype, (
+                f"{dtype} {shape} by {weights.shape}: {dtype} {right.shape} expected, got {out.dtype} {out.shape}")
+            assert np.allclose(out.data, right, rtol=1e-5, atol=1e-5), (
+                f"{shape} by {weights.shape}, bias {added}: {right} expected, got {out.data}")
+            assert np.array_equal(inputs["x"].data, x) and np.array_equal(inputs["weights"].data, weights), (
+                f"{shape} by {weights.shape}: an input was changed")
+    for shape, widths in [((5, 3), (1, 4)), ((6,), (2, 1)), ((2, 4, 2), (4, 2)), ((0, 2), (3, 2))]:
+        try:
+            out = linear(Tensor(np.ones(shape, "float32")), Tensor(np.ones(widths, "float32")))
+        except ValueError as error:
+            assert str(shape) in str(error) and str(widths) in str(error), f"{shape} by {widths}: the error is {error}"
+        else:
+            assert False, f"{shape} by {widths}: ValueError expected, got shape {out.shape}"
+
+
+test_linear_on_other_ranks_widths_and_magnitudes()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## The first day
 #
@@ -315,6 +346,28 @@ test_xavier_draws_evenly_up_to_its_limit()
 test_xavier_is_repeatable()
 test_xavier_gives_float32_of_any_shape()
 
+# %% nbgrader={"grade": true, "grade_id": "check-xavier-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_xavier_for_other_fans_shapes_and_generators():
+    for fan_in, fan_out, shape in [(90, 7, (400, 90)), (3, 5000, None), (2500, 1, (50, 7, 60)), (11, 11, (20000,))]:
+        w = np.asarray(xavier_uniform(rng=13, shape=shape, fan_out=fan_out, fan_in=fan_in))
+        case = f"fan_in {fan_in}, fan_out {fan_out}, shape {shape}"
+        right = shape or (fan_in, fan_out)
+        assert w.shape == right and w.dtype.name == "float32", f"{case}: got {w.dtype} {w.shape}"
+        found = float(np.var(w, dtype="float64")) * (fan_in + fan_out) / 2
+        assert abs(found - 1) < 0.04, f"{case}: the variance is {found:.3f} times as large as it should be"
+        a = math.sqrt(6 / (fan_in + fan_out))
+        assert 0.99 * a < np.abs(w).max() <= a * 1.000001, f"{case}: a is {a:.5f}, got up to {np.abs(w).max():.5f}"
+    rng = generator(17)
+    first, second = [np.asarray(xavier_uniform(6, 5, rng)) for _ in range(2)]
+    again = np.asarray(xavier_uniform(6, 5, generator(17)))
+    assert np.array_equal(first, again), "two generators of the same seed drew different weights"
+    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+
+
+test_xavier_for_other_fans_shapes_and_generators()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Now the bends. `tanh` leaves small numbers nearly alone. `relu` sets half of them to 0, and with
 # them goes half of the mean square. Predict what Xavier's weights do to twenty layers with relu, in
@@ -403,6 +456,30 @@ test_he_has_its_variance()
 test_he_draws_from_the_bell_curve()
 test_he_is_repeatable()
 test_he_gives_float32_of_any_shape()
+
+# %% nbgrader={"grade": true, "grade_id": "check-he-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_he_for_other_fans_shapes_and_generators():
+    for fan_in, fan_out, shape in [(90, 7, (400, 90)), (3, 8000, None), (2500, 1, (50, 7, 60)), (11, 30, (20000,))]:
+        w = np.asarray(he_normal(rng=13, shape=shape, fan_out=fan_out, fan_in=fan_in))
+        case = f"fan_in {fan_in}, fan_out {fan_out}, shape {shape}"
+        right = shape or (fan_in, fan_out)
+        assert w.shape == right and w.dtype.name == "float32", f"{case}: got {w.dtype} {w.shape}"
+        found = float(np.var(w, dtype="float64")) * fan_in / 2
+        assert abs(found - 1) < 0.05, f"{case}: the variance is {found:.3f} times as large as it should be"
+        beyond = float((np.abs(w) > 2 * math.sqrt(2 / fan_in)).mean())
+        assert abs(beyond - 0.0455) < 0.01, f"{case}: 4.55% expected beyond two standard deviations, got {beyond:.2%}"
+    few, many = [np.asarray(he_normal(50, fan_out, rng=1, shape=(30, 4))) for fan_out in (3, 900)]
+    assert np.array_equal(few, many), "shape and seed given: fan_out 3 and 900 drew different weights"
+    rng = generator(17)
+    first, second = [np.asarray(he_normal(6, 5, rng)) for _ in range(2)]
+    again = np.asarray(he_normal(6, 5, generator(17)))
+    assert np.array_equal(first, again), "two generators of the same seed drew different weights"
+    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+
+
+test_he_for_other_fans_shapes_and_generators()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # All of it in one picture. Predict the six lines, and look at the one that seems not to mind.
@@ -703,6 +780,32 @@ test_each_path_leads_to_its_thing()
 test_the_walk_ends_when_things_hold_each_other()
 test_every_walk_starts_afresh()
 
+# %% nbgrader={"grade": true, "grade_id": "check-walk-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_the_walk_through_other_nestings():
+    shared, twin, inner = Tensor([1.0, 2.0]), Tensor([1.0, 2.0]), Bare(2)
+    inner.rest = ({"first": shared, "second": None}, [Variable([[3.0]])], "word")
+    thing = {"z": [(), [[twin]], {"deep": (shared, {"er": inner})}], 12: shared, "a": ({"x": 2.5}, inner, True)}
+    for start, before in [("", ""), ("net", "net."), ("net.part", "net.part.")]:
+        found = [(path, np.asarray(part).tolist()) for path, part in walk(thing, start) if isinstance(part, Tensor)]
+        right = [(before + path, numbers) for path, numbers in
+                 [("z.1.0.0", [1, 2]), ("z.2.deep.0", [1, 2]), ("z.2.deep.1.er.weights", [[12, 12], [12, 12]]),
+                  ("z.2.deep.1.er.rest.1.0", [[3]])]]
+        assert found == right, f"from path {start!r}: the tensors {right} expected, got {found}"
+        modules = [path for path, part in walk(thing, path=start) if isinstance(part, Module)]
+        assert modules == [before + "z.2.deep.1.er"], f"from path {start!r}: one module expected, got {modules}"
+    one, other = Bare(1), Bare(3)
+    one.friend, other.friend = other, one
+    found = [path for path, _ in walk((other, [one]))]
+    right = ["0", "0.weights", "0.friend", "0.friend.weights"]
+    assert found == right, f"two modules that hold each other: {right} expected, got {found}"
+    found = [path for path, _ in walk([Tensor(0.0) for _ in range(12)])]
+    assert found == [str(place) for place in range(12)], f"a list of 12 tensors: got {found}"
+
+
+test_the_walk_through_other_nestings()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Not every tensor in a module is to be learned. Some are measured, such as a running mean; they must
 # be saved, but no optimizer may touch them. Some are results that a layer keeps for a look later:
@@ -784,6 +887,26 @@ test_parameters_are_what_is_to_be_learned()
 test_a_parameter_in_two_places_is_listed_once()
 test_the_parameters_are_the_tensors_themselves()
 test_frozen_parameters_are_left_out()
+
+# %% nbgrader={"grade": true, "grade_id": "check-parameters-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_parameters_of_other_networks():
+    kept, frozen, thawed = Variable([[1.0], [2.0]]), Variable([3.0]), Tensor([4.0, 5.0])
+    frozen.requires_grad, thawed.requires_grad = False, True
+    net = Bare(4)
+    net.more = [kept * 2, {"f": frozen, "t": thawed, "k": [kept]}, Tensor([6.0]), Variable(np.zeros((0, 3), "float32"))]
+    for thing, before in [(net, ""), ({"net": net, "again": kept}, "net."), ([5, (net, thawed)], "1.0.")]:
+        found = [name for name, _ in named_parameters(thing)]
+        right = [before + name for name in ("weights", "more.1.t", "more.1.k.0", "more.3")]
+        assert found == right, f"{right} expected, got {found}"
+    for place, (_, tensor) in enumerate(named_parameters(net)):
+        tensor.grad = np.full(tensor.shape, place, "float32")
+    found = [None if tensor.grad is None else tensor.grad.tolist() for tensor in (thawed, kept, frozen)]
+    assert found == [[1, 1], [[2], [2]], None], f"gradients 1, 2 and None expected in the net's tensors, got {found}"
+
+
+test_parameters_of_other_networks()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## The dense layer
@@ -935,6 +1058,36 @@ test_chance_can_be_repeated()
 test_it_computes_what_linear_does()
 test_a_wrong_width_is_told_with_both_shapes()
 
+# %% nbgrader={"grade": true, "grade_id": "check-dense-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_dense_layers_of_other_widths():
+    def draw(fan_in, fan_out, rng):
+        return (np.arange(fan_in * fan_out, dtype="float32") - rng).reshape(fan_in, fan_out)
+
+    for ins, outs, bias in [(1, 1, True), (1, 6, False), (9, 1, True), (4, 7, False), (2, 11, True)]:
+        layer = Dense(out_features=outs, in_features=ins, rng=3, init=draw, bias=bias)
+        found, right = [name for name, _ in layer.named_parameters()], ["weights", "bias"] if bias else ["weights"]
+        assert found == right, f"Dense({ins}, {outs}, bias={bias}): the parameters {right} expected, got {found}"
+        weights = draw(ins, outs, 3)
+        assert np.array_equal(np.asarray(layer.weights), weights), (
+            f"Dense({ins}, {outs}): the weights of init {weights} expected, got {layer.weights}")
+        if bias:
+            assert np.array_equal(np.asarray(layer.bias), np.zeros(outs)), f"a bias of {outs} zeros, got {layer.bias}"
+            layer.bias.detach()[:] = np.arange(outs, dtype="float32") * 100
+        for shape in [(ins,), (2, 1, 3, ins)]:
+            x = (np.arange(math.prod(shape), dtype="float32") - 2).reshape(shape)
+            out = layer(Tensor(x))
+            right = np.einsum("...i,ij->...j", x, weights) + np.arange(outs) * 100 * bias
+            assert out.shape == right.shape and np.allclose(out.data, right, rtol=1e-5), (
+                f"Dense({ins}, {outs}, bias={bias}) of {x}: {right} expected, got {out}")
+    rng = generator(8)
+    first, second = [np.asarray(Dense(5, 4, rng=rng).weights) for _ in range(2)]
+    assert not np.array_equal(first, second), "two layers from one generator have the same weights"
+
+
+test_dense_layers_of_other_widths()
+### END HIDDEN TESTS
+
 # %%
 manual_seed(0)
 photograph = Dense(28 * 28, 128, init=he_normal)
@@ -1064,6 +1217,35 @@ test_names_are_places()
 test_a_layer_used_twice_has_one_set_of_parameters()
 test_members_can_be_counted_and_picked()
 
+# %% nbgrader={"grade": true, "grade_id": "check-sequential-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_longer_networks_call_each_member_once():
+    called = []
+
+    def member(number):
+        def layer(x):
+            called.append(number)
+            return x * number + 1
+
+        return layer
+
+    for numbers in [(-3,), (3, -1), (2, 5, -3, 0.5, 7), (2, -1) * 6]:
+        called.clear()
+        x = right = np.array([[[1.0], [-2.0], [0.25]]])
+        for number in numbers:
+            right = right * number + 1
+        out = Sequential(*[member(number) for number in numbers])(Tensor(x))
+        assert called == list(numbers), f"members {numbers}: called were {called}"
+        assert out.shape == (1, 3, 1) and np.allclose(out.data, right), f"{numbers}: {right} expected, got {out.data}"
+    shrinking = Sequential(Sequential(), Sequential(Tensor.exp, Sequential(Tensor.sum)), member(4))
+    out = shrinking(Variable([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert out.shape == () and out.requires_grad and abs(float(out) - 25) < 1e-5, (
+        f"nested, exp, sum, times 4 plus 1 of six zeros: 25 expected, got {out}")
+
+
+test_longer_networks_call_each_member_once()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Pictures come as grids, and a dense layer takes rows. `Flatten` joins all axes but the first, which
 # counts the examples.
@@ -1158,6 +1340,26 @@ def test_other_networks_stay_as_they_are():
 test_every_module_inside_is_told()
 test_train_and_eval_give_back_the_module()
 test_other_networks_stay_as_they_are()
+
+# %% nbgrader={"grade": true, "grade_id": "check-training-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_the_mode_reaches_other_nestings():
+    shared, holder = Bare(1), Bare(6)
+    holder.held = {"a": ([shared, {"b": (Bare(2), [Estate()])}], shared), 5: Ring(), "word": ["x", None, 1.5]}
+    for mode in (False, True, False):
+        result = set_training(holder, mode)
+        assert result is None, f"set_training should return None, got {result}"
+        found = [part.training for part in holder.modules()]
+        assert found == [mode] * 10, f"mode {mode} expected in 10 modules, got {found}"
+    assert shared.training is False, "the shared module was not told"
+    ring = Ring()
+    set_training(module=ring, mode=False)
+    found = [ring.training, ring.inner.training, Ring().training]
+    assert found == [False, False, True], f"a ring in use, another new: [False, False, True] expected, got {found}"
+
+
+test_the_mode_reaches_other_nestings()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Now the dropping. If a fifth of the inputs goes to 0, the sums in the next layer shrink, and in use,
@@ -1288,12 +1490,12 @@ def test_in_use_nothing_is_dropped():
 def test_dropout_keeps_dtype_shape_and_the_note():
     for dtype in ("float32", "float64"):
         for shape in [(4, 5), (7,), (), (0, 3), (1, 1, 6)]:
-            x = np.full(shape, 3, dtype)
-            out = Dropout(0.3, rng=8)(Variable(x))
+            x = Variable(np.full(shape, 3, dtype))
+            out = Dropout(0.3, rng=8)(x)
             assert out.shape == shape and out.dtype.name == dtype, (
                 f"{dtype} of shape {shape} went in, {out.dtype} of shape {out.shape} came out")
             assert out.requires_grad, "x wants a gradient, so the result must too: multiply tensors, do not use x.data"
-            assert np.array_equal(x, np.full(shape, 3)), "the input was changed: make a new tensor"
+            assert np.array_equal(x.data, np.full(shape, 3)), f"the input, all 3, was changed to {x}: make a new tensor"
 
 
 def test_the_ends_of_p():
@@ -1317,6 +1519,39 @@ test_chance_has_an_order_of_its_own()
 test_in_use_nothing_is_dropped()
 test_dropout_keeps_dtype_shape_and_the_note()
 test_the_ends_of_p()
+
+# %% nbgrader={"grade": true, "grade_id": "check-dropout-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_dropout_of_other_shares_shapes_and_magnitudes():
+    random = np.random.default_rng(31)
+    for p, shape, dtype in [(0.5, (20000,), "float64"), (0.4, (50, 2, 30, 20), "float32"),
+                            (0.35, (3, 90, 100), "float32"), (0.9, (20000, 1), "float64")]:
+        x = (random.choice([-1.0, 1.0], shape) * 10.0 ** random.uniform(-12, 12, shape)).astype(dtype)
+        given, layer = Variable(x), Dropout(p=p, rng=generator(3))
+        out = layer(given)
+        numbers, case = out.data, f"p {p}, {dtype} {shape}"
+        assert numbers.shape == shape and numbers.dtype.name == dtype and out.requires_grad, f"{case}: got {out!r:.200}"
+        kept = numbers != 0
+        assert abs(kept.mean() - (1 - p)) < 0.02, f"{case}: {kept.mean():.1%} survived"
+        assert np.allclose(numbers[kept], x[kept] / (1 - p), rtol=1e-5, atol=0), (
+            f"{case}: survivors should be x / (1 - p)")
+        for axis in [axis for axis, length in enumerate(shape) if 1 < length < 1000]:
+            alike = float((np.take(kept, 0, axis) == np.take(kept, 1, axis)).mean())
+            assert abs(alike - p * p - (1 - p) ** 2) < 0.2, f"{case}: slices along axis {axis} are {alike:.0%} alike"
+        assert np.array_equal(given.data, x), f"{case}: the input was changed"
+        again = Dropout(p, generator(3))(given)
+        assert np.array_equal(again.data, numbers), f"{case}: equal generators drew different masks"
+        assert not np.array_equal(layer(given).data, numbers), f"{case}: the second call drew the same mask"
+        net = Bare(1)
+        net.inner = {"drop": [layer]}
+        net.eval()
+        assert np.array_equal(layer(given).data, x), f"{case}: in use, inside another module, numbers were changed"
+        net.train()
+        assert not np.array_equal(layer(given).data, x), f"{case}: in training again, nothing was dropped"
+
+
+test_dropout_of_other_shares_shapes_and_magnitudes()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## A look at the whole
@@ -1406,8 +1641,7 @@ def state_of(module):
 
 # %% tags=["learner-side"]
 def state_before_and_after(net):
-    """The state of `net`, taken, then looked at when every tensor of `net` was overwritten with 99, and its state "
-    "then."""
+    """The state of `net`, looked at after every tensor of `net` was overwritten with 99, and its state then."""
     state = state_of(net)
     for part in (part for _, part in walk(net) if isinstance(part, Tensor)):
         part.detach()[...] = 99
@@ -1487,6 +1721,27 @@ test_the_state_has_every_number_under_its_name()
 test_the_state_is_made_of_arrays()
 test_results_are_no_state()
 test_the_state_is_a_copy()
+
+# %% nbgrader={"grade": true, "grade_id": "check-state-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_the_state_of_other_modules():
+    frozen, net = Variable([[0.5]]), Bare(3)
+    frozen.requires_grad = False
+    net.rest = {"counts": (Tensor(np.array([1, 2], "int64")), Tensor(np.ones((2, 0)))), 4: [frozen, net.weights * 2],
+                "held": {"again": net.weights, "wide": Variable(np.array([1e300, -1e-300]))}, "word": "x"}
+    right = {"weights": np.full((3, 2), 13, "float32"), "rest.counts.0": np.array([1, 2], "int64"),
+             "rest.counts.1": np.ones((2, 0)), "rest.4.0": np.array([[0.5]], "float32"),
+             "rest.held.wide": np.array([1e300, -1e-300])}
+    kept, now = state_before_and_after(net)
+    assert list(kept) == list(right) == list(now), f"the names {list(right)} expected, got {list(kept)} and {list(now)}"
+    for name, array in right.items():
+        for found, wanted in [(kept[name], array), (now[name], np.full_like(array, 99))]:
+            assert isinstance(found, np.ndarray) and found.dtype == array.dtype and np.array_equal(found, wanted), (
+                f"{name}: {wanted!r} expected, got {found!r}")
+
+
+test_the_state_of_other_modules()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The way back is where work gets lost: a state that fits half of a network, loaded without a word. A
@@ -1590,6 +1845,33 @@ test_a_state_that_fits_has_no_problems()
 test_names_that_are_missing_or_unknown_are_told()
 test_wrong_shapes_are_told()
 test_nothing_is_loaded_when_anything_is_wrong()
+
+# %% nbgrader={"grade": true, "grade_id": "check-problems-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_states_that_do_not_fit():
+    net = Estate()
+    whole = state_of(net)
+    state = {name: array for name, array in whole.items() if name != "running"} | {
+        "scale": 2.0, "blocks.1.7.1": [[7.0]], "rate": 0.1, "table": Tensor([[1.0, 2.0, 3.0]]),
+        "deep.bed.0.0.weights": np.ones((2, 4))}
+    wrong = {"running": ["(2,)"], "scale": ["()", "(3,)"], "blocks.1.7.1": ["(1, 1)", "(1,)"], "rate": ["()"],
+             "table": ["(1, 3)"], "deep.bed.0.0.weights": ["(2, 4)", "(4, 2)"]}
+    missing = {name: [str(array.shape)] for name, array in whole.items()}
+    for given, names in [(state, wrong), ({}, missing)]:
+        found = list(state_problems(net, given))
+        assert len(found) == len(names), f"complaints about {list(names)} expected, got {found}"
+        for name, shapes in names.items():
+            about = [text for text in found if name in text]
+            assert len(about) == 1 and all(shape in about[0] for shape in shapes), (
+                f"one complaint with {name} and {shapes} expected, got {found}")
+    for name, array in state_of(net).items():
+        assert np.array_equal(array, whole[name]), f"{name} was changed by asking"
+    found = list(state_problems(Sequential(Tensor.tanh), {}))
+    assert found == [], f"no tensors and an empty state: nothing to complain, got {found}"
+
+
+test_other_states_that_do_not_fit()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Now the writing. Others hold the module's tensors: an optimizer, a layer that shares them. If
@@ -1726,6 +2008,39 @@ test_nothing_is_shared_with_the_state()
 test_arrays_may_be_swapped()
 test_fractions_do_not_become_whole_numbers()
 test_a_network_comes_back_from_its_state()
+
+# %% nbgrader={"grade": true, "grade_id": "check-load-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_states_are_loaded_in_place():
+    net = Estate()
+    right = {name: array * -2 + 0.5 for name, array in state_of(net).items()} | {"running": np.array([3, 0], "float32")}
+    forms = [Tensor, np.ndarray.tolist, lambda array: array.astype("float64")]
+    state = {name: forms[place % 3](array) for place, (name, array) in enumerate(reversed(list(right.items())))}
+    state["running"] = np.array([3, 0], "uint8")
+    held, views = held_from_before(net, state)
+    learned = [name for name in right if name != "running"]
+    for name, tensor, view in zip(learned, held, views):
+        assert np.array_equal(tensor, right[name]) and np.array_equal(view, right[name]), (
+            f"{name}: {right[name]} expected in the old tensor and its array, got {tensor} and {view}")
+    for name, array in state_of(net).items():
+        assert np.array_equal(array, right[name]) and array.dtype.name == "float32", (
+            f"{name}: {right[name]} expected, got {array!r}")
+    net = Measured()
+    net.late = Tensor(np.array([[1], [2]], "int64"))
+    before = state_of(net)
+    for name, fractions in [("late", [[0.5], [1.5]]), ("late", np.array([[0.5], [1.5]], "float32")),
+                            ("count", Tensor([1.5, 2.5]))]:
+        try:
+            load_state(net, {other: array + 1 for other, array in before.items()} | {name: fractions})
+        except TypeError:
+            for other, array in state_of(net).items():
+                assert np.array_equal(array, before[other]), f"{name} was refused, and {other} was changed: {array}"
+        else:
+            assert False, f"{name}, whole numbers, from {fractions}: TypeError expected"
+
+
+test_other_states_are_loaded_in_place()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## A network set by hand

@@ -110,6 +110,13 @@ def matched(prediction, target):
     return target.astype(prediction.dtype)
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def matched_after_writing(prediction, target):
+    """matched(prediction, target), read after 50 was written into the array `target`."""
+    found = matched(prediction, target)
+    target[0] = 50
+    return found
+
 # %% nbgrader={"grade": true, "grade_id": "check-matched", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 def test_only_equal_shapes_are_compared():
     for ours, theirs in [((3, 1), (3,)), ((3,), (3, 1)), ((2, 3), (3,)), ((4, 1), (1, 4)), ((2, 3), (3, 2)), ((5,), ()),
@@ -150,14 +157,43 @@ def test_the_prediction_decides_the_dtype():
             assert found.dtype.name == mine, (
                 f"a {given} target for a {mine} prediction should become {mine}, yours is {found.dtype}")
     kept = np.array([2.0, 5.0], "float32")
-    found = matched(Tensor([0.5, 0.5]), kept)
-    kept[0] = 50
-    assert found[0] == 2, f"I wrote 50 into my target afterwards and yours became {found}: copy it"
+    found = matched_after_writing(Tensor([0.5, 0.5]), kept)
+    assert np.array_equal(np.asarray(found), [2, 5]), (
+        f"I wrote 50 into my target afterwards and yours became {found}: copy it")
 
 
 test_only_equal_shapes_are_compared()
 test_a_target_comes_in_any_form()
 test_the_prediction_decides_the_dtype()
+
+# %% nbgrader={"grade": true, "grade_id": "check-matched-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_matched_on_other_shapes_and_dtypes():
+    random = np.random.default_rng(41)
+    for shape in [(4,), (1, 1), (0, 3), (2, 1, 3, 2)]:
+        for mine, given in [("float16", "float64"), ("float64", "int8"), ("float32", "uint64"), ("float32", "float32")]:
+            prediction = Tensor(random.normal(size=shape).astype(mine))
+            target = random.integers(0, 9, shape).astype(given)
+            before = target.copy()
+            for form in (target, Tensor(target)):
+                found = matched(target=form, prediction=prediction)
+                assert isinstance(found, np.ndarray) and found.dtype.name == mine and np.array_equal(found, before), (
+                    f"{mine} {shape} against {given} {before}: that as {mine} ndarray expected, got {found!r}")
+            assert np.array_equal(target, before), f"{shape}: the target was changed to {target}"
+    found = matched(Tensor([[[0.5], [0.25]]]), [[[1], [-1e-30]]])
+    assert np.array_equal(np.asarray(found), np.array([[[1], [-1e-30]]], "float32")), f"1 and -1e-30, got {found}"
+    for ours, theirs in [((1, 1), (1,)), ((), (1,)), ((0, 3), (3, 0)), ((0,), (0, 1)), ((2, 1, 3), (2, 2, 3)),
+                         ((2, 3, 4), (4, 3, 2)), ((7, 1, 1), (7, 1))]:
+        try:
+            found = matched(Tensor(np.ones(ours, "float32")), Tensor(np.ones(theirs, "float32")))
+        except ValueError as error:
+            assert str(ours) in str(error) and str(theirs) in str(error), f"{ours} and {theirs}: the error is {error}"
+        else:
+            assert False, f"{ours} and {theirs}: ValueError expected, got {np.asarray(found)}"
+
+
+test_matched_on_other_shapes_and_dtypes()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Many losses, one number
@@ -260,6 +296,40 @@ test_none_keeps_the_losses_apart()
 test_what_has_no_answer_is_refused()
 test_a_reduced_loss_is_noted()
 
+# %% nbgrader={"grade": true, "grade_id": "check-reduced-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_reduced_on_other_ranks_and_dtypes():
+    for shape, dtype in [((5,), "float64"), ((1, 1, 1, 1), "float32"), ((2, 1, 5, 3), "float32"), ((4, 2), "float16")]:
+        numbers = (np.arange(np.prod(shape)) ** 2 - 9.0).reshape(shape).astype(dtype)
+        losses = Tensor(numbers, requires_grad=True)
+        total = float(sum(numbers.ravel().tolist()))
+        for word, right in [("sum", total), ("mean", total / numbers.size), ("none", numbers)]:
+            out = reduced(reduction=word, losses=losses)
+            assert out.shape == np.shape(right) and out.dtype.name == dtype and out.requires_grad, (
+                f"{word!r} of {dtype} {shape}: {dtype} {np.shape(right)} with a gradient expected, got {out}")
+            assert np.allclose(out.data, right, rtol=2e-3 if dtype == "float16" else 1e-6), (
+                f"{word!r} of {numbers}: {right} expected, got {out.data}")
+    for word in ("SUM", "none ", "average", "max"):
+        try:
+            out = reduced(Tensor([[3.0], [4.0]]), word)
+        except ValueError as error:
+            assert repr(word) in str(error), f"{word!r}: the error is {error}"
+        else:
+            assert False, f"{word!r}: ValueError expected, got {out}"
+    for shape in [(3, 0), (2, 0, 4), (0, 1)]:
+        empty = Tensor(np.ones(shape))
+        assert float(reduced(empty, "sum")) == 0 and reduced(empty, "none").shape == shape, f"sum and none of {shape}"
+        try:
+            out = reduced(empty)
+        except ValueError as error:
+            assert str(shape) in str(error), f"{shape}: the error is {error}"
+        else:
+            assert False, f"the mean of {shape}: ValueError expected, got {out}"
+
+
+test_reduced_on_other_ranks_and_dtypes()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # **Task.** Now `mse_loss`, from the pieces you have. Whatever it computes with must be a Tensor of
 # fractions on one side, and matched numbers on the other.
@@ -342,6 +412,36 @@ test_squared_errors_of_known_numbers()
 test_a_column_against_a_row_is_refused()
 test_no_dtype_spoils_the_difference()
 test_the_squared_error_is_noted_and_changes_nothing()
+
+# %% nbgrader={"grade": true, "grade_id": "check-mse-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_squared_errors_of_other_inputs():
+    random = np.random.default_rng(43)
+    for shape in [(7,), (1, 1), (3, 1, 4), (2, 3, 1, 5), ()]:
+        prediction, target = [np.asarray(random.normal(size=shape) * size) for size in (1000, 1)]
+        right = (prediction - target) ** 2
+        for word, wanted in [("none", right), ("sum", right.sum()), ("mean", right.mean())]:
+            out = mse_loss(target=target.tolist(), prediction=prediction, reduction=word)
+            assert out.shape == np.shape(wanted) and np.allclose(out.data, wanted, rtol=1e-6), (
+                f"{word!r} of {prediction} against {target}: {wanted} expected, got {out}")
+    dark, bright = np.array([0, 255], "uint8"), np.array([255, 0], "uint8")
+    for prediction, target, right in [([3, -4], [0.5, 0], [6.25, 16]), (dark, Tensor(bright), [65025, 65025]),
+                                      (Tensor([[200, 7]]), [[0.5, 7]], [[39800.25, 0]]),
+                                      (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.zeros((0, 2)))]:
+        out = mse_loss(prediction, target, "none")
+        assert out.dtype.name == "float32" and np.array_equal(out.data, right), (
+            f"{prediction} against {target}: float32 {right} expected, got {out}")
+    for ours, theirs in [((1, 4), (4,)), ((2, 3), (2, 1)), ((5,), ()), ((1, 1), (1,)), ((3, 2), (2, 3))]:
+        try:
+            out = mse_loss(np.ones(ours), np.ones(theirs))
+        except ValueError as error:
+            assert str(ours) in str(error) and str(theirs) in str(error), f"{ours} and {theirs}: the error is {error}"
+        else:
+            assert False, f"{ours} and {theirs}: ValueError expected, got {out}"
+
+
+test_squared_errors_of_other_inputs()
+### END HIDDEN TESTS
 
 # %%
 try:
@@ -539,6 +639,48 @@ test_the_opposite_question_has_the_same_loss()
 test_wrong_targets_and_shapes_are_refused()
 test_binary_losses_are_noted_and_stay_narrow()
 
+# %% nbgrader={"grade": true, "grade_id": "check-bce-hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_binary_losses_of_other_inputs():
+    random = np.random.default_rng(47)
+    for shape, size in [((6,), 1), ((2, 1, 4), 30), ((1, 1), 500), ((3, 2, 1, 5), 1e4), ((0, 2), 1), ((), 3)]:
+        z, y = np.asarray(random.normal(size=shape) * size), np.asarray(random.uniform(size=shape))
+        right = np.logaddexp(0, z) - z * y
+        words = [("none", right), ("sum", right.sum())] + ([("mean", right.mean())] if right.size else [])
+        for word, wanted in words:
+            out = binary_cross_entropy_with_logits(target=Tensor(y), logits=Tensor(z), reduction=word)
+            assert out.shape == np.shape(wanted) and out.dtype.name == "float64", f"{word!r} of {shape}: got {out}"
+            assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-9), (
+                f"{word!r}, logits {z}, targets {y}: {wanted} expected, got {out.data}")
+    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], "none")
+    assert whole.dtype.name == "float32" and np.allclose(whole.data, [[0.1269280, 0.0067153]], rtol=1e-4), (
+        f"whole numbers 2 for yes, -5 for no: float32 [[0.12693, 0.00672]] expected, got {whole}")
+
+
+def test_other_binary_targets_are_refused():
+    for value, shape, place in [(2.0, (4,), (3,)), (-0.25, (2, 1, 3), (1, 0, 2)), (np.inf, (1, 1), (0, 0)),
+                                (1.25, (), ())]:
+        target = np.full(shape, 0.5)
+        target[place] = value
+        try:
+            out = binary_cross_entropy_with_logits(Tensor(np.ones(shape)), target)
+        except ValueError as error:
+            assert str(value) in str(error) and str(place) in str(error), f"{value} at {place}: the error is {error}"
+        else:
+            assert False, f"a target of {value} at {place}: ValueError expected, got {out}"
+    for ours, theirs in [((2, 1), (2,)), ((2, 3), (3,)), ((1,), ()), ((3, 2), (2, 3))]:
+        try:
+            out = binary_cross_entropy_with_logits(np.ones(ours), np.ones(theirs))
+        except ValueError as error:
+            assert str(ours) in str(error) and str(theirs) in str(error), f"{ours} and {theirs}: the error is {error}"
+        else:
+            assert False, f"{ours} and {theirs}: ValueError expected, got {out}"
+
+
+test_binary_losses_of_other_inputs()
+test_other_binary_targets_are_refused()
+### END HIDDEN TESTS
+
 # %%
 for z, *row in zip(scores, recipe, clipped, binary_cross_entropy_with_logits(Tensor(scores), np.zeros(4), "none")):
     print(f"z {z:5.0f}   recipe {row[0]:8.4f}   1e-7 {row[1]:8.4f}   from logits {row[2]:8.4f}")
@@ -701,6 +843,32 @@ test_log_sum_exp_of_known_numbers()
 test_each_row_is_shifted_by_its_own_largest()
 test_shifting_changes_neither_dtype_nor_scores()
 
+# %% nbgrader={"grade": true, "grade_id": "check-log-sum-exp-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_log_sum_exp_of_other_shapes_and_magnitudes():
+    random = np.random.default_rng(53)
+    for shape, dtype in [((9,), "float64"), ((4, 2), "float32"), ((2, 5, 1), "float32"), ((1, 3, 2, 4), "float64"),
+                         ((3, 0, 2), "float32"), ((2, 1, 2, 1, 3), "float64")]:
+        size = 10.0 ** random.integers(-3, 5, (*shape[:-1], 1))
+        scores = (random.normal(size=shape) * size + random.choice([-5000, 0, 5000], size.shape)).astype(dtype)
+        before = scores.copy()
+        shifted, total = shifted_log_sum_exp(scores=scores)
+        assert np.array_equal(scores, before), f"{shape}: the scores were changed"
+        below = before - before.max(-1, keepdims=True)
+        right = np.logaddexp.reduce(below.astype("float64"), -1)
+        for name, found, wanted in [("shifted", shifted, below), ("log-sum-exp", total, right)]:
+            found = np.asarray(found)
+            assert found.shape == np.shape(wanted) and found.dtype.name == dtype, (
+                f"{name} of {dtype} {shape}: {dtype} {np.shape(wanted)} expected, got {found.dtype} {found.shape}")
+            assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6), f"{name} of {before}: {wanted}, got {found}"
+        assert (np.asarray(shifted) <= 0).all(), f"a shifted score is above 0: {shifted}"
+    shifted, total = shifted_log_sum_exp(np.array([[[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]]))
+    assert np.allclose(np.asarray(total), [[np.log(2), 0, 0]], rtol=1e-9, atol=1e-12), f"log 2, 0, 0, got {total}"
+
+
+test_log_sum_exp_of_other_shapes_and_magnitudes()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Labels
 #
@@ -791,7 +959,7 @@ def test_every_class_number_is_accepted():
             found = check_labels(np.array(labels), shape)
         except ValueError as error:
             assert False, f"labels {labels} are fine for logits of shape {shape}: 0 to {shape[-1] - 1}; yours: {error}"
-        assert repr(found) == "None", f"there is nothing to return when all is well, yours returns {found!r}"
+        assert found is None, f"there is nothing to return when all is well, yours returns {found!r}"
 
 
 def test_numbers_that_name_no_class_are_refused():
@@ -825,6 +993,34 @@ def test_the_error_leads_to_the_first_bad_label():
 test_every_class_number_is_accepted()
 test_numbers_that_name_no_class_are_refused()
 test_the_error_leads_to_the_first_bad_label()
+
+# %% nbgrader={"grade": true, "grade_id": "check-labels-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_labels_are_told_apart():
+    for labels, shape in [(np.array([[[0]], [[6]]]), (2, 1, 1, 7)), (np.zeros((0, 4), "int32"), (0, 4, 3)),
+                          (np.array([99, 0, 50], "int16"), (3, 100)), (np.array(0, "uint8"), (1,)),
+                          (np.array([100, 127], "int8"), (2, 1000)), (np.array([2, 2, 2], "uint64"), (3, 3))]:
+        try:
+            found = check_labels(shape=shape, labels=labels)
+        except ValueError as error:
+            assert False, f"labels {labels}, logits {shape}: nothing is wrong, the error is {error}"
+        assert found is None, f"labels {labels}: None expected, got {found!r}"
+    for labels, shape, first, place in [([[[0, 1], [6, 2]], [[-3, 9], [1, 7]]], (2, 2, 2, 7), -3, (1, 0, 0)),
+                                        ([1, 0, 2, 3, -1], (5, 2), 2, (2,)), ([[0], [1], [-1]], (3, 1, 2), -1, (2, 0)),
+                                        ([[12, 3, 4, 5]], (1, 4, 12), 12, (0, 0)), (-7, (3,), -7, ())]:
+        for dtype in ("int64", "int8"):
+            labels = np.array(labels, dtype)
+            try:
+                check_labels(labels, shape)
+            except ValueError as error:
+                for part in (f"label {first}", f"at {place}", str(labels.shape), str(shape), f"0 to {shape[-1] - 1}"):
+                    assert part in str(error), f"labels {labels.tolist()}, logits {shape}: {part!r} not in: {error}"
+            else:
+                assert False, f"labels {labels.tolist()}, logits {shape}: ValueError expected"
+
+
+test_other_labels_are_told_apart()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## The score of the true class
@@ -896,6 +1092,27 @@ def test_small_integer_labels_do_not_overflow():
 test_each_row_gives_the_score_of_its_own_class()
 test_rows_may_lie_along_any_number_of_axes()
 test_small_integer_labels_do_not_overflow()
+
+# %% nbgrader={"grade": true, "grade_id": "check-true-scores-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_true_scores_of_other_shapes_and_dtypes():
+    random = np.random.default_rng(59)
+    for shape, given, kind in [((300, 2), "float16", "int8"), ((2, 4, 3), "float64", "uint16"),
+                               ((1, 5, 1, 2, 6), "float32", "int32"), ((2, 3, 1), "int64", "uint8"),
+                               ((4, 0, 5), "float32", "int64"), ((8,), "float32", "uint8")]:
+        scores = (random.permutation(np.prod(shape)).reshape(shape) - 7).astype(given)
+        labels = np.array(random.integers(0, shape[-1], shape[:-1]), kind)
+        before = scores.copy(), labels.copy()
+        right = [scores[place][labels[place]] for place in np.ndindex(labels.shape)]
+        right = np.array(right, given).reshape(labels.shape)
+        found = np.asarray(true_scores(labels=labels, scores=scores))
+        assert found.shape == shape[:-1] and found.dtype.name == given and np.array_equal(found, right), (
+            f"{given} scores of {shape}, {kind} labels {labels}: {right} expected, got {found!r}")
+        assert np.array_equal(scores, before[0]) and np.array_equal(labels, before[1]), f"{shape}: an input was changed"
+
+
+test_true_scores_of_other_shapes_and_dtypes()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Never quite sure
@@ -1042,6 +1259,33 @@ test_smoothing_spreads_a_share_over_all_classes()
 test_a_class_that_cannot_be_does_no_harm()
 test_row_losses_change_neither_dtype_nor_inputs()
 
+# %% nbgrader={"grade": true, "grade_id": "check-forward-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_row_losses_of_other_inputs():
+    random = np.random.default_rng(61)
+    for shape, size, dtype in [((6,), 40, "float64"), ((3, 9), 2000, "float64"), ((2, 1, 4), 5, "float32"),
+                               ((1, 3, 2, 2), 300, "float64"), ((4, 1), 7, "float32"), ((2, 0, 3), 1, "float64")]:
+        z = (random.normal(size=shape) * size + random.choice([-3000, 0, 3000], (*shape[:-1], 1))).astype(dtype)
+        labels = np.array(random.integers(0, shape[-1], shape[:-1]), "int8")
+        before = z.copy()
+        surprise = np.logaddexp.reduce(z.astype("float64"), -1)[..., None] - z
+        for smoothing in (0.0, 0.05, 0.5, 1.0):
+            target = (1 - smoothing) * np.eye(shape[-1])[labels] + smoothing / shape[-1]
+            right = (target * surprise).sum(-1)
+            found = np.asarray(cross_entropy_forward(smoothing=smoothing, labels=labels, logits=z))
+            assert found.shape == shape[:-1] and found.dtype.name == dtype, (
+                f"{dtype} logits of {shape}: {dtype} {shape[:-1]} expected, got {found.dtype} {found.shape}")
+            assert np.allclose(found, right, rtol=1e-5, atol=1e-5), (
+                f"logits {z}, labels {labels}, smoothing {smoothing}: {right} expected, got {found}")
+        assert np.array_equal(z, before), f"the logits of {shape} were changed"
+    z = np.array([[[-np.inf, 5.0, -np.inf, -np.inf]], [[-np.inf, -800.0, -np.inf, -800.0]]])
+    found = np.asarray(cross_entropy_forward(z, np.array([[1], [3]]), 0.0))
+    assert np.allclose(found, [[0], [np.log(2)]], rtol=1e-9, atol=1e-12), f"one class left, then two: {found}"
+
+
+test_row_losses_of_other_inputs()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## One operation
 #
@@ -1093,6 +1337,13 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
     losses = apply(cross_entropy_forward, logits, labels=labels, smoothing=float(label_smoothing))
     return reduced(losses, reduction)
     ### END SOLUTION
+
+# %% tags=["learner-side"]
+def noted_labels(logits, labels):
+    """The labels that the note of cross_entropy(logits, labels) holds, read after `labels` was filled with 1."""
+    made = cross_entropy(logits, labels, "none").creator
+    labels[:] = 1
+    return made.options["labels"]
 
 # %% nbgrader={"grade": true, "grade_id": "check-cross-entropy", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 def test_the_mean_is_over_rows():
@@ -1184,11 +1435,12 @@ def test_the_note_holds_one_operation_and_its_own_labels():
     assert len(made.inputs) == 1 and names == ["labels", "smoothing"], (
         f"one operation with the input logits and the options labels and smoothing; yours has {len(made.inputs)} "
         f"inputs and the options {names}")
-    labels[:] = 1
-    assert np.array_equal(made.options["labels"], [2, 0]), (
-        f"I used my labels array again and your note changed to {made.options['labels']}: note a copy")
-    kept = repr(made.options["smoothing"])
-    assert kept == "0.5", f"the option smoothing should be the plain float 0.5, yours is {kept}"
+    smoothing = made.options["smoothing"]
+    assert type(smoothing) is float and smoothing == 0.5, (
+        f"the option smoothing should be the plain float 0.5, yours is {smoothing!r}")
+    kept = noted_labels(logits, labels)
+    assert np.array_equal(np.asarray(kept), [2, 0]), (
+        f"I used my labels array again and your note changed to {kept}: note a copy")
     assert np.array_equal(logits.data, [[1, 4, -2], [0.5, 0, 3]]), f"the logits were changed to {logits.data}"
     whole = cross_entropy(np.array([[0, 5]], "uint8"), [0])
     assert abs(float(whole) - 5.0067153) < 1e-5, (
@@ -1202,6 +1454,50 @@ test_labels_that_name_no_class_are_refused()
 test_smoothing_is_a_share()
 test_an_empty_batch_has_no_mean()
 test_the_note_holds_one_operation_and_its_own_labels()
+
+# %% nbgrader={"grade": true, "grade_id": "check-cross-entropy-hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_cross_entropy_of_other_inputs():
+    random = np.random.default_rng(67)
+    for shape, size in [((5,), 2), ((7, 2), 900), ((2, 1, 6), 3), ((3, 1, 2, 4), 40), ((4, 1), 5)]:
+        z = random.normal(size=shape) * size
+        labels = np.array(random.integers(0, shape[-1], shape[:-1]), "int16")
+        for share in (0, 0.2, 1):
+            target = (1 - share) * np.eye(shape[-1])[labels] + share / shape[-1]
+            rows = (target * (np.logaddexp.reduce(z, -1)[..., None] - z)).sum(-1)
+            for word, right in [("none", rows), ("sum", rows.sum()), ("mean", rows.mean())]:
+                for logits, given in [(Tensor(z), Tensor(labels)), (z, labels.tolist())]:
+                    out = cross_entropy(label_smoothing=share, reduction=word, labels=given, logits=logits)
+                    assert out.shape == np.shape(right) and np.allclose(out.data, right, rtol=1e-6, atol=1e-9), (
+                        f"{word!r}, logits {z}, labels {labels}, smoothing {share}: {right} expected, got {out}")
+    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    assert whole.dtype.name == "float32" and np.allclose(whole.data, [0.1698460, 0.7586244], rtol=1e-5), (
+        f"whole numbers: float32 [0.16985, 0.75862] expected, got {whole}")
+    noted = cross_entropy(Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]]), "none").creator.options
+    assert np.array_equal(np.asarray(noted["labels"]), [[2], [1]]) and noted["smoothing"] == 0, (
+        f"the note should hold the labels [[2], [1]] and smoothing 0, it holds {noted}")
+
+
+def test_other_wrong_labels_and_shares_are_refused():
+    for shape, labels, options, parts in [
+            ((2, 1, 3), [[0], [3]], {}, ["3", "(1, 0)", "(2, 1, 3)"]), ((3,), -1, {}, ["-1", "(3,)"]),
+            ((2, 1, 3), [0, 1], {}, ["(2,)", "(2, 1, 3)"]), ((4, 2), [0, 1, 1], {}, ["(3,)", "(4, 2)"]),
+            ((2, 3), [[0, 0, 1], [0, 1, 0]], {}, ["one-hot", "(2, 3)"]), ((2, 3), [1.0, 2.0], {}, ["(2, 3)"]),
+            ((2, 3), [0, 1], {"label_smoothing": 2}, ["2"]), ((2, 3), [0, 1], {"label_smoothing": -1e-6}, ["1e-06"]),
+            ((2, 3), [0, 1], {"reduction": "batch"}, ["'batch'"]),
+            ((2, 0, 3), np.zeros((2, 0), "int64"), {}, [])]:
+        try:
+            out = cross_entropy(Tensor(np.ones(shape)), labels, **options)
+        except (TypeError, ValueError) as error:
+            missing = [part for part in parts if part not in str(error)]
+            assert not missing, f"logits {shape}, labels {labels}, {options}: {missing} not in: {error}"
+        else:
+            assert False, f"logits {shape}, labels {labels}, {options}: an error expected, got {out}"
+
+
+test_cross_entropy_of_other_inputs()
+test_other_wrong_labels_and_shares_are_refused()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # What does one operation save? Here is the formula from Tensor operations, and a count of notes and
