@@ -101,15 +101,16 @@ class Lesson:
     def released(self):
         """The text that learners get: solutions replaced by a `raise`, hidden tests gone."""
         out, cell_of = [], {n: c for c in self.source.cells for n in _lines_of(c)}
-        solution = False
+        solution, behind = False, None
         for number, line in enumerate(self.source.text.split("\n"), 1):
             cell = cell_of.get(number)
+            behind = cell or behind
             mark = MARK.match(line) if cell and cell.kind == "code" else None
             if mark and mark.group(2) == "SOLUTION":
                 solution = mark.group(1) == "BEGIN"
                 if solution:
                     out.append(_indent(line) + stub(self.name, cell.id))
-            elif not solution and not (cell and is_hidden(cell)):
+            elif not solution and not (behind and is_hidden(behind)):  # with the empty lines behind it, or they would tell
                 out.append(line)
         return "\n".join(out)
 

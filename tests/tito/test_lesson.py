@@ -38,6 +38,12 @@ def test_a_release_has_stubs_for_solutions_and_no_hidden_test(tmp_path):
     assert "# ## Look back" in hidden
 
 
+def test_a_release_does_not_show_where_a_hidden_test_was(tmp_path):
+    start, end = SUMS.index("# %% nbgrader={\"grade\": true, \"grade_id\": \"check-total-hidden"), SUMS.index("# %% [markdown]\n# ## Look back")
+    without = lesson(SUMS[:start] + SUMS[end:], tmp_path, "sums", "02")
+    assert lesson(SUMS, tmp_path, "sums", "02").released == without.released
+
+
 @pytest.mark.parametrize(("text", "name", "number"), [(NUMBERS, "numbers", "01"), (SUMS, "sums", "02")])
 def test_a_release_is_a_sound_lesson_that_python_can_read(tmp_path, text, name, number):
     released = lesson(lesson(text, tmp_path, name, number).released, tmp_path, name, number)
