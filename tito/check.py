@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import cells, course, export, misconceptions, mutate, verdict, workspace
+from tito import cells, course, export, misconceptions, mutate, release, verdict, workspace
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
-from tito.lesson import Lesson, is_hidden
+from tito.grading import judge
+from tito.grading.intake import LessonFile
+from tito.lesson import Lesson
 from tito.process import Process
 
 ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
@@ -45,8 +47,8 @@ class Finding:
         return not self.problems
 
 
-QUESTIONS = ("form", "solution passes", "release fails", "stubs fail", "mistakes caught", "mutations caught", "doctests true",
-             "package fresh", "release clean")
+QUESTIONS = ("form", "solution passes", "release fails", "stubs fail", "mistakes caught", "mutations caught", "graded alike",
+             "doctests true", "package fresh", "release clean")
 
 
 def check(entry, jobs=2, told=lambda done, of: None):
@@ -63,6 +65,7 @@ def check(entry, jobs=2, told=lambda done, of: None):
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told)
+        yield _graded(entry, lesson, mistakes)
         yield _doctests(entry, scratches)
     yield _fresh(entry)
     yield _clean(lesson)
@@ -194,6 +197,26 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told):
     yield finding
 
 
+def _graded(entry, lesson, mistakes):
+    """Whether the judge, where the checks see proxies only, says what the learner's own process says."""
+    lower = {one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number}
+    setting = judge.Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)  # the author's own code needs no jail
+
+    def graded(text, checks):
+        code = judge.compiled(entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text)))
+        return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+
+    with judge.Judge(setting) as one:
+        problems = [f"graded, {c.name} fails on the solution: {c.message}" for c in graded(lesson.source.text, lesson.checks) if not c.passed]
+        problems += [f"graded, {c.name} passes on the stub" for c in graded(lesson.released, lesson.checks) if c.passed]
+        for mistake in mistakes:
+            said = [c.message for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks) if not c.passed]
+            if not any(mistake.message in message for message in said):
+                problems.append(f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}")
+    cases = 2 * len(lesson.checks) + len(mistakes)
+    return Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
+
+
 def _doctests(entry, scratches):
     """Run the examples in the docstrings of the exported module, in a fresh process of a scratch root."""
     scratch, process = scratches.get()
@@ -223,17 +246,7 @@ def _fresh(entry):
 
 def _clean(lesson):
     """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
-    secret, open_ = set(), set()
-    for cell in lesson.source.cells:
-        inside = False
-        for line in cell.source.split("\n"):
-            if "### BEGIN" in line or "### END" in line:
-                inside = "### BEGIN" in line
-            elif inside or is_hidden(cell):
-                secret.add(line.strip())
-            else:
-                open_.add(line.strip())
-    secret = {line for line in secret - open_ if len(line) > 3}
+    secret = release.secret_lines(lesson)
     released = {line.strip().removeprefix("# ") for line in lesson.released.split("\n")}
     leaked = sorted(secret & released)
     problems = [f"the release holds a line of a solution: {line}" for line in leaked]

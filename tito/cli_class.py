@@ -104,10 +104,12 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
             warn(f"not in {roster}: {', '.join(strangers[:10])}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names.")
         if json:
             out_json(list(run.rows(book, arrivals, setting.lessons)))
-            return
-    from tito.grading import views
+    if not json:
+        from tito.grading import views
 
-    out(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+        out(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+    if progress.failed:
+        raise TitoError(f"{progress.failed} submissions could not be graded; they have a row that says so.", "Run it again; if it stays, the cause stands above.", 3)
 
 
 @contextmanager
@@ -330,3 +332,58 @@ def gradebook_roster(csv: Annotated[Path, typer.Argument(metavar="CSV", help="A 
     with gradebook_of(here(root), gradebook) as book:
         book.remember_roster(learners)
     out_json({"learners": len(learners)}) if json else out(f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} {'are' if len(learners) != 1 else 'is'} in the gradebook.")
+
+
+@app.command()
+def feedback(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder for the pages; those that did not change are left alone.")],
+             gradebook: GradebookOption = None, json: Json = False, root: RootOption = None):
+    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html, with everybody's points, for you.
+
+    Example: tito feedback feedback
+    """
+    from tito.grading import feedback as giving
+
+    root = here(root)
+    folder = current_folder() / folder.expanduser()
+    with gradebook_of(root, gradebook, create=False) as book:
+        found, written = giving.write(folder, book.by_learner(), root.name)
+    if json:
+        out_json([{"student": student, "page": str(path), "written": path in written} for student, path in found.items()])
+        return
+    from tito import views
+
+    out(f"{folder / 'index.html'}: {views.count(len(found), 'learner')}, {views.count(len(written), 'page')} new or changed. Give each learner their own page only.")
+
+
+@app.command()
+def similar(submissions: Submissions, lessons: Lessons = None, all_: All = False,
+            threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Similarity from which a pair is told, 0 to 1.")] = 0.85,
+            output: Annotated[Path | None, typer.Option(metavar="DIR", help="A folder for a page of each pair, side by side.", show_default=False)] = None,
+            roster: RosterOption = None, json: Json = False, root: RootOption = None):
+    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what many wrote counts little, names nothing.
+
+    Nothing that was handed in is run. Example: tito similar submissions --all --output similar
+    """
+    from dataclasses import asdict
+
+    from tito.cli import progress_bar
+    from tito.grading import intake, views
+    from tito.grading import similar as comparing
+    from tito.grading.roster import read_roster
+
+    root = course_here(root)
+    entries = some(root, lessons, None, all_)
+    learners = read_roster(roster) if roster else None
+    with progress_bar(not json) as told:
+        handed_in = intake.read(current_folder() / submissions, entries, learners)
+        pairs, notes = comparing.compare_class(entries, handed_in, threshold, lambda done, of: told("comparing", done, of))
+    if output:
+        comparing.write(current_folder() / output.expanduser(), pairs, threshold, notes)
+    for note in notes:
+        warn(views.plain(note, 500))
+    if json:
+        out_json([asdict(pair) for pair, _ in pairs])
+        return
+    out(views.similar([pair for pair, _ in pairs], threshold))
+    if output:
+        out(f"side by side: {current_folder() / output.expanduser() / 'index.html'}")

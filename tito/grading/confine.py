@@ -20,8 +20,7 @@ FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 NETWORK_FROM, ALL_TCP = 4, 3
 SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process outside
 
-# What Python and NumPy call while they compute. A call that is not here gets EPERM, except that of the few
-# below it the arguments are looked at. Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
+# What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM. Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
 CALLS = {
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "lseek": (8, 62), "fstat": (5, 80), "newfstatat": (262, 79), "stat": (4, None),
     "lstat": (6, None), "statx": (332, 291), "open": (2, None), "openat": (257, 56), "pread64": (17, 67), "readv": (19, 65), "writev": (20, 66),
@@ -39,7 +38,10 @@ CALLS = {
     "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160),
     "sysinfo": (99, 179), "getrandom": (318, 278), "arch_prctl": (158, None),
 }
-CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL, IOCTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25), (16, 29)
+# What the server needs besides, to fork and to end its forks. A fork gives these up; of three of them it keeps a part.
+FORKING = {"clone": (56, 220), "tgkill": (234, 131), "prlimit64": (302, 261), "prctl": (157, 167), "wait4": (61, 260), "pidfd_open": (434, 434),
+           "setsid": (112, 157), "dup2": (33, None), "dup3": (292, 24), "close_range": (436, 436)}
+CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
 HARMLESS = {FCNTL: (0, 1, 2, 3, 4, 1030), IOCTL: (0x5401, 0x5421, 0x5450, 0x5451)}  # no file may send signals: to whom, they could choose
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
@@ -108,50 +110,68 @@ def drop_privileges():
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def limits(memory, seconds):
-    """Limits of the kernel on this process. memory: MB of address space; seconds: of CPU time, beyond which it is killed."""
-    for what, most in ((resource.RLIMIT_AS, memory << 20), (resource.RLIMIT_CPU, int(seconds) + 2), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 64),
-                       (resource.RLIMIT_CORE, 0), (resource.RLIMIT_STACK, 64 << 20), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
+def limits(memory):
+    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of address space."""
+    for what, most in ((resource.RLIMIT_AS, memory << 20), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_CORE, 0),
+                       (resource.RLIMIT_STACK, 64 << 20), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
 
 
-def seccomp_filter(pid, machine=None):
-    """The filter for process `pid`, as bytes. Raises OSError for a machine whose system calls are not in the table."""
-    machine = machine or platform.machine()
+def time_limit(seconds):
+    """Let the kernel kill this process when it has used so much CPU time: should nobody else do it."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2,) * 2)
+
+
+def _column(machine):
     if machine not in ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
-    column, arch = ARCHITECTURES[machine]
+    return ARCHITECTURES[machine]
+
+
+def _look_at(number, argument, tests):
+    """For this system call: load the low word of an argument, go through `tests`, else refuse."""
+    body = [(LOAD, 0, 0, ARGUMENT + 8 * argument), *tests, (RETURN, 0, 0, REFUSE)]
+    return [(EQUAL, 0, len(body), number), *body]
+
+
+def table(machine=None):
+    """The filter of the server, as a list of instructions: the calls of the table, and the few that forking takes."""
+    column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
-
-    def look_at(call, argument, tests):
-        """For this call: load the low word of an argument, go through `tests`, else refuse."""
-        body = [(LOAD, 0, 0, ARGUMENT + 8 * argument), *tests, (RETURN, 0, 0, REFUSE)]
-        code.extend([(EQUAL, 0, len(body), call[column]), *body])
-
-    # Threads, yes; a process of its own or a namespace, no. clone3 has its flags in memory, where a filter cannot look:
-    # told that there is none, the C library falls back on clone.
-    code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, NO_SUCH_CALL)]
-    look_at(CLONE, 0, [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
-    look_at(TGKILL, 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])  # abort() and the like
+    for calls in (CALLS, FORKING):
+        for numbers in calls.values():
+            if numbers[column] is not None:
+                code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
     for call, commands in HARMLESS.items():
-        look_at(call, 1, [step for command in commands for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))])
+        code += _look_at(call[column], 1, [step for command in commands for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))])
+    # clone3 has its flags in memory, where a filter cannot look: told that there is none, the C library falls back on clone.
+    code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, NO_SUCH_CALL)]
+    code += _look_at(FORKING["clone"][column], 0, [(SET, 1, 0, CLONE_NAMESPACES), (RETURN, 0, 0, ALLOW)])
+    return [*code, (RETURN, 0, 0, REFUSE)]
+
+
+def last(pid, machine=None):
+    """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no; nothing that forking took."""
+    column, arch = _column(machine or platform.machine())
+    code = [(LOAD, 0, 0, NUMBER)]
+    code += _look_at(FORKING["clone"][column], 0, [(SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
+    code += _look_at(FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])  # abort() and the like
     # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
-    code += [(EQUAL, 0, 6, PRLIMIT[column]), (LOAD, 0, 0, ARGUMENT + 16), (EQUAL, 0, 3, 0), (LOAD, 0, 0, ARGUMENT + 20), (EQUAL, 0, 1, 0),
+    code += [(EQUAL, 0, 6, FORKING["prlimit64"][column]), (LOAD, 0, 0, ARGUMENT + 16), (EQUAL, 0, 3, 0), (LOAD, 0, 0, ARGUMENT + 20), (EQUAL, 0, 1, 0),
              (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
-    for numbers in CALLS.values():
-        if numbers[column] is not None:
-            code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
-    code.append((RETURN, 0, 0, REFUSE))
-    return b"".join(struct.pack("=HBBI", *one) for one in code)
+    for name, numbers in FORKING.items():
+        if name not in ("clone", "tgkill", "prlimit64") and numbers[column] is not None:
+            code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, REFUSE)]
+    return [*code, (RETURN, 0, 0, ALLOW)]
 
 
-def seccomp(pid=None):
-    """Allow this process only the system calls of the table, from now on and in all its threads."""
-    program = seccomp_filter(pid or os.getpid())
+def seccomp(code):
+    """Put a filter on this process, for good, in all its threads and forks. Of several, the strictest answer counts."""
+    program = b"".join(struct.pack("=HBBI", *one) for one in code)
     buffer = ctypes.create_string_buffer(program)
-    head = struct.pack("H6xQ", len(program) // 8, ctypes.addressof(buffer))
+    head = struct.pack("H6xQ", len(code), ctypes.addressof(buffer))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     if LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

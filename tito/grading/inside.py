@@ -21,11 +21,6 @@ import socket
 import sys
 import threading
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
 MARK = "_raised_by_the_judge"
@@ -230,10 +225,10 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def serve(control, nothing, linux):
+def serve(control, nothing, filtered):
     """Fork for each check, until the judge is gone.
 
-    Requests: {"do": "fork", "memory": MB, "seconds"} with the fork's end of a socket pair, answered {"pid"} with a handle to the
+    Requests: {"do": "fork", "seconds"} with the fork's end of a socket pair, answered {"pid"} with a handle to the
     process; {"do": "wait", "pid"}, answered {"code"}, once it was killed or has ended.
     """
     while True:
@@ -248,7 +243,7 @@ def serve(control, nothing, linux):
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
-                fork(theirs, nothing, request, linux)
+                fork(theirs, nothing, request, filtered)
             finally:
                 os._exit(70)
         os.close(theirs)
@@ -258,23 +253,20 @@ def serve(control, nothing, linux):
             os.close(handle)
 
 
-def fork(theirs, nothing, request, linux):
+def fork(theirs, nothing, request, filtered):
     """The life of one fork: nothing open but its socket, its limits, then what the judge asks."""
     os.setsid()
     os.dup2(theirs, 3)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     os.closerange(4, 4096)
-    sock = socket.socket(fileno=3)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
     agent = Agent(sock, sys.modules["wire"])
-    if linux:
-        confine = sys.modules["confine"]
+    if confine := sys.modules.get("confine"):
         confine.die_with_parent()
-        confine.limits(request["memory"], request["seconds"])
-        if "seccomp" in linux:
-            confine.seccomp()
-    elif resource:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(request["seconds"]) + 2,) * 2)
+        confine.time_limit(request["seconds"])
+        if filtered:
+            confine.seccomp(confine.last(os.getpid()))
     while True:
         agent.answer(agent.receive())
 
@@ -291,22 +283,19 @@ def main():
     load_file("wire")
     for name in start["preload"]:
         importlib.import_module(name)
-    confined = []
-    if start["confine"]:
+    gc.collect()
+    gc.freeze()  # or each fork's own collections would copy all of this
+    if sys.platform == "linux":
         confine = load_file("confine")
         confine.die_with_parent()
-        confine.seccomp_filter(0)  # raises where there is no table
-        for name in start["confine"]:
-            if name == "landlock":
-                confine.landlock(start["readable"])
-            elif name == "privileges":
-                confine.drop_privileges()
-            confined.append(name)
+        confine.limits(start["memory"])
+        if start["confine"]:
+            confine.drop_privileges()
+            confine.landlock(start["readable"])
+            confine.seccomp(confine.table())
     seen = [path for path in start["secret"] if readable(path)]
-    control.send(json.dumps({"ready": True, "seen": seen, "confined": confined}).encode())
-    gc.collect()
-    gc.freeze()
-    serve(control, nothing, confined)
+    control.send(json.dumps({"ready": True, "seen": seen}).encode())
+    serve(control, nothing, start["confine"])
 
 
 def readable(path):

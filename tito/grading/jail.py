@@ -65,17 +65,16 @@ class Fork:
 
 
 class Jail:
-    """A server process that forks. `level` is what it reached; `secret` are paths that must not be readable in it."""
+    """A server process that forks. level: of isolation; secret: paths that must not be readable in it; memory: MB that each fork may use."""
 
-    def __init__(self, level, secret=()):
+    def __init__(self, level, secret=(), memory=1024):
         self.level, self.secret = level, [str(path) for path in secret]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
         with theirs:
             self.process = subprocess.Popen(command(level, secret), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", env=ENVIRONMENT,
                                             start_new_session=True, close_fds=True)
-        confine = {"bubblewrap": ["privileges", "landlock", "seccomp"], "landlock+seccomp": ["privileges", "landlock", "seccomp"], "process": []}[level]
-        start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": confine,
+        start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": level != "process", "memory": memory,
                  "readable": [str(path) for path in readable(secret)], "secret": self.secret if level != "process" else []}
         try:
             self.control.settimeout(START_SECONDS)
@@ -98,12 +97,12 @@ class Jail:
         except (OSError, ValueError) as error:
             raise JailFailed(str(error)) from None
 
-    def fork(self, memory, seconds):
-        """A fresh Fork. memory: MB it may use; seconds: of CPU time."""
+    def fork(self, seconds):
+        """A fresh Fork. seconds: of CPU time that it may use."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                answer, handles = self.ask({"do": "fork", "memory": memory, "seconds": seconds}, theirs.fileno())
+                answer, handles = self.ask({"do": "fork", "seconds": seconds}, theirs.fileno())
             except JailFailed:
                 ours.close()
                 raise

@@ -92,6 +92,12 @@ class Judge:
         if self.jail:
             self.jail.close()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
     # A submission.
 
     def grade(self, arrival, known):
@@ -235,9 +241,9 @@ class Judge:
     def check(self, entry, check, modules, seconds):
         """Run one check in a fork of its own. Whatever it raises passes through; NotImported when the lesson could not be imported."""
         if self.jail is None:
-            self.jail = Jail(self.setting.level, self.setting.secret)
+            self.jail = Jail(self.setting.level, self.setting.secret, self.setting.memory)
         prepared = Prepared.of(entry)
-        fork = self.jail.fork(self.setting.memory, seconds)
+        fork = self.jail.fork(seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died = None
         try:
@@ -479,8 +485,7 @@ def main():
         confine.die_with_parent()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
-    judge = Judge(pickle.load(tasks))
-    try:
+    with Judge(pickle.load(tasks)) as judge:
         while True:
             try:
                 arrival, known = pickle.load(tasks)
@@ -490,8 +495,6 @@ def main():
             answers.write(len(answer).to_bytes(8, "big") + answer)
             answers.flush()
             linecache.clearcache()
-    finally:
-        judge.close()
 
 
 if __name__ == "__main__":

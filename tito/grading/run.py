@@ -120,11 +120,12 @@ def grade_one(setting, arrival, known, seconds):
 
 @dataclass
 class Progress:
-    """How far a run has come. seconds: since it began; graded, unchanged, total: submissions."""
+    """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be tried again), total: submissions."""
 
     total: int
     graded: int = 0
     unchanged: int = 0
+    failed: int = 0
     seconds: float = 0.0
     student: str = ""
     verdicts: dict = field(default_factory=dict)
@@ -167,7 +168,9 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
                     break
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
                     arrival = running.pop(done)
-                    results = [judged(result, entry, arrival) for result, entry in zip(done.result(), asked)]
+                    results = done.result()
+                    progress.failed += any(isinstance(result, JudgeDied) for result in results)
+                    results = [judged(result, entry, arrival) for result, entry in zip(results, asked)]
                     results = [result for result in results if result is not None]
                     if results:
                         book.save(results, arrival.arrived, who, arrival.name, regrade=regrade)

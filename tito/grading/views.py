@@ -103,3 +103,15 @@ def history(changes):
         told += [f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}" for one in change.checks]
         yield Text.assemble((f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"), "  ", plain(change.student), f"  {change.lesson or 'all lessons'}  ", (change.kind, "bold"),
                             f"  {points}  " if points else "  ", "by ", plain(change.who), ": ", visible("; ".join(told), 2000, 20))
+
+
+def similar(pairs, threshold):
+    """A row per pair of submissions of one lesson."""
+    if not pairs:
+        return Text(f"No two submissions are as much alike as {threshold:.0%}.")
+    table = Table("lesson", "pair", "", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("similarity", justify="right")
+    table.add_column("in common", justify="right")
+    for pair in pairs:
+        table.add_row(f"{pair.number:02} {pair.lesson}", Text(plain(pair.one)), Text(plain(pair.two)), f"{pair.similarity:.0%}", count(pair.tokens, "word"))
+    return Group(table, Text("Alike is not copied: look at both before you judge.", "dim"))

@@ -18,6 +18,7 @@ DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
 ARRAYS = frozenset(np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
 SMALL = 1 << 63
+ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Malformed(Exception):
@@ -108,7 +109,7 @@ class Writer:
 
     def message(self, body):
         """The bytes of a message: `body` is what `value` returned, or lists of such."""
-        text = json.dumps(body, separators=(",", ":")).encode()
+        text = ENCODE(body).encode()
         if len(text) > LONGEST_JSON:
             raise TooLarge(f"more than {LONGEST_JSON >> 20} MB of text and numbers")
         return b"".join([HEAD.pack(len(text), self.size), text, *self.blobs])
