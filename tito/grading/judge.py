@@ -91,6 +91,7 @@ class Judge:
     def close(self):
         if self.jail:
             self.jail.close()
+        self.jail = None
 
     def __enter__(self):
         return self
@@ -224,13 +225,16 @@ class Judge:
             seconds = max(self.setting.seconds / 2**late, min(LEAST, self.setting.seconds))
             began = time.perf_counter()
             try:
-                self.check(entry, check, modules, seconds)
+                try:
+                    self.check(entry, check, modules, seconds)
+                except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
+                    self.check(entry, check, modules, seconds)
             except NotImported as error:
                 attempt.verdict, result.status, attempt.reason = not_imported(error.__cause__, self.place(error.__cause__, entry, code))
                 result.message = attempt.reason
             except BaseException as error:  # noqa: BLE001  each way in which a check can end is a status
-                if isinstance(error, (KeyboardInterrupt, JailFailed)):
-                    raise
+                if isinstance(error, (KeyboardInterrupt, TitoError)):
+                    raise  # ours
                 result.status, result.message = explained(error, self.place(error, entry, code), seconds, check)
                 late += result.status == "timeout"
             else:
@@ -239,11 +243,9 @@ class Judge:
         return attempt
 
     def check(self, entry, check, modules, seconds):
-        """Run one check in a fork of its own. Whatever it raises passes through; NotImported when the lesson could not be imported."""
-        if self.jail is None:
-            self.jail = Jail(self.setting.level, self.setting.secret, self.setting.memory)
-        prepared = Prepared.of(entry)
-        fork = self.jail.fork(seconds)
+        """Run one check in a fork of its own. Whatever it raises passes through; NotImported when the lesson could not be
+        imported, JailFailed when the jail died with its fork."""
+        prepared, fork = Prepared.of(entry), self.fork(seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died = None
         try:
@@ -271,10 +273,22 @@ class Judge:
             try:
                 code = fork.end()
             except JailFailed:
-                self.jail.close()
-                self.jail, code = None, None
+                self.close()
+                if isinstance(died, proxy.Died):
+                    raise
             if isinstance(died, proxy.Died):
                 died.args = (code,)
+
+    def fork(self, seconds):
+        """A fork of the jail, of a new one if need be."""
+        for attempts_left in (2, 1, 0):
+            try:
+                self.jail = self.jail or Jail(self.setting.level, self.setting.secret, self.setting.memory)
+                return self.jail.fork(seconds)
+            except (JailFailed, TitoError):  # it was killed
+                self.close()
+                if not attempts_left:
+                    raise
 
     def place(self, error, entry, code):
         """Where in the learner's file an error came from, as "tensor_dev.py:12: their line", or ""."""
@@ -414,6 +428,8 @@ def explained(error, place, seconds, check):
     told = getattr(error, "told", None)
     if isinstance(error, proxy.OutOfTime):
         return "timeout", f"still running after {seconds:g} s: an endless loop?"
+    if isinstance(error, JailFailed):
+        return "crashed", "the process that runs everybody's code ended here, twice"
     if isinstance(error, proxy.Died):
         return died(error)
     if isinstance(error, proxy.Tampered):

@@ -1,0 +1,238 @@
+"""A class is graded once, whatever happens meanwhile: interrupted, killed, run again."""
+
+import ctypes
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+from tito import course, workspace
+from tito.grading import run
+from tito.grading.judge import Setting
+
+KILLS = int(os.environ.get("TITO_KILLS", 3))  # of each kind; 17 make the issue's 50
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+
+
+@pytest.fixture
+def submissions(small_course, tmp_path):
+    """Eight learners: every other one has solved everything, the others nothing."""
+    folder = tmp_path / "submissions"
+    for number in range(8):
+        root = folder / f"learner{number}"
+        workspace.init(root, small_course)
+        if number % 2:
+            for entry in course.open_root(root).lessons:
+                solve_from(small_course, entry)
+    return folder
+
+
+def solve_from(reference, entry):
+    entry.script.write_bytes(reference.lesson(entry.name).script.read_bytes())
+
+
+def command(root, submissions, *more):
+    return [sys.executable, "-m", "tito", "--root", str(root.path), "grade", str(submissions), "--all", "--jobs", "2", "--json", *map(str, more)]
+
+
+def grade(root, submissions, *more):
+    """The rows of a run that ends well, without what differs from run to run."""
+    done = subprocess.run(command(root, submissions, *more), capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stderr
+    return lasting(json.loads(done.stdout))
+
+
+def lasting(rows):
+    for row in rows:
+        del row["seconds"], row["graded"]
+        for check in row["checks"]:
+            del check["seconds"]
+    return rows
+
+
+def history(root):
+    done = subprocess.run([sys.executable, "-m", "tito", "--root", str(root.path), "gradebook", "history", "--json"], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    return [(change["student"], change["lesson"]) for change in json.loads(done.stdout)]
+
+
+def test_every_learner_has_a_row_for_every_lesson(small_course, submissions):
+    (submissions / "learner0" / "modules" / "source" / "02_sums" / "sums_dev.py").unlink()
+    rows = grade(small_course, submissions)
+    assert [(row["student"], row["lesson"]) for row in rows] == [(f"learner{n}", lesson) for n in range(8) for lesson in ("numbers", "sums")]
+    verdicts = [(row["verdict"], row["points"]) for row in rows]
+    assert verdicts[:4] == [("stub", 0), ("missing", 0), ("passed", 5), ("passed", 3)]
+    assert verdicts[4:] == [("stub", 0), ("stub", 0), ("passed", 5), ("passed", 3)] * 3
+
+
+def test_what_was_graded_is_not_graded_again(small_course, submissions):
+    first = grade(small_course, submissions)
+    assert len(history(small_course)) == 16
+    assert grade(small_course, submissions) == first
+    assert len(history(small_course)) == 16
+    solve_from(small_course, course.open_root(submissions / "learner0").lesson("sums"))
+    stub, passed = grade(small_course, submissions)[:2]
+    assert (stub["verdict"], passed["verdict"], passed["base"], passed["checks"][0]["caused_by"]) == ("stub", "passed", "reference", "numbers")
+    assert len(history(small_course)) == 17
+
+
+def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submissions):
+    grade(small_course, submissions)
+    path = small_course.lesson("sums").script
+    path.write_text(path.read_text(encoding="utf-8").replace("assert total([]) == 0", "assert total([3]) == 6"), encoding="utf-8")
+    rows = grade(small_course, submissions)
+    assert [row["points"] for row in rows if row["lesson"] == "sums"] == [0, 3] * 4
+    assert sorted({lesson for _, lesson in history(small_course)[16:]}) == ["sums"]
+
+
+def test_learners_of_the_roster_who_handed_in_nothing_have_rows(small_course, submissions, tmp_path):
+    (tmp_path / "class.csv").write_text("student,name\nlearner1,Ada Lovelace\nnobody,Nemo\n", encoding="utf-8")
+    rows = {(row["student"], row["lesson"]): row for row in grade(small_course, submissions, "--roster", tmp_path / "class.csv")}
+    assert (rows["nobody", "sums"]["verdict"], rows["nobody", "sums"]["points"], rows["nobody", "sums"]["name"]) == ("missing", 0, "Nemo")
+    assert rows["learner1", "sums"]["name"] == "Ada Lovelace"
+
+
+def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypatch):
+    """The judge is killed in the middle of its first submission: that one is graded by the next judge."""
+    answer, killed = run.Worker._answer, []
+
+    def kill_once(worker, until):
+        if not killed:
+            killed.append(worker.process.pid)
+            worker.process.kill()
+        return answer(worker, until)
+
+    monkeypatch.setattr(run.Worker, "_answer", kill_once)
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book:
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 1)
+    assert killed and (progress.graded, progress.failed) == (8, 0)
+    assert progress.verdicts == {"stub": 4, "passed": 4}
+
+
+def test_a_submission_that_kills_every_judge_has_a_row_and_is_tried_again(small_course, submissions, monkeypatch):
+    answer = run.Worker._answer
+    monkeypatch.setattr(run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until)))
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book:
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert (progress.failed, progress.verdicts) == (8, {"crashed": 8})
+        assert {grade.result.reason for grade in book.rows()} == {"Grading ended 2 times without a result (exit code -9). The next run tries again."}
+        monkeypatch.setattr(run.Worker, "_answer", answer)
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert (progress.failed, progress.verdicts) == (0, {"stub": 4, "passed": 4})
+
+
+def open_book(root):
+    from tito.grading import gradebook
+
+    return gradebook.open_gradebook(root.path / "book.db")
+
+
+@LINUX
+def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):
+    undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
+    process = subprocess.Popen(command(small_course, submissions), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: judges(process.pid))
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"Traceback" not in said
+    assert orphans() == []
+    assert grade(small_course, submissions) == undisturbed
+
+
+@LINUX
+@pytest.mark.parametrize("whom", ["the run", "a judge", "a jail"])
+def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(small_course, submissions, tmp_path, orphans, whom):
+    undisturbed = grade(small_course, submissions, "--gradebook", tmp_path / "undisturbed.db")
+    files = everything_below(small_course.path.parent)
+    chance = random.Random(whom)
+    for number in range(KILLS):
+        book = tmp_path / f"{number}.db"
+        process = subprocess.Popen(command(small_course, submissions, "--gradebook", book), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: judges(process.pid) or process.poll() is not None)
+        time.sleep(chance.random() * 1.2)
+        for pid in {"the run": lambda: [process.pid], "a judge": lambda: judges(process.pid)[:1], "a jail": lambda: jails(process.pid)[:1]}[whom]():
+            kill(pid)
+        process.communicate(timeout=60)
+        assert orphans() == []
+        rows = grade(small_course, submissions, "--gradebook", book)
+        assert rows == undisturbed
+        changes = subprocess.run([sys.executable, "-m", "tito", "--root", str(small_course.path), "gradebook", "history", "--json", "--gradebook", str(book)],
+                                 capture_output=True, text=True, encoding="utf-8", timeout=60)
+        graded = [(change["student"], change["lesson"]) for change in json.loads(changes.stdout)]
+        assert len(graded) == len(set(graded)) == 16  # nothing twice
+        book.unlink()
+        assert everything_below(small_course.path.parent) - files == set()
+
+
+def everything_below(folder):
+    return {path for path in folder.rglob("*") if path.name != "undisturbed.db" and "__pycache__" not in path.parts}
+
+
+def wait_for(what, seconds=30):
+    until = time.monotonic() + seconds
+    while not what() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert what()
+
+
+def children(pid):
+    """The processes below one, with their command lines."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            parents.setdefault(parent, []).append((int(folder.name), (folder / "cmdline").read_bytes()))
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+    found, queue = [], [pid]
+    while queue:
+        for child, line in parents.get(queue.pop(), []):
+            found.append((child, line))
+            queue.append(child)
+    return found
+
+
+def judges(pid):
+    return [child for child, line in children(pid) if b"tito.grading.judge" in line]
+
+
+def jails(pid):
+    return [child for child, line in children(pid) if b"inside.py" in line]
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it was faster
+
+
+@pytest.fixture
+def orphans():
+    """A function that waits for what outlived its parents, and returns those that are still there after 5 seconds."""
+    PR_SET_CHILD_SUBREAPER = 36
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what loses its parent becomes our child
+    before = {pid for pid, _ in children(os.getpid())}
+
+    def left():
+        until = time.monotonic() + 5
+        while (found := [(pid, line) for pid, line in children(os.getpid()) if pid not in before]) and time.monotonic() < until:
+            for pid, _ in found:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    pass  # not ours, but a child's child
+            time.sleep(0.01)
+        return found
+
+    yield left
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
