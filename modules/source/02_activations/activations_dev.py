@@ -521,7 +521,7 @@ def test_slopes_of_other_functions():
     assert np.allclose(found, [2000, -8000], rtol=1e-8), f"slope of x*x at 1000, -4000 is 2000, -8000, got {found}"
     for shape in [(), (0,), (3, 0), (1, 1, 1)]:
         out = slope(lambda t: 3 * t, np.ones(shape))
-        assert out.shape == shape and np.allclose(out.data, 3), f"slope of 3x in shape {shape} is 3, got {out.data}"
+        assert out.shape == shape and np.allclose(out.data, np.full(shape, 3)), f"slope of 3x in shape {shape} is 3, got {out.data}"
 
 
 test_slopes_of_other_functions()

@@ -131,6 +131,28 @@ test_nudging_finds_the_slope_of_each_number()
 test_nudging_looks_both_ways()
 test_nudging_uses_a_small_step_unless_told()
 
+# %% nbgrader={"grade": true, "grade_id": "check-nudge-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_nudging_serves_any_function_at_any_place():
+    def f(a, b, c, d):
+        return a**3 * b - c * d * d + 7
+
+    a, b, c, d = -2.0, 1.5, 40.0, -0.25
+    for step in (0.125, 2.0):
+        found = slopes_by_nudging(f, a, b, c, d, step=step)
+        # Both ways, the slope of a cube is 3 a² plus step².
+        wanted = [(3 * a * a + step * step) * b, a**3, -d * d, -2 * c * d]
+        assert len(found) == 4 and all(abs(f - w) < 1e-9 for f, w in zip(found, wanted)), (
+            f"a³b - cd² + 7 at {a}, {b}, {c}, {d}, step {step}: {wanted} is due, found {found}")
+    found = slopes_by_nudging(lambda *numbers: sum(i * x * x for i, x in enumerate(numbers)), *[0.5] * 9)
+    assert len(found) == 9 and all(abs(f - i) < 1e-6 for i, f in enumerate(found)), (
+        f"sum of i x²: slopes i, found {found}")
+    assert len(slopes_by_nudging(lambda: 3.0)) == 0, "a function of no numbers has no slopes"
+
+
+test_nudging_serves_any_function_at_any_place()
+### END HIDDEN TESTS
+
 # %%
 print(slopes_by_nudging(machine, *dials))
 
@@ -413,12 +435,6 @@ def slopes_of(out):
         return "Values, but slopes are plain floats: `b.data`, not `b`"
     return list(map(float, out._slopes))
 
-
-def near(found, right, tolerance=1e-12):
-    """Whether two lists of numbers agree. What is wrong, in words, agrees with nothing."""
-    return (isinstance(found, list) and len(found) == len(right)
-            and all(abs(f - r) <= tolerance for f, r in zip(found, right)))
-
 # %% nbgrader={"grade": true, "grade_id": "check-add", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 def test_a_sum_of_values_is_a_value():
     a, b = Value(2.5), Value(-7.0)
@@ -573,6 +589,30 @@ test_any_number_of_inputs_is_served()
 test_only_one_step_is_made()
 test_every_value_has_its_own_backward()
 
+# %% nbgrader={"grade": true, "grade_id": "check-pull-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_shares_of_any_size_reach_inputs_in_any_order():
+    for slopes, g in [((2.0, -1.0, 0.5, 4.0, -3.0), 8.0), ((1e150, 0.0, -1e-150, 2.0, 1e3), -1e100),
+                      ((7.0, 6.0, 5.0, 4.0, 3.0), 0.0)]:
+        a, b, c = held = Value(1.0), Value(-2.0), Value(0.0)
+        a.grad, b.grad, c.grad = 1.0, 0.0, -5.0
+        out = record("f", 1.0, (a, b, a, c, a), slopes)
+        out.grad = g
+        pull(out)
+        p, q, r, s, t = slopes
+        for x, wanted in zip(held, [1.0 + g * (p + r + t), g * q, -5.0 + g * s]):
+            assert abs(float(x.grad) - wanted) <= 1e-12 * abs(wanted), (
+                f"inputs (a, b, a, c, a), slopes {slopes}, {g} arrives: {wanted} is due, found {x.grad}")
+    a, b = Value(3.0), Value(3.0)
+    for out, arrives in [(record("f", 1.0, (b, a), (2.0, 5.0)), -1.0), (record("g", 1.0, (b, b, b), (1.0,) * 3), 10.0)]:
+        out.grad = arrives
+        pull(out)
+    assert [float(a.grad), float(b.grad)] == [-5.0, 28.0], f"two users: [-5, 28] is due, found {[a.grad, b.grad]}"
+
+
+test_shares_of_any_size_reach_inputs_in_any_order()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## The other operators
 #
@@ -646,6 +686,25 @@ def test_each_factor_is_felt_as_strongly_as_the_other_is_large():
 test_a_product_of_values_is_a_value()
 test_a_product_remembers_what_it_was_made_from()
 test_each_factor_is_felt_as_strongly_as_the_other_is_large()
+
+# %% nbgrader={"grade": true, "grade_id": "check-multiply-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_products_of_other_numbers():
+    for a, b in [(1e200, -3e-200), (-0.1, 0.7), (13.0, 0.0), (-4.0, -6.25), (0.0, 0.0)]:
+        x, y = Value(a), Value(b)
+        out = multiply(x, y)
+        assert [float(out.data), slopes_of(out), out._op] == [a * b, [b, a], "*"], (
+            f"{a} * {b}: {a * b}, slopes {[b, a]}, '*', found {out.data}, {slopes_of(out)}, {out._op!r}")
+        x.data, y.data = 50.0, 60.0
+        assert inputs_of(out) == [50.0, 60.0], f"the inputs should be the two Values themselves, found {inputs_of(out)}"
+    x = Value(-1.5)
+    assert slopes_of(x * x) == [-1.5, -1.5] and inputs_of(x * x) == [-1.5, -1.5], "x * x has x as an input twice"
+    for n in (-8, 0, 0.5):
+        assert [float((x * n).data), float((n * x).data)] == [-1.5 * n] * 2, f"-1.5 * {n} is {-1.5 * n} both ways"
+
+
+test_products_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # **Task.** Write `subtract`. Python hands the left number in first, whichever side the Value stood on:
@@ -733,7 +792,7 @@ def test_a_quotient_falls_when_its_divisor_grows():
     for a, b, right in [(6.0, 2.0, [0.5, -1.5]), (2.5, -8.0, [-0.125, -0.0390625]), (-3.0, 0.25, [4.0, 48.0]),
                         (0.0, 5.0, [0.2, 0.0])]:
         found = slopes_of(Value(a) / Value(b))
-        assert near(found, right), (
+        assert len(found) == 2 and all(abs(f - r) < 1e-12 for f, r in zip(found, right)), (
             f"{a} / {b} has slopes 1/b and -a/b², that is {right}, yours are {found}")
 
 
@@ -749,6 +808,32 @@ def test_dividing_by_zero_is_refused():
 test_a_quotient_of_values_is_a_value()
 test_a_quotient_falls_when_its_divisor_grows()
 test_dividing_by_zero_is_refused()
+
+# %% nbgrader={"grade": true, "grade_id": "check-divide-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_quotients_of_other_numbers():
+    for a, b in [(-7.0, 3.0), (1e-100, 1e-3), (2e100, -5e50), (0.3, 0.3), (-11.0, -0.125), (0.0, -2.0)]:
+        found = slopes_of(divide(Value(a), Value(b)))
+        quotient = float(divide(Value(a), Value(b)).data)
+        assert abs(quotient - a / b) <= 1e-12 * abs(a / b), f"{a} / {b} is {a / b}, found {quotient}"
+        wanted = [1 / b, -(a / b) * (1 / b)]
+        assert len(found) == 2 and all(abs(f - w) <= 1e-12 * abs(w) for f, w in zip(found, wanted)), (
+            f"{a} / {b} has slopes {wanted}, found {found}")
+    x = Value(0.75)
+    for n in (3, -0.5, 12):
+        assert abs(float((x / n).data) - 0.75 / n) < 1e-12, f"Value(0.75) / {n} is {0.75 / n}, found {(x / n).data}"
+        assert abs(float((n / x).data) - n / 0.75) < 1e-12, f"{n} / Value(0.75) is {n / 0.75}, found {(n / x).data}"
+    for name, broken in [("Value / 0", lambda: x / 0), ("5 / Value(0)", lambda: 5 / Value(0)),
+                         ("0 / 0", lambda: Value(0) / Value(0))]:
+        try:
+            out = broken()
+        except ZeroDivisionError:
+            out = None
+        assert out is None, f"{name} should raise ZeroDivisionError, found {out}"
+
+
+test_quotients_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # For powers, Python needs some care: `(-2.0) ** 0.5` would become a complex number, and `10.0 ** 1000`
@@ -821,7 +906,7 @@ def test_the_slope_of_a_power_has_one_power_less():
     for x, n, right in [(3.0, 2, 6.0), (-2.0, 3, 12.0), (4.0, 0.5, 0.25), (4.0, -1.5, -0.046875), (2.0, -1, -0.25),
                         (5.0, 1, 1.0), (1.5, 4, 13.5)]:
         found = slopes_of(Value(x) ** n)
-        assert near(found, [right]), (
+        assert len(found) == 1 and abs(found[0] - right) < 1e-12, (
             f"{x} ** {n} has slope {n} * {x} ** ({n} - 1) = {right}, yours is {found}")
 
 
@@ -857,6 +942,33 @@ test_a_power_has_one_input()
 test_the_slope_of_a_power_has_one_power_less()
 test_powers_of_zero_have_slopes_too()
 test_powers_where_python_needs_care()
+
+# %% nbgrader={"grade": true, "grade_id": "check-power-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_powers_of_other_numbers():
+    for x, n, right, slope in [(2.0, 10, 1024.0, 5120.0), (-1.5, 2, 2.25, -3.0), (-2.0, -3, -0.125, -0.1875),
+                               (0.25, -0.5, 2.0, -4.0), (9.0, 1.5, 27.0, 4.5), (-3.0, 0, 1.0, 0.0),
+                               (-4.0, 1, -4.0, 1.0), (0.0, 7, 0.0, 0.0), (0.0, 1.5, 0.0, 0.0),
+                               (16.0, 0.25, 2.0, 0.03125)]:
+        out = power(Value(x), n)
+        found = [float(out.data), *slopes_of(out)]
+        assert len(found) == 2 and abs(found[0] - right) < 1e-9 and abs(found[1] - slope) < 1e-9, (
+            f"{x} ** {n} is {right} with slope {slope}, found {found}")
+        assert [out._op, inputs_of(out)] == [f"**{n}", [x]], f"made by '**{n}' of {x}: {out._op!r}, {inputs_of(out)}"
+    for x, n, right, slope in [(-10.0, 1000, math.inf, -math.inf), (-1e200, 3, -math.inf, math.inf),
+                               (1e-200, -2, math.inf, -math.inf)]:
+        out = power(x=Value(x), n=n)
+        assert [float(out.data), slopes_of(out)] == [right, [slope]], f"{x} ** {n} is too large: {right}, slope {slope}"
+    for x, n in [(-8.0, 1 / 3), (-0.5, -1.5)]:
+        try:
+            out = power(Value(x), n)
+        except ValueError:
+            out = None
+        assert out is None, f"{x} ** {n} is no real number: ValueError, found {out}"
+
+
+test_other_powers_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Two Values can meet at `**` as well. Along the exponent, $x^y$ moves with slope $x^y \log x$.
@@ -947,7 +1059,7 @@ def order(root):
 # blame a slow machine; a count does not.
 
 # %% tags=["learner-side"]
-class Watched(Value):
+class Watched(Value):  # counts can be had nowhere else than here, beside the code that is counted
     """A Value that counts how often inputs and slopes are read, and how often two nodes are compared."""
 
     __slots__ = ()
@@ -1081,6 +1193,30 @@ test_users_come_before_what_they_use()
 test_inputs_older_and_younger_than_other_users()
 test_a_deep_graph_needs_no_recursion()
 test_no_path_is_walked_twice()
+
+# %% nbgrader={"grade": true, "grade_id": "check-order-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_graphs_of_forty_nodes_are_put_in_order():
+    for seed in range(4):
+        draw, nodes, inputs = random.Random(seed), [], []
+        for i in range(40):
+            chosen = draw.choices(range(i), k=draw.randint(0, 4)) if i else []
+            inputs.append(chosen)
+            nodes.append(record("f" if chosen else "", float(i), tuple(nodes[c] for c in chosen), (1.0,) * len(chosen)))
+        for root in (39, 38, 25, 0):
+            below = {root}
+            for i in range(root, -1, -1):
+                below |= set(inputs[i]) if i in below else set()
+            found = [int(float(node.data)) for node in order(nodes[root])]
+            assert sorted(found) == sorted(below), f"seed {seed}, root {root}: made from {sorted(below)}, found {found}"
+            assert found[0] == root, f"seed {seed}: the root, {root}, comes first, found {found}"
+            place = {name: at for at, name in enumerate(found)}
+            early = [(user, used) for user in found for used in inputs[user] if place[user] > place[used]]
+            assert not early, f"seed {seed}, root {root}: these users come after what they use: {early}, found {found}"
+
+
+test_graphs_of_forty_nodes_are_put_in_order()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # First level by level, then yours. How often does `s` come in the first, and before whom?
@@ -1263,6 +1399,34 @@ test_leaves_collect_and_inner_nodes_start_anew()
 test_a_leaf_moves_with_itself()
 test_the_walk_agrees_with_nudging()
 test_ten_thousand_operations_deep_and_sixty_doublings()
+
+# %% nbgrader={"grade": true, "grade_id": "check-backward-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_walks_from_several_results_of_one_large_graph():
+    for seed in range(3):
+        draw, nodes, inputs, slopes = random.Random(seed), [], [], []
+        for i in range(30):
+            inputs.append(draw.choices(range(i), k=draw.randint(2, 3)) if i > 3 else [])
+            slopes.append([draw.choice([-2.0, -1.0, 1.0, 3.0]) for _ in inputs[i]])
+            nodes.append(record("f" if i > 3 else "", 1.0, tuple(nodes[c] for c in inputs[i]), tuple(slopes[i])))
+        nodes[0].grad, leaves = 100.0, [100.0, 0.0, 0.0, 0.0]
+        for root in (29, 17, 29, 2):
+            share = [0.0] * 30  # the slope of the root along each node, worked out again
+            share[root] = 1.0
+            for i in range(root, -1, -1):
+                for c, slope in zip(inputs[i], slopes[i]):
+                    share[c] += slope * share[i]
+            nodes[root].backward()
+            leaves = [held + arrived for held, arrived in zip(leaves, share)]
+            found = [float(node.grad) for node in nodes[:4]]
+            assert found == leaves, f"seed {seed}, root {root}: the leaves should hold {leaves}, found {found}"
+            grads = [float(node.grad) for node in nodes]
+            wrong = {i: grads[i] for i in range(4, root + 1) if share[i] and grads[i] != share[i]}
+            assert not wrong, f"seed {seed}, root {root}: inner nodes should hold {share}, these do not: {wrong}"
+
+
+test_walks_from_several_results_of_one_large_graph()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The machine again, with its dials as Values. Nothing in `machine` changed: it multiplies and adds
@@ -1574,7 +1738,7 @@ def test_tanh_survives_large_numbers():
 def test_tanh_moves_with_one_minus_its_square():
     for x, right in [(0.0, 1.0), (0.5, 0.7864477329659274), (-1.25, 0.28041486618043265), (2.0, 0.07065082485316443)]:
         found = slopes_of(Value(x).tanh())
-        assert near(found, [right]), (
+        assert len(found) == 1 and abs(found[0] - right) < 1e-12, (
             f"tanh at {x} has slope 1 - t*t = {right:.6f}, where t = tanh({x}) is the result; yours is {found}: "
             "use the result t, not x")
 
@@ -1582,6 +1746,23 @@ def test_tanh_moves_with_one_minus_its_square():
 test_tanh_has_the_right_value()
 test_tanh_survives_large_numbers()
 test_tanh_moves_with_one_minus_its_square()
+
+# %% nbgrader={"grade": true, "grade_id": "check-tanh-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_tanh_of_other_numbers():
+    for x in (-0.01, 0.2, 1.0, -2.5, 7.5, -19.0, 355.0, -710.0, 1e300):
+        small = math.exp(-2 * abs(x))
+        right, slope = math.copysign((1 - small) / (1 + small), x), 4 * small / (1 + small) ** 2
+        out = tanh(Value(x))
+        assert abs(float(out.data) - right) < 1e-12, f"tanh({x}) is {right}, found {out.data}"
+        found = [out._op, inputs_of(out)]
+        assert found == ["tanh", [x]], f"made by 'tanh' from {x}, found {found}"
+        found = slopes_of(out)
+        assert len(found) == 1 and abs(found[0] - slope) < 1e-12, f"tanh at {x} has slope {slope}, found {found}"
+
+
+test_tanh_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # `relu` keeps what is positive and makes 0 of the rest. At 0 itself it has a corner and no slope; by
@@ -1629,6 +1810,21 @@ def test_relu_lets_through_what_it_keeps():
 
 test_relu_keeps_what_is_positive()
 test_relu_lets_through_what_it_keeps()
+
+# %% nbgrader={"grade": true, "grade_id": "check-relu-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_relu_of_other_numbers():
+    for x, right, slope in [(1e-300, 1e-300, 1.0), (-1e-300, 0.0, 0.0), (-0.0, 0.0, 0.0), (1e300, 1e300, 1.0),
+                            (-77.5, 0.0, 0.0), (math.pi, math.pi, 1.0)]:
+        out = relu(Value(x))
+        assert [float(out.data), slopes_of(out)] == [right, [slope]], (
+            f"relu({x}) is {right} with slope {slope}, found {out.data}, {slopes_of(out)}")
+        found = [out._op, inputs_of(out)]
+        assert found == ["relu", [x]], f"made by 'relu' from {x}, found {found}"
+
+
+test_relu_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, makes a probability of any number. In terms of its result
@@ -1689,13 +1885,32 @@ def test_sigmoid_survives_large_numbers():
 def test_sigmoid_moves_with_its_share_times_the_rest():
     for x, right in [(0.0, 0.25), (1.5, 0.14914645207033286), (-0.75, 0.21789499376181404)]:
         found = slopes_of(Value(x).sigmoid())
-        assert near(found, [right]), (
+        assert len(found) == 1 and abs(found[0] - right) < 1e-12, (
             f"sigmoid at {x} has slope s * (1 - s) = {right:.6f}, where s is the result; yours is {found}")
 
 
 test_sigmoid_has_the_right_value()
 test_sigmoid_survives_large_numbers()
 test_sigmoid_moves_with_its_share_times_the_rest()
+
+# %% nbgrader={"grade": true, "grade_id": "check-sigmoid-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_sigmoid_of_other_numbers():
+    from decimal import Decimal
+
+    for x in (-0.001, 0.3, 2.0, -2.0, -5.5, 12.0, -50.0, 40.0, -600.0, 709.5, 1e300):
+        e = Decimal(-min(x, 800.0)).exp()
+        right, slope = float(1 / (1 + e)), float(e / (1 + e) ** 2)
+        out = sigmoid(Value(x))
+        assert abs(float(out.data) - right) <= 1e-9 * right, f"sigmoid({x}) is {right}, found {out.data}"
+        found = [out._op, inputs_of(out)]
+        assert found == ["sigmoid", [x]], f"made by 'sigmoid' from {x}, found {found}"
+        found = slopes_of(out)
+        assert len(found) == 1 and abs(found[0] - slope) < 1e-12, f"sigmoid at {x} has slope {slope}, found {found}"
+
+
+test_sigmoid_of_other_numbers()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Two directions
@@ -1816,6 +2031,31 @@ test_every_result_is_found_in_one_walk()
 test_inner_numbers_and_strangers()
 test_forward_agrees_with_backward()
 
+# %% nbgrader={"grade": true, "grade_id": "check-forward-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_many_results_of_one_large_graph():
+    for seed in range(3):
+        draw, nodes, inputs, slopes = random.Random(seed), [], [], []
+        for i in range(30):
+            inputs.append(draw.choices(range(i), k=draw.randint(2, 3)) if i > 2 else [])
+            slopes.append([draw.choice([-2.0, -1.0, 1.0, 3.0]) for _ in inputs[i]])
+            nodes.append(record("f" if i > 2 else "", 1.0, tuple(nodes[c] for c in inputs[i]), tuple(slopes[i])))
+        nodes[1].grad = nodes[20].grad = 8.0
+        for leaf in (0, 2, 11):
+            moved = [0.0] * 30
+            for i in range(30):
+                moved[i] = 1.0 if i == leaf else sum(slope * moved[c] for c, slope in zip(inputs[i], slopes[i]))
+            roots = [29, 5, 17, 29, 1, leaf]
+            found = forward_slopes(roots=[nodes[r] for r in roots], leaf=nodes[leaf])
+            found, wanted = [float(slope) for slope in found], [moved[r] for r in roots]
+            assert found == wanted, f"seed {seed}, leaf {leaf}, roots {roots}: {wanted} is due, found {found}"
+        grads = [float(nodes[i].grad) for i in (0, 1, 20, 29)]
+        assert grads == [0.0, 8.0, 8.0, 0.0], f"no grad is touched: [0, 8, 8, 0], found {grads}"
+
+
+test_many_results_of_one_large_graph()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # Now count, for real: in a walk, each node is asked for its slopes once, and watched nodes count that. What
 # differs is the number of walks. First 41 numbers and one result, then one number and 41 results.
@@ -1914,6 +2154,11 @@ class Neuron(Module):
     def parameters(self):
         return [*self.w, self.b]
 
+# %% tags=["learner-side"]
+def answered(neuron, x):
+    """What the neuron answers to the list `x`, and `x` afterwards."""
+    return neuron(x), x
+
 # %% nbgrader={"grade": true, "grade_id": "check-neuron", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 def test_a_neuron_weighs_adds_and_bends():
     x = [0.5, -1.5, 2.0]
@@ -1922,11 +2167,11 @@ def test_a_neuron_weighs_adds_and_bends():
         w, b = [float(p.data) for p in neuron.w], float(neuron.b.data)
         total = w[0] * x[0] + w[1] * x[1] + w[2] * x[2] + b
         right = math.tanh(total) if nonlin else total
-        out = neuron(x)
+        out, after = answered(neuron, x)
         assert isinstance(out, Value), f"a neuron should return a Value, yours returns {out!r:.60}"
         assert abs(float(out.data) - right) < 1e-12, (
             f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output is {right}, yours is {out.data}")
-    assert x == [0.5, -1.5, 2.0], f"the neuron changed its inputs to {x}"
+        assert after == [0.5, -1.5, 2.0], f"the neuron changed its inputs to {after}"
 
 
 def test_all_weights_and_the_bias_get_a_gradient():
@@ -1970,6 +2215,41 @@ test_a_neuron_weighs_adds_and_bends()
 test_all_weights_and_the_bias_get_a_gradient()
 test_inputs_that_are_values_get_a_gradient()
 test_a_wrong_number_of_inputs_is_refused()
+
+# %% nbgrader={"grade": true, "grade_id": "check-neuron-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_neurons_with_other_weights_and_inputs():
+    numbers = [0.3, -0.8, 0.05, 1.2, -0.4]
+    for nin in (1, 2, 5):
+        for nonlin in (True, False):
+            neuron, shared = Neuron(nin, nonlin=nonlin), Value(-0.6)
+            for w, number in zip(neuron.w, numbers):
+                w.data = number
+            neuron.b.data = 0.7
+            x = [shared, 2, shared, 0.0, -1.5][:nin]
+            plain = [-0.6, 2.0, -0.6, 0.0, -1.5][:nin]
+            total = math.fsum([w * v for w, v in zip(numbers, plain)] + [0.7])
+            right, bend = (math.tanh(total), 1 / math.cosh(total) ** 2) if nonlin else (total, 1.0)
+            out = neuron(x)
+            assert isinstance(out, Value) and abs(float(out.data) - right) < 1e-12, (
+                f"weights {numbers[:nin]}, bias 0.7, inputs {plain}, nonlin={nonlin}: {right}, found {out!r:.60}")
+            out.backward()
+            found = [float(p.grad) for p in (*neuron.w, neuron.b, shared)]
+            wanted = [bend * v for v in (*plain, 1.0, sum(numbers[:nin:2][:2]))]
+            assert all(abs(f - w) < 1e-12 for f, w in zip(found, wanted)), (
+                f"{nin} weights, the bias and the shared input should get {wanted}, found {found}")
+    for weights, inputs in [(12, 34), (47, 5), (2, 0)]:
+        try:
+            out = Neuron(weights, nonlin=False)([Value(0.5)] * inputs)
+        except ValueError as error:
+            out = str(error)
+            assert str(weights) in out and str(inputs) in out, f"the error should name {weights} and {inputs}: {out}"
+        else:
+            assert False, f"{weights} weights and {inputs} inputs should raise ValueError, found {out!r:.60}"
+
+
+test_neurons_with_other_weights_and_inputs()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # A layer is several neurons that look at the same inputs. With one neuron it returns that Value itself,
@@ -2062,7 +2342,7 @@ def test_each_layer_feeds_the_next():
         x = [math.tanh(sum(float(w.data) * v for w, v in zip(neuron.w, x)) + float(neuron.b.data))
              for neuron in layer.neurons]
     found = [float(out.data) for out in net([0.5, -1.0, 0.25])]
-    assert len(found) == 2 and max(abs(f - r) for f, r in zip(found, x)) < 1e-12, (
+    assert len(found) == 2 and all(abs(f - r) < 1e-12 for f, r in zip(found, x)), (
         f"the outputs, layer by layer and each with its tanh, are {x}, yours are {found}")
     one = MLP(2, [1, 1])([0.5, -0.5])
     assert isinstance(one, Value), f"one output is a bare Value, yours is {one!r:.60}"
@@ -2099,6 +2379,32 @@ test_each_layer_feeds_the_next()
 test_only_the_last_layer_may_be_straight()
 test_the_generator_decides_all_weights()
 test_two_networks_without_a_generator_differ()
+
+# %% nbgrader={"grade": true, "grade_id": "check-mlp-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_networks_of_other_sizes():
+    for nin, nouts, linear in [(1, [1], False), (4, [1, 3, 2], True), (2, [6], True), (3, [2, 1, 1, 5], False)]:
+        net = MLP(nin, nouts, linear_output=linear)
+        shape = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
+        wanted = [[before] * n for before, n in zip([nin, *nouts], nouts)]
+        assert shape == wanted, f"MLP({nin}, {nouts}): inputs of the neurons, layer by layer, {wanted}, found {shape}"
+        for i, p in enumerate(net.parameters()):
+            p.data = 3 * math.sin(i + 1)
+        row = given = [0.5 - i for i in range(nin)]
+        for n, layer in enumerate(net.layers):
+            row = [sum(float(w.data) * v for w, v in zip(neuron.w, row)) + float(neuron.b.data)
+                   for neuron in layer.neurons]
+            row = row if linear and n == len(nouts) - 1 else [math.tanh(v) for v in row]
+        out = net(given)
+        found = [float(out.data)] if isinstance(out, Value) else [float(one.data) for one in out]
+        assert len(found) == len(row) and all(abs(f - r) < 1e-9 for f, r in zip(found, row)), (
+            f"MLP({nin}, {nouts}, linear_output={linear}) of {given}: {row} is due, found {found}")
+    one, again, other = [[float(p.data) for p in seeded_network(4, [1, 5, 2], seed).parameters()] for seed in (3, 3, 4)]
+    assert one == again and not set(one) & set(other) and len(set(one)) == 27, "the generator decides all 27 numbers"
+
+
+test_networks_of_other_sizes()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Learning
@@ -2145,6 +2451,11 @@ def train_step(model, inputs, targets, learning_rate):
     return loss.data
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def stepped(model, inputs, targets, rate):
+    """What `train_step` returns for these four, and the inputs and targets afterwards."""
+    return train_step(model, inputs, targets, rate), inputs, targets
+
 # %% nbgrader={"grade": true, "grade_id": "check-train", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 def test_three_steps_of_a_straight_neuron():
     neuron = Neuron(2, nonlin=False)
@@ -2153,7 +2464,7 @@ def test_three_steps_of_a_straight_neuron():
     for step in (1, 2, 3):
         errors = [numbers[0] * x[0] + numbers[1] * x[1] + numbers[2] - t for x, t in zip(inputs, targets)]
         try:
-            loss = train_step(neuron, inputs, targets, rate)
+            loss, *data = stepped(neuron, inputs, targets, rate)
         except AttributeError as error:
             assert False, f"your step stops with: {error}. Is the loss a Value, made of answers and not of their data?"
         assert isinstance(loss, (float, int)), (
@@ -2169,12 +2480,13 @@ def test_three_steps_of_a_straight_neuron():
         assert found != still, (
             f"after step {step} the parameters should be {numbers}, yours are still {found}: "
             "your parameters did not move: is `p.data` changed, are the grads still there?")
-        assert not near(found, uphill, 1e-9), (
+        assert not all(abs(f - r) < 1e-9 for f, r in zip(found, uphill)), (
             f"after step {step} the parameters should be {numbers}, yours are {found}: they moved up the slope")
-        assert max(abs(f - r) for f, r in zip(found, numbers)) < 1e-9, (
+        assert all(abs(f - r) < 1e-9 for f, r in zip(found, numbers)), (
             f"after step {step} with learning rate {rate} the parameters should be {numbers}, yours are {found}: "
             "parameter minus rate times slope" + (", and slopes of earlier steps forgotten" if step > 1 else ""))
-    assert inputs == [[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]] and targets == [2.0, -1.0, 0.5], "the data were changed"
+        assert data == [[[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]], [2.0, -1.0, 0.5]], (
+            f"your step changed the inputs and targets to {data}")
 
 
 def test_gradients_left_from_elsewhere_do_not_count():
@@ -2184,7 +2496,7 @@ def test_gradients_left_from_elsewhere_do_not_count():
     train_step(neuron, [[2.0]], [1.0], 0.05)
     error = 2.0 * w + b - 1.0
     found, right = [float(neuron.w[0].data), float(neuron.b.data)], [w - 0.05 * 4 * error, b - 0.05 * 2 * error]
-    assert max(abs(f - r) for f, r in zip(found, right)) < 1e-9, (
+    assert all(abs(f - r) < 1e-9 for f, r in zip(found, right)), (
         f"gradients were left over from another use of the neuron; the step should give {right}, yours gives {found}: "
         "set them to 0 before you walk")
 
@@ -2204,6 +2516,40 @@ def test_the_network_learns_the_four_rows():
 test_three_steps_of_a_straight_neuron()
 test_gradients_left_from_elsewhere_do_not_count()
 test_the_network_learns_the_four_rows()
+
+# %% nbgrader={"grade": true, "grade_id": "check-train-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_steps_of_other_networks_on_other_rows():
+    rows, wanted = [[0.5, -1.0], [1.5, 2.0], [-0.25, 0.75], [2.0, 0.0], [0.0, 0.0]], [1.0, -0.5, 0.25, 3.0, 0.0]
+    for nouts, count, rate in [([3, 1], 5, 0.07), ([1], 1, 0.5), ([2, 2, 1], 4, 0.0)]:
+        net = MLP(2, nouts, linear_output=True)
+        sizes = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
+
+        def loss(numbers):
+            total = 0.0
+            for row, target in zip(rows[:count], wanted):
+                rest = iter(numbers)
+                for n, layer in enumerate(sizes):
+                    row = [sum([next(rest) * v for v in row[:size]]) + next(rest) for size in layer]
+                    row = row if n == len(sizes) - 1 else [math.tanh(v) for v in row]
+                total += (row[0] - target) ** 2
+            return total
+
+        for _ in range(2):
+            numbers = [float(p.data) for p in net.parameters()]
+            found = float(train_step(net, rows[:count], wanted[:count], rate))
+            assert abs(found - loss(numbers)) < 1e-9, f"layers {nouts}: the loss is {loss(numbers)}, found {found}"
+            for i, p in enumerate(net.parameters()):
+                up, down = list(numbers), list(numbers)
+                up[i] += 1e-5
+                down[i] -= 1e-5
+                right = numbers[i] - rate * (loss(up) - loss(down)) / 2e-5
+                assert abs(float(p.data) - right) < 1e-6, (
+                    f"layers {nouts}, rate {rate}: parameter {i}, {numbers[i]}, should become {right}, found {p.data}")
+
+
+test_steps_of_other_networks_on_other_rows()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # The whole chapter in a few lines: 41 numbers that start at random, and a walk that tells each of them,

@@ -231,6 +231,25 @@ test_arithmetic_hands_on_what_was_worked_out_by_hand()
 test_arithmetic_rules_agree_with_a_nudge()
 test_arithmetic_changes_nothing_it_is_given()
 
+# %% nbgrader={"grade": true, "grade_id": "check-arithmetic-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_arithmetic_at_other_shapes_and_sizes():
+    rng = np.random.default_rng(21)
+    for shape, dtype, large in [((), "float64", 1e3), ((0, 3), "float32", 1.0), ((4, 1, 2), "float32", 1e-3),
+                                ((1,), "float64", 1e9), ((2, 2, 2, 2), "float64", 1.0)]:
+        g, a, b = [np.array(large * rng.choice([-1, 1], shape) * rng.uniform(0.5, 3.0, shape), dtype) for _ in range(3)]
+        for name, n, wanted in [("add", 0, g), ("add", 1, g), ("subtract", 0, g), ("subtract", 1, 0 - g),
+                                ("multiply", 0, b * g), ("multiply", 1, a * g), ("divide", 0, g * (1 / b)),
+                                ("divide", 1, -(g / b) * (a / b)), ("negative", 0, 0 - g)]:
+            found = np.asarray(rule(name, n, g, *(a, b)[: 1 if name == "negative" else 2]))
+            assert found.shape == shape and np.allclose(found, wanted, rtol=1e-5, atol=0), (
+                f"{name}, input {n}, a = {a}, b = {b}, g = {g}: {wanted} is due, found {found}")
+            assert found.dtype.name == dtype, f"{name} of {dtype} should stay {dtype}, found {found.dtype}"
+
+
+test_arithmetic_at_other_shapes_and_sizes()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Curves
 #
@@ -295,6 +314,27 @@ def test_curves_stay_narrow_and_finite():
 
 test_curves_agree_with_a_nudge()
 test_curves_stay_narrow_and_finite()
+
+# %% nbgrader={"grade": true, "grade_id": "check-curves-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_curves_at_other_places():
+    places = np.array([[-4.0, -1.5, -0.2], [0.0, 0.7, 3.0]])
+    for dtype, narrow in [("float64", 1e-9), ("float32", 1e-4)]:
+        for name, slope in [("exp", np.exp), ("sin", lambda a: np.sin(a + np.pi / 2)),
+                            ("cos", lambda a: np.cos(a + np.pi / 2)),
+                            ("tanh", lambda a: 1 / np.cosh(a) ** 2), ("sigmoid", lambda a: 0.25 / np.cosh(a / 2) ** 2),
+                            ("log", lambda a: a**-1.0), ("sqrt", lambda a: 0.5 * a**-0.5)]:
+            for at in (places, places[:, :1], places[0, 2], places[:0]):
+                at = np.array(np.abs(at) ** 5 + 1e-3 if name in ("log", "sqrt") else at, dtype)
+                g = np.array(np.linspace(-3, 50, at.size).reshape(at.shape), dtype)
+                found, wanted = np.asarray(rule(name, 0, g, at)), g * slope(at.astype("float64"))
+                assert found.shape == at.shape and np.allclose(found, wanted, rtol=narrow, atol=narrow / 10), (
+                    f"{name} at {at}, g = {g}: {wanted} is due, found {found}")
+                assert found.dtype.name == dtype, f"{name} of {dtype} should stay {dtype}, found {found.dtype}"
+
+
+test_curves_at_other_places()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Powers are given, for the sake of three corners. $x^0$ is flat, also at 0, where
@@ -421,6 +461,33 @@ test_absolute_and_relu_have_their_kink_at_0()
 test_clip_is_flat_outside_only()
 test_where_sends_the_gradient_where_the_number_came_from()
 
+# %% nbgrader={"grade": true, "grade_id": "check-choices-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_choices_among_other_numbers():
+    a, b = np.array([[0.0, -1.0, 7.0], [2.5, -3.0, 1e9]]), np.array([[-0.0, -2.0, 7.0], [np.inf, -3.0, -1e9]])
+    g = np.array([[4.0, 8.0, -2.0], [6.0, 10.0, 12.0]])
+    mask = np.array([[True, True, False], [False, True, False]])
+    for name, n, arrays, wanted in [
+            ("maximum", 0, (a, b), [[2, 8, -1], [0, 5, 12]]), ("maximum", 1, (a, b), [[2, 0, -1], [6, 5, 0]]),
+            ("minimum", 0, (a, b), [[2, 0, -1], [6, 5, 0]]), ("minimum", 1, (a, b), [[2, 8, -1], [0, 5, 12]]),
+            ("absolute", 0, (a,), [[0, -8, -2], [6, -10, 12]]), ("relu", 0, (a,), [[0, 0, -2], [6, 0, 12]]),
+            ("where", 1, (mask, a, b), [[4, 8, 0], [0, 10, 0]]), ("where", 2, (mask, a, b), [[0, 0, -2], [6, 0, 12]])]:
+        found = rule(name, n, g, *arrays)
+        assert np.array_equal(found, wanted), f"{name}, input {n} of {arrays}, g = {g}: {wanted} is due, found {found}"
+    for low, high, wanted in [(0, 7, [[4, 0, -2], [6, 0, 0]]), (-3.0, None, g), (None, -1.0, [[0, 8, 0], [0, 10, 0]])]:
+        found = rule("clip", 0, g, a, low=low, high=high)
+        assert np.array_equal(found, wanted), f"clip of {a} to {low}...{high}, g = {g}: {wanted} is due, found {found}"
+    a, b, g = np.array([np.nan, 1.0, np.nan, 3.0]), np.array([1.0, np.nan, np.nan, 2.0]), np.array([5.0, 6.0, 7.0, 8.0])
+    for name, n, last in [("maximum", 0, 8), ("maximum", 1, 0), ("minimum", 0, 0), ("minimum", 1, 8)]:
+        found = rule(name, n, g, a, b)
+        assert np.array_equal(found, [0, 0, 0, last]), f"{name}, {n} of {a}, {b}: [0, 0, 0, {last}], found {found}"
+    found = rule("clip", 0, g, a, low=-1, high=4)
+    assert np.array_equal(found, [0, 6, 0, 8]), f"clip of {a} to -1...4, g = {g}: [0, 6, 0, 8] is due, found {found}"
+
+
+test_choices_among_other_numbers()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Undoing a broadcast
 #
@@ -513,6 +580,25 @@ test_rows_that_share_a_bias_add_up()
 test_a_length_of_1_was_stretched_too()
 test_unbroadcast_undoes_every_broadcast()
 
+# %% nbgrader={"grade": true, "grade_id": "check-unbroadcast-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_broadcasts_are_undone():
+    rng = np.random.default_rng(22)
+    for shape, big, dtype in [((), (), "float64"), ((), (2, 1, 3), "float32"), ((1, 1, 1), (4, 1, 5), "float64"),
+                              ((1,), (1,), "float32"), ((1, 2, 1, 2), (3, 2, 2, 2), "float64"),
+                              ((2, 1), (2, 2, 1), "float64"), ((5,), (0, 5), "float32"), ((1, 0), (4, 0), "float64"),
+                              ((6, 1), (6, 7), "int64"), ((1, 4, 1, 1, 3), (2, 4, 3, 1, 3), "float64")]:
+        g, size = np.array(100 * rng.normal(size=big), dtype), math.prod(shape)
+        places = np.broadcast_to(np.arange(size).reshape(shape), big)
+        wanted = np.bincount(places.ravel(), g.ravel(), size).reshape(shape)
+        found = unbroadcast(g=g, shape=shape)
+        assert np.shape(found) == shape and np.allclose(found, wanted, rtol=1e-4, atol=1e-4), (
+            f"from {big} back to {shape}: {wanted} is due, found {found}, when {g} arrives")
+
+
+test_other_broadcasts_are_undone()
+### END HIDDEN TESTS
+
 # %%
 #| exporti
 def fit(g, data, op=None):
@@ -595,6 +681,18 @@ def oldest_first(tensor):
     return sorted(found, key=operator.attrgetter("creator.order"))
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def added_again_and_again(x, step, times):
+    """x + step + step + ..."""
+    for _ in range(times):
+        x = x + step
+    return x
+
+
+def count_of_results(tensor):
+    """How many tensors `oldest_first` lists."""
+    return len(oldest_first(tensor))
+
 # %% nbgrader={"grade": true, "grade_id": "check-order", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 def test_every_result_comes_once_and_oldest_first():
     x = Variable([2.0, 3.0])
@@ -623,17 +721,14 @@ def test_inputs_without_a_note_are_left_out():
 
 def test_ten_thousand_operations_and_many_paths():
     x = y = Variable(1.0)
-    for _ in range(10_000):
-        y = y + 0.5
     try:
-        found = oldest_first(y)
+        found = count_of_results(added_again_and_again(x, 0.5, 10_000))
     except RecursionError:
         assert False, "a graph 10,000 operations deep is too deep for a function that calls itself: keep your own list"
-    assert len(found) == 10_000, f"10,000 results have notes, you found {len(found)}"
-    y = x
+    assert found == 10_000, f"10,000 results have notes, you found {found}"
     for _ in range(20):
         y = y + y
-    assert len(oldest_first(y)) == 20, "y = y + y twenty times makes 20 results on a million paths: visit each once"
+    assert count_of_results(y) == 20, "y = y + y twenty times makes 20 results on a million paths: visit each once"
 
 
 test_every_result_comes_once_and_oldest_first()
@@ -699,11 +794,14 @@ def accumulate(gradients, mine, x, g):
     ### END SOLUTION
 
 # %% tags=["learner-side"]
-def added_up(arrivals, both=True):
+def added_up(arrivals, both=True, kind=None):
     """The sum of the arrivals as `accumulate` makes it, the arrivals afterwards, and what a second tensor got.
 
-    Every arrival but the last goes to both tensors; with both=False all go to one.
+    Every arrival but the last goes to both tensors; with both=False all go to one. They arrive as arrays, or as what
+    `kind` says: "scalar" for NumPy scalars, "view" for read-only views.
     """
+    if kind:
+        arrivals = [g[()] if kind == "scalar" else np.broadcast_to(g, g.shape) for g in arrivals]
     x, y = [Variable(np.zeros(np.shape(arrivals[0]))) for _ in range(2)]
     gradients, mine = {}, set()
     for g in arrivals[:-1]:
@@ -711,16 +809,16 @@ def added_up(arrivals, both=True):
         if both:
             accumulate(gradients, mine, y, g)
     accumulate(gradients, mine, x, arrivals[-1])
-    return gradients[x], arrivals, gradients.get(y)
+    return np.array(gradients[x]), [np.array(g) for g in arrivals], np.array(gradients[y]) if y in gradients else None
 
 
-def is_in_place(arrivals):
-    """For each arrival, whether it went into the memory that held the sum before."""
+def sums_before(arrivals):
+    """For each arrival, the array that held the sum before it, as it reads after it; None where there was none."""
     x, gradients, mine, found = Variable(np.zeros(2)), {}, set(), []
     for g in arrivals:
         before = gradients.get(x)
         accumulate(gradients, mine, x, g)
-        found.append(before is not None and np.shares_memory(before, gradients[x]))
+        found.append(None if before is None else np.array(before))
     return found
 
 # %% nbgrader={"grade": true, "grade_id": "check-accumulate", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -733,15 +831,15 @@ def test_all_arrivals_are_added_up():
 
 
 def test_single_numbers_add_up_too():
-    for kind, make in [("scalars", np.float32), ("arrays of shape ()", lambda n: np.array(n, "float32"))]:
+    for name, kind in [("scalars", "scalar"), ("arrays of shape ()", None)]:
         for n, wanted in [(1, 1), (2, 21), (3, 321), (4, 4321)]:
             try:
-                total = added_up([make(k) for k in (1, 20, 300, 4000)[:n]], both=False)[0]
+                total = added_up([np.array(k, "float32") for k in (1, 20, 300, 4000)[:n]], False, kind)[0]
             except TypeError as error:
                 assert False, f"for shape () the sum is a NumPy scalar, which cannot be written into: {error}"
             assert float(total) == wanted, (
-                f"{n} of the {kind} 1, 20, 300, 4000 make {wanted}, yours {float(total)}: for shape () the sum is a NumPy "
-                "scalar, and += on a name of your own does not reach the dictionary. Assign to gradients[x]")
+                f"{n} of the {name} 1, 20, 300, 4000 make {wanted}, yours {float(total)}: for shape () the sum is a "
+                "NumPy scalar, and += on a name of your own does not reach the dictionary. Assign to gradients[x]")
 
 
 def test_what_arrives_is_not_written_into():
@@ -763,19 +861,22 @@ def test_two_tensors_never_share_a_sum():
 
 
 def test_read_only_arrivals_are_fine():
-    view = np.broadcast_to(np.array([3.0]), (2,))
     try:
-        total = added_up([view, view, view])[0]
+        total = added_up([np.array([3.0, 3.0]) for _ in range(3)], kind="view")[0]
     except ValueError as error:
         assert False, f"a rule may hand over a read-only view: {error}. Do not write into what arrives"
     assert np.array_equal(total, [9, 9]), f"three times [3, 3] makes [9, 9], yours makes {total}"
 
 
 def test_later_arrivals_go_in_place():
-    found = is_in_place([np.array([1.0, 2.0]) for _ in range(5)])
-    assert found[:2] == [False, False], "the second arrival needs a new array, the first one is not yours to write into"
-    assert found[2:] == [True] * 3, (
-        f"from the third on the sum is yours and can be added to in place; in place per arrival, yours: {found}")
+    arrivals = [np.array([1.0, 2.0]), np.array([10.0, 20.0]), np.array([100.0, 0.5]), np.array([7.0, 7.0])]
+    found = [None if before is None else before.tolist() for before in sums_before(arrivals)]
+    assert found[1] == [1, 2], (
+        f"[1, 2] came first, and reads {found[1]} after the second arrival: that needs a new array, the first one "
+        "is not yours to write into")
+    assert found[2:] == [[111, 22.5], [118, 29.5]], (
+        "from the third on the sum is yours and can be added to in place: the array that held [11, 22] and then "
+        f"[111, 22.5] should read [111, 22.5] and [118, 29.5] next, yours reads {found[2:]}")
 
 
 test_all_arrivals_are_added_up()
@@ -784,6 +885,25 @@ test_what_arrives_is_not_written_into()
 test_two_tensors_never_share_a_sum()
 test_read_only_arrivals_are_fine()
 test_later_arrivals_go_in_place()
+
+# %% nbgrader={"grade": true, "grade_id": "check-accumulate-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_arrivals_of_other_shapes_add_up():
+    rng = np.random.default_rng(23)
+    for shape, dtype, kind in [((2, 1, 3), "float32", None), ((0,), "float64", None), ((), "float64", "scalar"),
+                               ((), "float32", "view"), ((4,), "float32", "view"), ((3, 2), "float64", "view")]:
+        for n in (1, 2, 3, 9):
+            arrivals = [np.array(rng.integers(-9, 9, shape), dtype) for _ in range(n)]
+            total, after, other = added_up([g.copy() for g in arrivals], True, kind)
+            assert total.dtype.name == dtype and np.array_equal(total, np.sum(arrivals, axis=0)), (
+                f"{n} arrivals ({kind}) {arrivals} make {np.sum(arrivals, axis=0)}, found {total}")
+            assert np.array_equal(after, arrivals), f"{n} arrivals ({kind}) were {arrivals}, and are now {after}"
+            assert (other is None) if n == 1 else np.array_equal(other, np.sum(arrivals[:-1], axis=0)), (
+                f"all but the last of {arrivals} ({kind}) went to a second tensor, which holds {other}")
+
+
+test_arrivals_of_other_shapes_add_up()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## One step
@@ -867,9 +987,14 @@ derivative(scaled, lambda g, out, x, factor: calls.append("x") or g * factor,
 
 def rules_called(x, factor):
     """Which rules were called for an operation of these two inputs."""
-    calls.clear()
+    calls.clear()  # what is called can be counted nowhere else than here
     hand_on(apply(scaled, x, factor), np.ones(2, "float32"), {}, set())
     return list(calls)
+
+
+def chosen_by(mask, a, b):
+    """np.where of Tensors, its condition too, or of numbers."""
+    return apply(np.where, mask, a, b)
 
 # %% nbgrader={"grade": true, "grade_id": "check-hand-on", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def test_each_input_gets_its_share():
@@ -915,7 +1040,7 @@ def test_nobody_works_for_an_input_that_wants_nothing():
         assert found == wanted, f"rules should be called for {wanted} only, yours calls {found}"
     mask, a = Variable([1.0, 0.0]), Variable([1.0, 2.0])
     try:
-        found = received(apply(np.where, mask, 3.0, a), np.array([5.0, 7.0], "float32"))
+        found = received(chosen_by(mask, 3.0, a), np.array([5.0, 7.0], "float32"))
     except TypeError as error:
         assert False, f"the condition of where has None for a rule, so it gets nothing: {error}"
     assert found[0] is None and np.array_equal(found[2], [0, 7]), f"where gives its last input [0, 7], yours {found[2]}"
@@ -926,6 +1051,31 @@ test_the_same_tensor_on_both_sides_receives_both()
 test_broadcasting_and_dtype_are_undone()
 test_options_reach_the_rules()
 test_nobody_works_for_an_input_that_wants_nothing()
+
+# %% nbgrader={"grade": true, "grade_id": "check-hand-on-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_operations_of_several_inputs_hand_on():
+    a, b, plain = Variable(np.zeros((2, 2))), Variable(np.zeros((1, 2), "float32")), Tensor(np.zeros((3, 2)))
+    g = np.arange(1.0, 17.0).reshape(8, 2) / 4
+    found = received(apply(concatenate_forward, a, b, plain, a, axis=0), g)
+    for n, wanted in [(0, g[:2] + g[6:]), (1, g[2:3]), (3, g[:2] + g[6:])]:
+        assert np.array_equal(found[n], wanted), f"[a, b, plain, a] joined: {n} should get {wanted}, found {found[n]}"
+    assert found[2] is None, f"a tensor that wants no gradient got {found[2]}"
+    assert found[1].dtype.name == "float32", f"b is float32, its gradient {found[1].dtype}"
+    a, b = Variable(np.full((3, 1, 2), 2.0)), Variable(np.full((4, 1), -5.0))
+    g = np.arange(24.0).reshape(3, 4, 2) - 7
+    for name, out, wanted in [
+            ("a * b", a * b, [-5 * g.sum(1, keepdims=True), 2 * g.sum((0, 2)).reshape(4, 1)]),
+            ("where(mask, a, b)", chosen_by(np.arange(8).reshape(4, 2) % 3 == 0, a, b),
+             [None, (g * (np.arange(8).reshape(4, 2) % 3 == 0)).sum(1, keepdims=True),
+              (g * (np.arange(8).reshape(4, 2) % 3 != 0)).sum((0, 2)).reshape(4, 1)])]:
+        for n, (mine, right) in enumerate(zip(received(out, g), wanted)):
+            assert (mine is None) if right is None else np.array_equal(mine, right), (
+                f"{name} of shapes (3, 1, 2) and (4, 1), when {g} arrives: input {n} should get {right}, found {mine}")
+
+
+test_operations_of_several_inputs_hand_on()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Where the walk starts
@@ -980,6 +1130,12 @@ def first_gradient(tensor, gradient=None):
     return gradient
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def given_after_writing(tensor, gradient, number):
+    """The numbers of `gradient`, read after `number` was written over all of the gradient that the walk starts with."""
+    first_gradient(tensor, gradient)[...] = number
+    return np.array(operand(gradient))
+
 # %% nbgrader={"grade": true, "grade_id": "check-start", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 def test_one_number_starts_from_1():
     for data, dtype in [(np.float32(3.0), "float32"), (np.array([[3.0]]), "float64"), (np.array([2.0], "float32"), "float32")]:
@@ -1010,10 +1166,11 @@ def test_a_given_gradient_is_copied_and_converted():
         found = first_gradient(x, given)
         assert np.array_equal(found, mine), f"the walk should start from {mine}, yours from {found}"
         assert found.dtype.name == "float32", f"the tensor is float32, so the gradient is too, not {found.dtype}"
-    wide, own = Variable(np.zeros((1, 3))), Tensor(mine)
-    for found in (first_gradient(wide, mine), first_gradient(wide, own)):
-        found[0, 0] = 50
-    assert mine[0, 0] == 1 and own.data[0, 0] == 1, "writing into your array changed the one I gave: copy it"
+    wide = Variable(np.zeros((1, 3)))
+    for given in (mine.copy(), Tensor(mine)):
+        after = given_after_writing(wide, given, 50)
+        assert np.array_equal(after, mine), (
+            f"writing into your array changed the one I gave: copy it. I gave {mine}, and it reads {after}")
     assert float(first_gradient(Variable(2.0), 3.0)) == 3.0, "a plain number may be the gradient of a plain number"
 
 
@@ -1032,6 +1189,36 @@ test_one_number_starts_from_1()
 test_several_numbers_need_a_gradient()
 test_a_given_gradient_is_copied_and_converted()
 test_a_gradient_of_another_shape_is_refused()
+
+# %% nbgrader={"grade": true, "grade_id": "check-start-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_walks_start_from_other_gradients():
+    for shape, dtype, given, wanted in [
+            ((1, 1, 1), "float64", None, [[[1]]]), ((), "float32", -2, -2), ((1,), "float32", Tensor([0.25]), [0.25]),
+            ((), "float64", np.array(0.5, "float32"), 0.5), ((2,), "float64", np.array([7, -7]), [7, -7]),
+            ((3, 1), "float32", [[1], [2], [3]], [[1], [2], [3]]),
+            ((2, 1, 2), "float64", [[[1.5, 2]], [[-3, 4]]], [[[1.5, 2]], [[-3, 4]]]),
+            ((0, 2), "float32", np.zeros((0, 2)), np.zeros((0, 2)))]:
+        x = Variable(np.full(shape, 9, dtype))
+        found = np.asarray(first_gradient(x) if given is None else first_gradient(tensor=x, gradient=given))
+        assert found.shape == shape and np.array_equal(found, wanted) and found.dtype.name == dtype, (
+            f"a {dtype} tensor of shape {shape}, gradient {given}: {wanted} is due, found {found!r}")
+    narrow, kept = Variable(np.zeros(2, "float32")), np.array([1.0, 2.0], "float32")
+    for given in (kept.copy(), Tensor(kept)):
+        assert np.array_equal(given_after_writing(narrow, given, 50), kept), "the gradient should be a copy"
+    for shape, other in [((2, 0, 3), None), ((5, 1), None), ((2, 1), (2,)), ((1, 2, 3), (2, 3)), ((2, 3), (2, 1)),
+                         ((), (1, 1)), ((0,), (1,)), ((3,), (4,)), ((1,), ()), ((2, 6), (3, 4))]:
+        try:
+            found = first_gradient(Variable(np.ones(shape)), other if other is None else np.ones(other))
+        except (RuntimeError if other is None else ValueError) as error:
+            found = str(error)
+            assert str(shape) in found and str(other or shape) in found, f"{shape} and {other} should be named: {found}"
+        else:
+            assert False, f"a tensor of shape {shape} and a gradient of shape {other} should be refused, found {found}"
+
+
+test_walks_start_from_other_gradients()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## The walk
@@ -1154,6 +1341,14 @@ def gradients_of(tensor, gradient, retain_graph=False):
     return gradients
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def after_writing(results, gradient, leaf, number):
+    """Walk from each of the results with the same `gradient`, write `number` over leaf.grad, and return `gradient`."""
+    for result in results:
+        backward(result, gradient)
+    leaf.grad[...] = number
+    return gradient
+
 # %% nbgrader={"grade": true, "grade_id": "check-walk", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 def test_three_slopes_worked_out_by_hand():
     x, y = Variable(5.0), Variable(3.0)
@@ -1228,18 +1423,16 @@ def test_retain_graph_keeps_them():
 
 
 def test_leaves_own_their_gradients():
-    a, b, c, g = Variable([1.0, 2.0]), Variable([3.0, 4.0]), Variable([5.0, 6.0]), np.array([1.0, 10.0], "float32")
-    backward(a + b, g)
-    backward(c, g)
-    a.grad[0] = 500
-    assert b.grad[0] == 1 and c.grad[0] == 1 and g[0] == 1, f"I wrote into a.grad: b's became {b.grad}, c's {c.grad}, mine {g}"
+    a, b, c = Variable([1.0, 2.0]), Variable([3.0, 4.0]), Variable([5.0, 6.0])
+    given = after_writing([a + b, c], np.array([1.0, 10.0], "float32"), a, 500)
+    for name, found in [("b's", b.grad), ("c's", c.grad), ("mine", given)]:
+        assert np.array_equal(found, [1, 10]), f"I wrote 500 into a.grad, and {name} became {found}: one array?"
+
 
 
 def test_the_deep_and_the_wide():
-    x = y = Variable([1.0, 2.0])
-    for _ in range(10_000):
-        y = y + x
-    backward(y, [1.0, 2.0])
+    x = Variable([1.0, 2.0])
+    backward(added_again_and_again(x, x, 10_000), [1.0, 2.0])
     assert np.array_equal(x.grad, [10_001, 20_002]), f"x + 10,000 x has slope 10,001, yours gives {x.grad}"
     x = y = Variable(1.0)
     for _ in range(60):
@@ -1263,7 +1456,7 @@ def test_a_result_that_received_nothing_hands_on_nothing():
     x, a = Variable([1.0, 0.0]), Variable([3.0, 4.0])
     mask = x * 2.0
     try:
-        backward(apply(np.where, mask, a, 7.0), [1.0, 10.0])
+        backward(chosen_by(mask, a, 7.0), [1.0, 10.0])
     except (KeyError, TypeError, AttributeError) as error:
         assert False, f"the condition of where receives no gradient, so it has nothing to hand on: {error!r}"
     assert np.array_equal(a.grad, [1, 0]), f"where took the first number only: [1, 0], yours is {a.grad}"
@@ -1280,6 +1473,57 @@ test_leaves_own_their_gradients()
 test_the_deep_and_the_wide()
 test_gradients_keep_shape_and_dtype()
 test_a_result_that_received_nothing_hands_on_nothing()
+
+# %% nbgrader={"grade": true, "grade_id": "check-walk-hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_a_large_graph_agrees_with_nudging():
+    def f(x, w, b):
+        for _ in range(3):
+            h = x * w - b
+            x = h * 0.5 + h / (x * x + 2.0)
+            w = 1.0 / (h * h + 1.0) + w
+        return x * w + h
+
+    rng = np.random.default_rng(24)
+    for shapes in [((3, 2), (2,), (3, 1)), ((), (4,), (2, 1, 1)), ((1,), (1, 1), ())]:
+        arrays = [rng.normal(size=shape) for shape in shapes]
+        leaves = [Variable(array) for array in arrays]
+        out = f(*leaves)
+        g = rng.normal(size=out.shape)
+        backward(out, g)
+        for n, leaf in enumerate(leaves):
+            way = rng.normal(size=leaf.shape)
+            up, down = [[array + h * way if k == n else array for k, array in enumerate(arrays)] for h in (1e-5, -1e-5)]
+            wanted = (g * (f(*up) - f(*down))).sum() / 2e-5
+            found = (leaf.grad * way).sum()
+            assert leaf.grad.shape == shapes[n] and abs(found - wanted) < 1e-6 * max(1, abs(wanted)), (
+                f"shapes {shapes}, input {n}: along a random direction {wanted} is due, found {found}")
+
+
+def test_two_results_share_a_part_of_the_graph():
+    x, y, other = Variable([[2.0, -1.0]]), Variable([[3.0, 5.0]]), Variable([9.0])
+    h = x * y
+    p, q = h * 3.0, h * x
+    for result, g, keep, wanted in [(p, [[1.0, 10.0]], True, [[9, 150], [6, -30]]),
+                                    (q, [[1.0, 1.0]], False, [[21, 140], [10, -29]])]:
+        backward(result, g, retain_graph=keep)
+        for name, leaf, right in [("x", x, wanted[0]), ("y", y, wanted[1])]:
+            assert np.array_equal(leaf.grad, [right]), (
+                f"3xy with [1, 10], then x²y with [1, 1]: {right} is due to {name}, found {leaf.grad}")
+    assert h.grad is None and p.grad is None and other.grad is None, "only leaves of the graph have gradients"
+    for name, result in [("3xy, whose xy", p), ("xy, which", h)]:
+        try:
+            backward(result, [[1.0, 1.0]])
+        except RuntimeError as error:
+            assert "retain_graph" in str(error), f"the error should name retain_graph: {error}"
+        else:
+            assert False, f"{name} was freed by the walk from x²y, should raise RuntimeError"
+    assert np.array_equal(x.grad, [[21, 140]]), f"a refused walk adds nothing to [21, 140], found {x.grad}"
+
+
+test_a_large_graph_agrees_with_nudging()
+test_two_results_share_a_part_of_the_graph()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # Forty lines, and the notes that lesson 01 took have become slopes. Predict both, for $\sin(xy / (x + y))$ at
@@ -1414,6 +1658,25 @@ test_kept_axes_need_nothing()
 test_sums_and_means_give_each_place_its_own_gradient()
 test_the_largest_get_it_and_equals_share()
 
+# %% nbgrader={"grade": true, "grade_id": "check-put-back-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_axes_are_put_back():
+    for shape, axis in [((4, 1, 2, 3, 1), (1, -2)), ((4, 1, 2, 3, 1), -5), ((3, 3, 3), (-1, 0)), ((3, 3, 3), -2),
+                        ((5,), 0), ((5,), (0,)), ((), None), ((), ()), ((2, 0, 3), 1), ((0, 3), -1), ((1, 1), (0, 1)),
+                        ((2, 3), None), ((2, 3, 4, 5), (3, 1)), ((2, 3, 4, 5), (-4, 2))]:
+        reduced, wanted = np.zeros(shape).sum(axis), np.zeros(shape).sum(axis, keepdims=True).shape
+        g = np.arange(float(reduced.size)).reshape(reduced.shape)
+        found = put_back(g=g, shape=shape, axis=axis, keepdims=False)
+        assert np.shape(found) == wanted and np.array_equal(np.ravel(found), np.ravel(g)), (
+            f"{shape} reduced along {axis}, put back: shape {wanted}, numbers {g}, found {found}")
+        found = put_back(g.reshape(wanted), shape, axis, keepdims=True)
+        assert np.shape(found) == wanted and np.array_equal(np.ravel(found), np.ravel(g)), (
+            f"{shape} reduced along {axis} with keepdims stays {wanted}, found {found}")
+
+
+test_other_axes_are_put_back()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Rules for shapes
 #
@@ -1491,6 +1754,36 @@ def test_what_was_stretched_is_summed():
 test_transposing_is_undone_not_repeated()
 test_reshaping_keeps_every_slope_in_its_place()
 test_what_was_stretched_is_summed()
+
+# %% nbgrader={"grade": true, "grade_id": "check-shapes-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_shapes_are_undone():
+    rng = np.random.default_rng(25)
+    for shape in [(3, 2, 4, 5), (2, 1, 3, 2, 2), (1, 1), (0, 3, 2), (4, 4, 4), ()]:
+        for dtype in ("float32", "float64"):
+            axes, order = tuple(rng.permutation(len(shape)).tolist()), np.arange(math.prod(shape)).reshape(shape)
+            flat = rng.permutation(order.size).astype(dtype)
+            for name, move in [(f"transpose{axes}", lambda x: x.transpose(*axes)),
+                               ("reshape to a column", lambda x: x.reshape(order.size, 1)),
+                               (f"transpose{axes} and reshape", lambda x: x.transpose(*axes).reshape(order.size))]:
+                x = Variable(np.zeros(shape, dtype))
+                g = flat.reshape(move(order).shape)
+                wanted = np.zeros(order.size, dtype)
+                wanted[np.ravel(move(order))] = np.ravel(g)
+                backward(move(x), g)
+                assert x.grad.dtype.name == dtype and np.array_equal(x.grad, wanted.reshape(shape)), (
+                    f"{name} of shape {shape} {dtype}, {g} arrives: {wanted.reshape(shape)} is due, found {x.grad}")
+    for small, big in [((), (2, 3)), ((1, 3, 1), (2, 4, 3, 5)), ((2, 3), (2, 3)), ((1,), (0,)), ((4, 1), (4, 4))]:
+        x, g = Variable(np.zeros(small)), rng.normal(size=big)
+        places = np.broadcast_to(np.arange(x.size).reshape(small), big)
+        wanted = np.bincount(places.ravel(), g.ravel(), x.size).reshape(small)
+        backward(x.broadcast_to(big), g)
+        assert x.grad.shape == small and np.allclose(x.grad, wanted), (
+            f"{small} stretched to {big}, {g} arrives: {wanted} is due, found {x.grad}")
+
+
+test_other_shapes_are_undone()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## Rules for picking and joining
@@ -1598,7 +1891,7 @@ def test_every_index_sends_slopes_where_they_came_from():
 def test_a_fraction_stays_a_fraction():
     x = np.array([1, 2, 3])
     for index in [(1,), ([1],)]:
-        found = index_rule(np.array([0.5])[0] if index == (1,) else np.array([0.5]), x[index], x, index)
+        found = index_rule(np.full(np.shape(x[index]), 0.5), np.asarray(x[index]), x, index)
         assert np.array_equal(found, [0, 0.5, 0]), (
             f"0.5 for x[1] should stay 0.5, yours gives {found}: make zeros of the dtype of g, not of whole numbers")
     found = index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros((2, 3)), ([1, 0, 1], [2, 1, 2]))
@@ -1611,6 +1904,33 @@ def test_a_fraction_stays_a_fraction():
 test_what_was_picked_twice_receives_twice()
 test_every_index_sends_slopes_where_they_came_from()
 test_a_fraction_stays_a_fraction()
+
+# %% nbgrader={"grade": true, "grade_id": "check-index-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_other_indices_send_slopes_back():
+    rng = np.random.default_rng(26)
+    array = np.zeros((4, 3, 2))
+    for index in [([-1, 3, 3, 0],), ([-1, 3],), (np.array([[0, -4], [2, 2]]),), (Ellipsis, [1, 1, 1]),
+                  (2, Ellipsis, [0, 0]), (slice(None), None, [2, 0, 2], 0), (np.array([3, 1], "uint8"), slice(2, 0, -1)),
+                  (None, -1, None), ([0, 1, 1], [2, 2, 2], [1, 0, 0]), (np.array([True, False, True, True]), [0, 0, 1]),
+                  (slice(1, 1),), (array[:, :, 0] == 0,), (array != 0,), (3, 2, 1), (slice(None, None, 3), 2, -1),
+                  (np.zeros((0, 2), int), 1)]:
+        places = np.arange(24).reshape(4, 3, 2)[index]
+        g = np.array(rng.normal(size=np.shape(places)))
+        wanted = np.array([g[places == n].sum() for n in range(24)]).reshape(4, 3, 2)
+        found = index_rule(g=g, out=np.array(array[index]), x=array, index=index)
+        assert np.shape(found) == (4, 3, 2) and np.allclose(found, wanted, rtol=1e-12, atol=1e-12), (
+            f"x[{index}] of shape (4, 3, 2), when {g} arrives: {wanted} is due, found {found}")
+    x = Variable(np.array(2.0))
+    backward(x[None, ...] * 1.0, [5.0])
+    assert x.grad.shape == () and float(x.grad) == 5, f"x[None, ...] of shape (): 5 is due, found {x.grad}"
+    x = Variable(np.zeros(3))
+    backward(x[np.arange(999) % 2], np.full(999, 0.5))
+    assert np.array_equal(x.grad, [250, 249.5, 0]), f"places 0 and 1, 999 times: [250, 249.5, 0], found {x.grad}"
+
+
+test_other_indices_send_slopes_back()
+### END HIDDEN TESTS
 
 # %% [markdown]
 # ## The rule of the product
@@ -1727,6 +2047,35 @@ test_each_weight_is_blamed_for_what_it_did()
 test_products_of_every_rank_agree_with_a_nudge()
 test_stacks_of_matrices_exchange_two_axes_only()
 
+# %% nbgrader={"grade": true, "grade_id": "check-matmul-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_products_of_thin_and_high_stacks():
+    rng = np.random.default_rng(27)
+    for stack in [(), (3,), (2, 1, 3), (2, 2)]:
+        for i, k, j in [(1, 1, 1), (1, 4, 1), (4, 1, 3), (2, 2, 2), (3, 0, 2), (0, 2, 3), (2, 3, 0)]:
+            for dtype in ("float64", "float32"):
+                g, a, b = [rng.normal(size=(*stack, *shape)).astype(dtype) for shape in [(i, j), (i, k), (k, j)]]
+                for n, right in [(0, (g[..., :, None, :] * b[..., None, :, :]).sum(-1)),
+                                 (1, (a[..., :, :, None] * g[..., :, None, :]).sum(-3))]:
+                    found = matmul_slope(n, g=g, a=a, b=b)
+                    assert found.shape == right.shape and np.allclose(found, right, rtol=1e-4, atol=1e-5), (
+                        f"input {n} of {a.shape} @ {b.shape}, {dtype}: {right} is due, found {found}")
+                    assert found.dtype.name == dtype, f"{dtype} should stay {dtype}, found {found.dtype}"
+    for left, right in [((4,), (2, 5, 4, 3)), ((2, 1, 3, 4), (4,)), ((3, 1, 1, 2), (5, 2, 6)), ((1, 4), (4, 1))]:
+        a, b = Variable(rng.normal(size=left)), Variable(rng.normal(size=right))
+        g = rng.normal(size=np.matmul(a.data, b.data).shape)
+        backward(a @ b, g)
+        for n, leaf in enumerate((a, b)):  # the product is linear in each side, so a step of any size tells the slope
+            step = rng.normal(size=leaf.shape)
+            moved = np.matmul(a.data, step) if n else np.matmul(step, b.data)
+            found, wanted = (leaf.grad * step).sum(), (g * moved).sum()
+            assert leaf.grad.shape == leaf.shape and abs(found - wanted) < 1e-9, (
+                f"{left} @ {right}: a step of input {n} moves the loss by {wanted}, the gradient says {found}")
+
+
+test_products_of_thin_and_high_stacks()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## No notes, please
 #
@@ -1775,34 +2124,41 @@ import threading
 
 
 def noted_around(inner=None):
-    """Whether notes are taken before, inside and after no_grad(). `inner` happens inside; "raised" if it came out."""
+    """Whether notes are taken before, inside and after no_grad(), and in what happens inside, if anything.
+
+    inner  "again": another no_grad(), looked at after it; "thread": another thread; "raise": an exception, "raised"
+           stands for it where it came out
+    """
     x, found = Variable(3.0), []
-    found.append((x * x).requires_grad)
+
+    def look():
+        found.append((x * x).requires_grad)
+
+    look()
     try:
         with no_grad():
-            found.append((x * x).requires_grad)
+            look()
             if inner == "again":
                 with no_grad():
                     pass
-                found.append((x * x).requires_grad)
-            elif inner:
-                raise inner
+                look()
+            elif inner == "thread":
+                thread = threading.Thread(target=look)
+                thread.start()
+                thread.join()
+            elif inner == "raise":
+                raise ValueError("on purpose")
     except ValueError:
         found.append("raised")
-    found.append((x * x).requires_grad)
+    look()
     recording.on = True
     return found
 
 
-def noted_in_another_thread():
-    """Whether notes are taken in a thread that runs while this one is inside no_grad()."""
-    x, found = Variable(3.0), []
-    with no_grad():
-        thread = threading.Thread(target=lambda: found.append((x * x).requires_grad))
-        thread.start()
-        thread.join()
-    recording.on = True
-    return found[0]
+def squared_quietly(x, times):
+    """x * x so many times from a function that is decorated with no_grad(), and once more without."""
+    quiet = no_grad()(lambda x: x * x)
+    return [*[quiet(x) for _ in range(times)], x * x]
 
 # %% nbgrader={"grade": true, "grade_id": "check-no-grad", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def test_no_notes_are_taken_inside():
@@ -1819,7 +2175,7 @@ def test_a_block_inside_a_block_restores_what_was():
 
 
 def test_an_exception_does_not_leave_it_off():
-    found = noted_around(ValueError("on purpose"))
+    found = noted_around("raise")
     assert found[-1] is True, "after an exception inside, no notes are taken any more: use try and finally"
     assert "raised" in found, (
         "an exception inside no_grad() disappeared, and a failed block looks as if it had worked. It must come out "
@@ -1828,17 +2184,19 @@ def test_an_exception_does_not_leave_it_off():
 
 
 def test_other_threads_go_on():
-    assert noted_in_another_thread() is True, "no_grad() here switched off the notes of another thread: use recording.on"
+    found = noted_around("thread")
+    assert found[2:3] == [True], "no_grad() here switched off the notes of another thread: use recording.on"
+    assert found == [True, False, True, True], (
+        f"before, inside, in another thread meanwhile, after: yes, no, yes, yes; yours {found}")
 
 
 def test_no_grad_decorates_a_function():
     x = Variable([2.0, 3.0])
-    quiet = no_grad()(lambda x: x * x)
-    for _ in range(2):
-        out = quiet(x)
+    *quiet, loud = squared_quietly(x, 2)
+    for out in quiet:
         assert np.array_equal(out.data, [4, 9]), f"the function should return its result, [4, 9], yours {out.data}"
         assert not out.requires_grad, "inside a function decorated with @no_grad() no notes are taken, yours takes some"
-    assert (x * x).requires_grad, "after the decorated function notes should be taken again"
+    assert loud.requires_grad, "after the decorated function notes should be taken again"
 
 
 test_no_notes_are_taken_inside()
@@ -2087,6 +2445,35 @@ test_settings_stay()
 test_several_inputs_each_get_their_own()
 test_wrong_gradients_are_named()
 
+# %% nbgrader={"grade": true, "grade_id": "check-function-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+### BEGIN HIDDEN TESTS
+def test_functions_inside_functions():
+    a, b, product, half = Variable([2.0, 3.0]), Variable([-1.0, 4.0]), Product(), Scaled(0.5)
+    out = product(half(product(a, b, shift=1)), product(b, half(a)), shift=-3)
+    assert np.array_equal(out.data, [-2.5, 36]), f"(ab + 1) / 2 · ab / 2 - 3 is [-2.5, 36], found {out.data}"
+    backward(out, [8.0, 1.0])
+    for name, leaf, wanted in [("a", a, [6, 25]), ("b", b, [-12, 18.75])]:  # (2ab + 1) / 4 times the other
+        assert np.array_equal(leaf.grad, wanted), f"the gradient of {name} is {wanted}, found {leaf.grad}"
+    for shape in [(), (1, 1), (0, 2), (2, 1, 3)]:
+        x = Variable(np.full(shape, -2.0))
+        out = Cube.apply(Scaled(3.0)(Cube()(x)))
+        backward(out, np.full(shape, 0.5))
+        assert np.array_equal(out.data, np.full(shape, -13824.0)), f"(3x³)³ at -2 is -13824, found {out.data}"
+        assert x.grad.shape == shape and np.array_equal(x.grad, np.full(shape, 0.5 * 243 * 256)), (
+            f"27x⁹ has slope 243x⁸, shape {shape}, 0.5 arrives: {0.5 * 243 * 256} is due, found {x.grad}")
+    a, b = Variable([2.0, 3.0]), Variable([5.0, 7.0])
+    backward(Wrong((None, np.array([10.0, 20.0])))(a, b), [1.0, 1.0])
+    assert a.grad is None and np.array_equal(b.grad, [10, 20]), f"None, [10, 20] is due, found {a.grad}, {b.grad}"
+    plain, given = Cube()(Tensor([1.0, 2.0])), Product()(np.array([2.0, 2.0]), b, shift=1.0)
+    assert np.array_equal(plain.data, [1, 8]) and not plain.requires_grad, "nobody wants a gradient of this cube"
+    b.grad = None
+    backward(given, [1.0, 10.0])
+    assert np.array_equal(b.grad, [2, 20]), f"an array times b, when [1, 10] arrives: [2, 20] is due, found {b.grad}"
+
+
+test_functions_inside_functions()
+### END HIDDEN TESTS
+
 # %% [markdown]
 # ## Who checks the rules?
 #
@@ -2139,6 +2526,11 @@ def slope_by_nudging(f, arrays, n, at, step=1e-5):
     return float((up - down) / (2 * step))
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def nudged(f, arrays, places, step=1e-5):
+    """The slopes of f(*arrays) that slope_by_nudging finds at each of the places (n, at), and the arrays afterwards."""
+    return [slope_by_nudging(f, arrays, n, at, step) for n, at in places], arrays
+
 # %% nbgrader={"grade": true, "grade_id": "check-nudge", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 def test_the_slope_is_found_at_each_place():
     f = lambda a, b: float((a**3).sum() + 7 * (b[0] * a[1]).sum())
@@ -2159,17 +2551,16 @@ def test_the_bend_of_the_curve_cancels():
 
 def test_every_number_is_put_back():
     seen, arrays = [], [np.array([0.1, 0.7]), np.array([[0.3]])]
-    slope_by_nudging(lambda a, b: seen.append((a.copy(), b.copy())) or float(a.sum()), arrays, 0, (1,), 0.125)
-    nudged = sorted(float(a[1]) for a, b in seen)
-    assert nudged[0] == 0.7 - 0.125 and nudged[-1] == 0.7 + 0.125, (
-        f"0.7 should be nudged to 0.575 and 0.825, yours went to {nudged}")
+    f = lambda a, b: seen.append((a.copy(), b.copy())) or float(a.sum())
+    _, after = nudged(f, arrays, [(0, (1,))], 0.125)
+    moved = sorted(float(a[1]) for a, b in seen)
+    assert moved[0] == 0.7 - 0.125 and moved[-1] == 0.7 + 0.125, (
+        f"0.7 should be nudged to 0.575 and 0.825, yours went to {moved}")
     assert all(a[0] == 0.1 and b[0, 0] == 0.3 for a, b in seen), "nudge one number, and leave the others where they are"
-    assert arrays[0][1] == 0.7, f"0.7 should be 0.7 again afterwards, exactly, yours is {float(arrays[0][1])!r}"
+    assert after[0][1] == 0.7, f"0.7 should be 0.7 again afterwards, exactly, yours is {float(after[0][1])!r}"
     numbers = np.random.default_rng(9).normal(size=200)
-    nudged = numbers.copy()
-    for n in range(200):
-        slope_by_nudging(lambda a: float(a.sum()), [nudged], 0, (n,))
-    moved = int((nudged != numbers).sum())
+    _, (after,) = nudged(lambda a: float(a.sum()), [numbers.copy()], [(0, (n,)) for n in range(200)])
+    moved = int((after != numbers).sum())
     assert moved == 0, (
         f"of 200 numbers, {moved} are not exactly as they were after the nudges: adding and subtracting a step rounds. "
         "Remember the number itself, and put it back")
