@@ -121,7 +121,7 @@ def limits(memory):
 
 def time_limit(seconds):
     """Let the kernel kill this process when it has used so much CPU time: should nobody else do it."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2,) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 3))
 
 
 def _column(machine):

@@ -80,7 +80,7 @@ class Agent:
         self.functions, self.of_judge = {}, {}  # the judge's functions by number, and their numbers by id
         self.files, self.asking = set(), threading.RLock()
         self.do = {"call": lambda f, /, *a, **k: f(*a, **k), "get": getattr, "set": setattr, "del": delattr, "array": self.array, "import": importlib.import_module,
-                   "names": self.names, "load": self.load, "enter": lambda x: type(x).__enter__(x), "exit": self.exit, "name": lambda x: type(x).__name__}
+                   "names": self.names, "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit, "name": lambda x: type(x).__name__}
         for function in (iter, next, len, str, repr, format, float, int, complex, abs, round, divmod, isinstance, issubclass, dir):
             self.do[function.__name__] = function
         for name in ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
@@ -237,6 +237,10 @@ def serve(control, nothing, filtered):
             return
         request = json.loads(message)
         if request["do"] == "wait":
+            try:
+                os.killpg(request["pid"], signal.SIGKILL)  # should the level let it have children
+            except (ProcessLookupError, PermissionError):
+                pass
             _, status = os.waitpid(request["pid"], 0)
             control.send(json.dumps({"code": os.waitstatus_to_exitcode(status)}).encode())
             continue
@@ -276,8 +280,7 @@ def main():
     control = socket.socket(fileno=os.dup(0))
     start = json.loads(control.recv(1 << 16))
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
+    os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.append(Installed(start["packages"]))
     load_file("wire")
@@ -293,9 +296,11 @@ def main():
             confine.drop_privileges()
             confine.landlock(start["readable"])
             confine.seccomp(confine.table())
-    seen = [path for path in start["secret"] if readable(path)]
-    control.send(json.dumps({"ready": True, "seen": seen}).encode())
-    serve(control, nothing, start["confine"])
+    os.dup2(nothing, 2)  # until here, a failure can be told
+    control.send(b'{"ready": true}')
+    confined = start["confine"]
+    del start  # what stays here, learners' code can find
+    serve(control, nothing, confined)
 
 
 def readable(path):

@@ -14,11 +14,13 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import time
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from tito.errors import TitoError
+from tito.grading import proxy
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # strongest first
 HERE = Path(__file__).resolve().parent
@@ -68,24 +70,33 @@ class Jail:
     """A server process that forks. level: of isolation; secret: paths that must not be readable in it; memory: MB that each fork may use."""
 
     def __init__(self, level, secret=(), memory=1024):
-        self.level, self.secret = level, [str(path) for path in secret]
+        self.level = level
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
         with theirs:
             self.process = subprocess.Popen(command(level, secret), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", env=ENVIRONMENT,
                                             start_new_session=True, close_fds=True)
         start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": level != "process", "memory": memory,
-                 "readable": [str(path) for path in readable(secret)], "secret": self.secret if level != "process" else []}
+                 "readable": [str(path) for path in readable(secret)]}
         try:
             self.control.settimeout(START_SECONDS)
             self.control.send(json.dumps(start).encode())
             said, _ = self.ask(None)
-        except (JailFailed, OSError):
-            said = {}
-        if not said.get("ready") or said["seen"]:
+            seen = [path for path in secret if self.reads(path)] if level != "process" else []
+        except (JailFailed, OSError, proxy.Stop):
+            said, seen = {}, []
+        if not said.get("ready") or seen:
             self.close()
-            why = f"it can read {said['seen'][0]}" if said.get("seen") else self.process.stderr.read().decode(errors="replace").strip()[-300:] or "it says nothing"
+            why = f"it can read {seen[0]}" if seen else self.process.stderr.read().decode(errors="replace").strip()[-300:] or "it says nothing"
             raise TitoError(f"Isolation level {level} does not work here: {why}.", "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".", 3)
+
+    def reads(self, path):
+        """Whether a fork can read this path. Asked of a fork, so that the server, which all forks inherit from, never hears of it."""
+        fork = self.fork(START_SECONDS)
+        try:
+            return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do("readable", str(path))
+        finally:
+            fork.end()
 
     def ask(self, request, descriptor=None):
         """(answer, descriptors) of the server. Raises JailFailed when it is gone."""

@@ -12,7 +12,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import linecache
 import marshal
 import os
 import pickle
@@ -21,9 +20,12 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+
+import numpy as np
 
 from tito import course, export
 from tito.errors import TitoError
@@ -35,7 +37,8 @@ from tito.runner import check_functions, imported
 from tito.verdict import imports_of
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
-LEAST = 1  # second: the limit of a check after many others ran out of time
+LEAST = 1  # second: the limit of a check after others ran out of time
+BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
 LONGEST = 4000  # characters of a message
 MEMORY = 4096  # MB of the judge itself
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
@@ -74,10 +77,6 @@ class Attempt:
     reason: str = ""
 
 
-class NotImported(Exception):
-    """The lesson could not be imported."""
-
-
 class Judge:
     """Grades submissions one after the other, with one jail."""
 
@@ -86,7 +85,7 @@ class Judge:
         self.root = course.open_root(setting.root)
         self.entries = {entry.name: entry for entry in self.root.lessons}
         self.asked = [self.entries[name] for name in setting.lessons]
-        self.jail = None
+        self.jail, self.spent = None, 0  # seconds that the lesson's checks took so far
 
     def close(self):
         if self.jail:
@@ -120,6 +119,7 @@ class Judge:
             result = LessonResult(submission.student, entry.name, entry.number, entry.declared.title, entry.declared.points, key=key,
                                   checks=[blank(check) for check in entry.declared.checks], notes=list(submission.notes))
             began = time.perf_counter()
+            self.spent = 0
             self.lesson(entry, result, submission, own)
             result.seconds = round(time.perf_counter() - began, 3)
             results.append(result)
@@ -222,41 +222,35 @@ class Judge:
             if attempt.verdict:
                 result.status, result.message = "not run", attempt.reason
                 continue
-            seconds = max(self.setting.seconds / 2**late, min(LEAST, self.setting.seconds))
+            least = min(LEAST, self.setting.seconds)
+            seconds = least if self.spent > BUDGET * self.setting.seconds else max(self.setting.seconds / 2**late, least)
             began = time.perf_counter()
             try:
                 try:
-                    self.check(entry, check, modules, seconds)
+                    result.status, result.message, attempt.verdict = self.check(entry, check, code, modules, seconds)
                 except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
-                    self.check(entry, check, modules, seconds)
-            except NotImported as error:
-                attempt.verdict, result.status, attempt.reason = not_imported(error.__cause__, self.place(error.__cause__, entry, code))
-                result.message = attempt.reason
-            except BaseException as error:  # noqa: BLE001  each way in which a check can end is a status
-                if isinstance(error, (KeyboardInterrupt, TitoError)):
-                    raise  # ours
-                result.status, result.message = explained(error, self.place(error, entry, code), seconds, check)
-                late += result.status == "timeout"
-            else:
-                result.status, result.message, result.points = "passed", "", result.max_points
+                    result.status, result.message, attempt.verdict = self.check(entry, check, code, modules, seconds)
+            except JailFailed:
+                result.status, result.message = "crashed", "the process that runs everybody's code ended here, twice"
+            attempt.reason = result.message if attempt.verdict else ""
+            late += result.status == "timeout"
+            result.points = result.max_points if result.passed else 0
             result.seconds = round(time.perf_counter() - began, 4)
+            self.spent += result.seconds
         return attempt
 
-    def check(self, entry, check, modules, seconds):
-        """Run one check in a fork of its own. Whatever it raises passes through; NotImported when the lesson could not be
-        imported, JailFailed when the jail died with its fork."""
+    def check(self, entry, check, code, modules, seconds):
+        """Run one check in a fork of its own. Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
+        imported. Raises JailFailed when the jail died with its fork."""
         prepared, fork = Prepared.of(entry), self.fork(seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
-        died = None
-        try:
-            with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
-                try:
-                    session.do("load", modules, prepared.imports, prepared.learner_side)
-                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
-                except Exception as error:
-                    raise NotImported from error
-                except proxy.Stop as error:
-                    raise NotImported from error
+        died, answer = None, ("passed", "", "")
+        with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
+            importing = True
+            try:
+                session.do("load", modules, prepared.imports, prepared.learner_side)
+                space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
+                importing = False
                 exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
                 try:
                     space[check.function]()
@@ -266,18 +260,35 @@ class Judge:
                     raise
                 if session.assertion:
                     raise session.assertion
-        except BaseException as error:  # noqa: BLE001  it is raised again
-            died = error.__cause__ if isinstance(error, NotImported) else error
-            raise
-        finally:
-            try:
-                code = fork.end()
-            except JailFailed:
-                self.close()
-                if isinstance(died, proxy.Died):
+                assert not session.changed, "the code under test changes an array or list that it was given"
+            except proxy.Died as error:
+                died = error
+            except BaseException as error:  # noqa: BLE001  each way in which a check can end is a status
+                if isinstance(error, KeyboardInterrupt):
                     raise
-            if isinstance(died, proxy.Died):
-                died.args = (code,)
+                # While the fork still answers: a message may hold what must be asked for.
+                answer = self.words(error, importing, self.place(error, entry, code), seconds, check)
+        try:
+            ended = fork.end()
+        except JailFailed:
+            self.close()
+            if died:
+                raise
+        if died:
+            answer = (*words_of_death(ended), "")
+            if importing:
+                answer = answer[0], f"While the lesson was imported, {answer[1]}", "crashed"
+        return answer
+
+    @staticmethod
+    def words(error, importing, place, seconds, check):
+        """(status, message, verdict) for what ended a check. Making them may ask the learner's side, which may do anything."""
+        try:
+            if importing:
+                return not_imported(error, place)
+            return (*explained(error, place, seconds, check), "")
+        except BaseException as worse:  # noqa: BLE001
+            return "error", f"{type(error).__name__}, and its text could not be read: {type(worse).__name__}", ""
 
     def fork(self, seconds):
         """A fork of the jail, of a new one if need be."""
@@ -335,8 +346,15 @@ class Prepared:
         found = session.do("names", module, self.exported, wanted, bool(words & self.beside))
         if type(found) is not dict or not found.keys() <= set(wanted):
             raise proxy.Tampered("its names are no names")
+        session.helpers |= {found[name]._number for name in self.beside & found.keys() if isinstance(found[name], proxy.Remote)}
         space = imported({"imports": self.statements}, check.cell.source)
         return space | found, set(self.exported) - found.keys()
+
+
+def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
+    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others, and a learner may claim to have none."""
+    a, b = np.asarray(a), np.asarray(b)
+    return (a.size == 0) == (b.size == 0) and allclose(a, b, *tolerances, **options)
 
 
 @contextlib.contextmanager
@@ -344,12 +362,14 @@ def standing_in(session, package, entry):
     """Let `import` of the package's modules give proxies meanwhile."""
     names = [package, f"{package}.core", *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number)]
     before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
+    np.allclose, allclose = close_in_shape, np.allclose
     for name in before:
         del sys.modules[name]
     sys.modules.update({name: proxy.Module(session, name) for name in names})
     try:
         yield
     finally:
+        np.allclose = allclose
         for name in names:
             sys.modules.pop(name, None)
         sys.modules.update(before)
@@ -381,6 +401,7 @@ def compiled(entry, file):
     if file.problem:
         return Code(f"lesson {entry.name} cannot be read: {file.problem}")
     try:
+        warnings.simplefilter("ignore")  # Python's remarks on the learner's text are not for this terminal
         module = export.build(file.source, entry.declared, entry.relative(entry.script), entry.root.package)
         return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, file.source)
     except TitoError as error:
@@ -428,10 +449,6 @@ def explained(error, place, seconds, check):
     told = getattr(error, "told", None)
     if isinstance(error, proxy.OutOfTime):
         return "timeout", f"still running after {seconds:g} s: an endless loop?"
-    if isinstance(error, JailFailed):
-        return "crashed", "the process that runs everybody's code ended here, twice"
-    if isinstance(error, proxy.Died):
-        return died(error)
     if isinstance(error, proxy.Tampered):
         return "tampered", clean(f"the code under test does not answer as it should: {error}")
     if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
@@ -452,28 +469,27 @@ def explained(error, place, seconds, check):
 
 
 def not_imported(error, place):
-    """(verdict, status of the check that found out, reason) for a lesson that could not be imported."""
+    """(status of the check that found out, message, verdict) for a lesson that could not be imported."""
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
-        return "timed out", "timeout", "The lesson is still being imported when its time is up: an endless loop?"
-    if isinstance(error, proxy.Died):
-        status, message = died(error)
-        return ("out of memory" if status == "memory" else "crashed"), status, f"While the lesson was imported, {message}"
+        return "timeout", "The lesson is still being imported when its time is up: an endless loop?", "timed out"
     if isinstance(error, proxy.Tampered):
-        return "tampered", "tampered", clean(f"The lesson does not answer as it should while it is imported: {error}")
-    told = getattr(error, "told", None) or (type(error).__name__, str(error))
-    if told[0] == "MemoryError":
-        return "out of memory", "memory", f"The lesson takes more memory than it may have while it is imported{at}."
-    return "import failed", "error", clean(f"The lesson stops while it is imported{at}: {told[0]}: {told[1]}")
+        return "tampered", clean(f"The lesson does not answer as it should while it is imported: {error}"), "tampered"
+    name, text = (getattr(error, "told", None) or (type(error).__name__, str(error)))[:2]
+    if name == "MemoryError":
+        return "memory", f"The lesson takes more memory than it may have while it is imported{at}.", "out of memory"
+    return "error", clean(f"The lesson stops while it is imported{at}: {name}: {text}"), "import failed"
 
 
-def died(error):
-    """(status, message) of a process that ended under a check."""
-    (code,) = error.args or (None,)
+def words_of_death(code):
+    """(status, message) of a process that ended under a check, with this exit code; negative: by that signal."""
     if code == -signal.SIGXCPU:
-        return "timeout", "its time was up: an endless loop?"
-    how = "" if code is None else f", with exit code {code}" if code >= 0 else f", by signal {signal.Signals(-code).name}"
-    return "crashed", f"the process that ran the code ended{how}: does it call os._exit, or crash Python?"
+        return "timeout", "it has used up its time on the processor: an endless loop?"
+    try:
+        how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
+    except ValueError:
+        how = f"by signal {-code}"
+    return "crashed", f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
 
 
 def clean(text):
@@ -510,7 +526,6 @@ def main():
             answer = pickle.dumps(judge.grade(arrival, known))
             answers.write(len(answer).to_bytes(8, "big") + answer)
             answers.flush()
-            linecache.clearcache()
 
 
 if __name__ == "__main__":

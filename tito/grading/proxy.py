@@ -7,6 +7,8 @@ refused, and so is `bool()`: an object that claims to equal everything gains not
 """
 
 import builtins
+import select
+import socket
 import time
 
 import numpy as np
@@ -47,17 +49,21 @@ class Session:
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
     assertion the first AssertionError that one of the judge's own functions raised while the learner's code called it
+    changed   whether the learner's code changed an array or list that the check had handed over
+    helpers   the numbers of the functions that the lesson's own learner-side cells define: they may change what they get
     """
 
     def __init__(self, sock, deadline):
         self.sock, self.deadline, self.received = sock, deadline, 0
         self.proxies, self.functions, self.numbers = {}, [], {}
-        self.errors, self.assertion = [], None
+        self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
 
-    def do(self, name, /, *arguments, **options):
+    def do(self, asked, /, *arguments, **options):
         """Let the jail do one thing and return what came of it; see `Agent.do` in inside.py. Raises what was raised there."""
+        if self.early():
+            raise Tampered("it sent something that nobody had asked for")
         writer = wire.Writer(self.foreign)
-        self.send(writer, ["do", name, writer.value(list(arguments)), writer.value(options)])
+        self.send(writer, ["do", asked, writer.value(list(arguments)), writer.value(options)])
         while True:
             reader = self.receive()
             try:
@@ -67,16 +73,17 @@ class Session:
                     value = reader.value(value)
                     changed = reader.value(changed)
                     self.put_back(writer.mutable, changed)
+                    self.changed |= bool(changed) and not (asked == "call" and arguments[0]._number in self.helpers)
                     return value
                 if kind == "raise":
                     name, kinds, text, frames, mark = (reader.value(part) for part in parts)
                     error = self.error(name, kinds, text, frames, mark)
                 elif kind == "ask":
-                    number, arguments, options = (reader.value(part) for part in parts)
+                    number, given, named = (reader.value(part) for part in parts)
                     function = self.functions[number] if type(number) is int and 0 <= number < len(self.functions) else None
-                    if function is None or type(arguments) is not tuple or type(options) is not dict:
+                    if function is None or type(given) is not tuple or type(named) is not dict:
                         raise wire.Malformed("no function")
-                elif kind == "stop":
+                elif kind == "stop" and asked == "next":
                     raise StopIteration
                 else:
                     raise wire.Malformed("no kind of answer")
@@ -84,7 +91,7 @@ class Session:
                 raise Tampered(f"its answer is malformed: {problem}") from None
             if kind == "raise":
                 raise error
-            self.run(function, arguments, options)
+            self.run(function, given, named)
 
     def run(self, function, arguments, options):
         """Run one of the judge's functions for the learner's code and answer with what it returned or raised."""
@@ -190,6 +197,15 @@ class Session:
         except wire.Malformed as error:
             raise Tampered(f"its answer is malformed: {error}") from None
 
+    def early(self):
+        """Whether there is something to read, besides the end."""
+        if not select.select([self.sock], [], [], 0)[0]:
+            return False
+        try:
+            return self.sock.recv(1, socket.MSG_PEEK) != b""
+        except OSError:
+            return False
+
     def hurry(self):
         """Let the socket wait no longer than until the deadline."""
         left = self.deadline - time.monotonic()
@@ -210,6 +226,9 @@ def exceptions():
 EXCEPTIONS = exceptions()
 
 
+HARMLESS = ("__name__", "__qualname__", "__doc__", "__dict__", "__module__")
+
+
 class Remote:
     """An object on the learner's side."""
 
@@ -222,6 +241,9 @@ class Remote:
         object.__setattr__(self, "_number", number)
 
     def __getattr__(self, name):
+        # Python and NumPy look for their own attributes and believe what they find: `__array_interface__` is an address.
+        if name.startswith("__") and name not in HARMLESS:
+            raise AttributeError(name)
         return self._session.do("get", self, name)
 
     def __setattr__(self, name, value):
@@ -276,16 +298,15 @@ class Remote:
         return self._session.do("dir", self)
 
     def __contains__(self, x):
-        return exactly(bool, self._session.do("contains", self, x))
+        raise Undecided("a check asks whether something is in an object of the learner's")
 
     def __enter__(self):
         return self._session.do("enter", self)
 
     def __exit__(self, kind, error, trace):
         told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
-        suppressed = self._session.do("exit", self, *told)
-        # What the judge found wrong stays wrong, whatever the learner's __exit__ says.
-        return suppressed is True and not isinstance(error, (AssertionError, Undecided, Stop))
+        if self._session.do("exit", self, *told) is True and error is not None:
+            raise AssertionError("leaving the `with` block swallows the error that was raised in it: __exit__ should return None")
 
     def __getitem__(self, index):
         return self._session.do("getitem", self, index)
@@ -313,6 +334,27 @@ class RemoteClass(RemoteFunction):
 
     def __subclasscheck__(self, kind):
         return isinstance(kind, RemoteClass) and self._session.do("issubclass", kind, self) is True
+
+
+class Claim(Remote):
+    """What came of a comparison on the learner's side, `x > 0`. Its numbers can be fetched and compared; it never answers yes or no itself."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return claim(super().__getattr__(name))
+
+    def __call__(self, /, *arguments, **options):
+        return claim(super().__call__(*arguments, **options))
+
+
+def claim(found):
+    """What a comparison, or a method of what came of it, gave: an array, or another Claim."""
+    if isinstance(found, Remote):
+        return Claim(found._session, found._number)
+    if isinstance(found, np.ndarray) and found.ndim or isinstance(found, tuple):  # numbers, or a shape
+        return found
+    raise Undecided("a check lets an object of the learner's decide a comparison")
 
 
 class Iterator:
@@ -349,10 +391,7 @@ def _operators():
 
     def comparison(name):
         def compare(self, other):
-            found = self._session.do(name, self, other)
-            if isinstance(found, (bool, np.bool_)):
-                raise Undecided("a check lets an object of the learner's decide a comparison")
-            return found
+            return claim(self._session.do(name, self, other))
 
         return compare
 

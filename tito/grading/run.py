@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from tito.errors import TitoError
 from tito.grading import intake
 from tito.grading.gradebook import learner_id
-from tito.grading.judge import blank
+from tito.grading.judge import BUDGET, GRACE, LEAST, blank
 from tito.grading.result import LessonResult
 
 AHEAD = 2  # tasks for each worker, so that none waits for work, and few are begun in vain when one stops
@@ -153,7 +153,7 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
     known = {} if regrade else book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
-    seconds = PATIENCE + 3 * setting.seconds * sum(len(entry.declared.checks) for entry in asked)
+    seconds = PATIENCE + sum(longest(setting, entry) for entry in asked)
     progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
     told(progress)
     with executor(jobs) as (pool, most):
@@ -181,6 +181,11 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
                 future.cancel()
             WORKERS.close()
     return arrivals, progress
+
+
+def longest(setting, entry):
+    """The most seconds that one lesson can take: its budget, then the least time for each check on each base that is tried."""
+    return BUDGET * setting.seconds + 2 * setting.seconds + (entry.number + 2) * len(entry.declared.checks) * (LEAST + GRACE)
 
 
 def judged(result, entry, arrival):

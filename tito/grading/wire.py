@@ -16,6 +16,7 @@ LONGEST_JSON = 8 << 20
 LONGEST_BLOBS = 64 << 20
 DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
+MOST_KEYS = 4096  # of a dictionary: keys that were chosen to collide take time by the square of their number
 ARRAYS = frozenset(np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
 SMALL = 1 << 63
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -44,9 +45,8 @@ def _named():
     """{name: object} of what both sides have and know by name."""
     found = {f"builtins.{kind.__name__}": kind for kind in TYPES}
     for name, value in vars(np).items():
-        if isinstance(value, np.ufunc) or name in COMPUTING.split() or isinstance(value, type) and issubclass(value, (np.generic, np.ndarray)):
-            if value is not np.memmap:
-                found[f"numpy.{name}"] = value
+        if isinstance(value, np.ufunc) or name in COMPUTING.split() or isinstance(value, type) and issubclass(value, np.generic):
+            found[f"numpy.{name}"] = value
     return found
 
 
@@ -89,6 +89,8 @@ class Writer:
         if kind is tuple:
             return ["t", *[self.value(part, depth + 1) for part in x]]
         if kind is dict:
+            if len(x) > MOST_KEYS:
+                raise TooLarge(f"a dictionary of more than {MOST_KEYS} keys")
             self.mutable.append(x)
             return ["d", *[self.value(part, depth + 1) for pair in x.items() for part in pair]]
         if kind is bytes:
@@ -123,7 +125,7 @@ class Reader:
     """
 
     def __init__(self, text, blobs, foreign):
-        self.blobs, self.at, self.foreign, self.mutable = memoryview(blobs), 0, foreign, []
+        self.blobs, self.at, self.foreign, self.mutable, self.parts = memoryview(blobs), 0, foreign, [], 0
         try:
             self.body = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -138,7 +140,8 @@ class Reader:
     def value(self, x, depth=0):
         if x is None or type(x) in (bool, int, float, str):
             return x
-        if type(x) is not list or not x or depth > DEEPEST:
+        self.parts += 1
+        if type(x) is not list or not x or depth > DEEPEST or self.parts > WIDEST:
             raise Malformed("no value")
         kind, *parts = x
         try:
@@ -163,6 +166,8 @@ class Reader:
         if kind == "t":
             return tuple([self.value(part, depth) for part in parts])
         if kind == "d":
+            if len(parts) > 2 * MOST_KEYS:
+                raise Malformed("too many keys")
             found = {}
             self.mutable.append(found)
             values = [self.value(part, depth) for part in parts]
