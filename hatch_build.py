@@ -7,18 +7,21 @@ is the package of the folder one works in (see tito/finder.py). `tinytorch` itse
 installed.
 """
 
+import runpy
 import shutil
 import tempfile
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What `tito init` gives to learners. What lessons generate (tinytorch/core/*.py) is left out.
+# What `tito init` and `tito release` give to learners. What lessons generate (tinytorch/core/*.py) is left out.
 COURSE = [
     "tito.toml",
     "LICENSE",
     "bin/tito",
     "bin/activate-tinytorch.sh",
+    "bin/setup",
+    "bin/setup.py",
     "modules/**/*",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
@@ -26,16 +29,15 @@ COURSE = [
     "tests/test_lessons.py",
 ]
 
-# A fault in tito must not greet people at every start of Python, hence `except`. The path goes
-# last and leaves at once: an editable installation must not make `tests` or `modules` importable.
-START = "try:\n import tito.finder\n tito.finder.install()\nexcept Exception: pass"
-START_FROM = "sys.path.append({root})\n" + START + "\nfinally: sys.path.pop()"
+# The path goes last and leaves at once: an editable installation must not make `tests` or `modules` importable.
+START_FROM = "sys.path.append({root})\n{start}\nfinally: sys.path.pop()"
 
 
 class Contents(BuildHookInterface):
     def initialize(self, version, build_data):
         root = Path(self.root)
-        code = START_FROM.format(root=ascii(self.root)) if version == "editable" else START
+        start = runpy.run_path(str(root / "tito" / "finder.py"))["START"]
+        code = START_FROM.format(root=ascii(self.root), start=start) if version == "editable" else start
         self.scratch = Path(tempfile.mkdtemp())
         start_file = self.scratch / "tinytorch-root.pth"
         start_file.write_text(f"import sys; exec({ascii(code)})\n", encoding="utf-8")

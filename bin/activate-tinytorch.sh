@@ -34,7 +34,7 @@ _tinytorch_activate() {
             IFS= read -r _tt_environment <"$_tt_root/.tito/environment" || :
         fi
         if [ ! -x "$_tt_environment/bin/python" ]; then
-            if [ -f "$_tt_root/pyproject.toml" ]; then
+            if [ -f "$_tt_root/bin/setup" ]; then
                 echo "tinytorch: $_tt_root has no environment yet." >&2
                 echo "           Run bin/tito there once, it makes one; then source this again." >&2
             else

@@ -1,5 +1,7 @@
 """Make this folder's environment, `.venv`, and install the project there. bin/tito and bin/test call it.
 
+In a release of the course the project is the wheel beside this file; else it is this repository.
+
     python bin/setup.py [EXTRA ...]     extras: notebook, dev (see pyproject.toml)
 
 It says on stderr what it does, so that stdout stays for the command that follows. It may be
@@ -22,7 +24,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]
+WHEELS = sorted((ROOT / "bin").glob("tinytorch-*.whl"))
+PROJECT = WHEELS or [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
@@ -99,12 +102,15 @@ def set_up(extras, lock):
     if not uv and not (site_packages() / "pip").exists():
         step("installing pip", [PYTHON, "-m", "ensurepip", "--default-pip"], lock)
 
-    what = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
+    what = f"{WHEELS[-1] if WHEELS else ROOT}{'[' + ','.join(extras) + ']' if extras else ''}"
+    what = [what] if WHEELS else ["-e", what]
     if uv:  # pip too: without one, a learner's `pip install` would reach another environment
-        command = [uv, "pip", "install", "--python", PYTHON, "--reinstall-package", "tinytorch", "pip", "-e", what]
+        command = [uv, "pip", "install", "--python", PYTHON, "--reinstall-package", "tinytorch", "pip", *what]
     else:
-        command = [PYTHON, "-m", "pip", "install", "--no-compile", "--no-input", "--disable-pip-version-check",
-                   "-e", what]
+        pip = [PYTHON, "-m", "pip", "--no-input", "--disable-pip-version-check"]
+        if WHEELS:  # or pip would keep an older wheel of the same version
+            step("making room", [*pip, "uninstall", "--yes", "tinytorch"], lock, must_work=False)
+        command = [*pip, "install", "--no-compile", *what]
     step("installing " + " and ".join(["TinyTorch", *extras]), command, lock)
 
     # All at once is faster than pip's one by one, and uv does not compile unless told.

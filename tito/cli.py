@@ -376,6 +376,47 @@ def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
         out(f"It had been edited by hand; a copy is in {kept}.")
 
 
+@app.command("submit")
+def submit_(lessons: Lessons = None, module: Module = None, all_: All = False,
+            output: Annotated[Path | None, typer.Option("--output", "-o", metavar="ZIP", help="Where the zip goes; default: the next free number in the workspace.", show_default=False)] = None,
+            json: Json = False, root: RootOption = None):
+    """Test what you have begun and put it into a zip, to hand in.
+
+    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the same; nothing is overwritten. Example: tito submit tensor
+    """
+    from tito import submit, views
+
+    root = here(root)
+    entries = some(root, lessons, module, all_) if lessons or module or all_ else None
+    done = submit.submit(root, entries, output and current_folder() / output.expanduser(), warn, lambda result: None if json else out(views.tested(result)))
+    if json:
+        out_json({"zip": str(done.path), "bytes": done.size, "lessons": [v.as_json() for v in done.verdicts], "notes": done.notes})
+        return
+    for note in done.notes:
+        warn(note)
+    out(f"{done.path} holds {views.count(len(done.verdicts), 'lesson')}, {done.size / 1000:.1f} kB: hand in this file.")
+
+
+@app.command()
+def restore(path: Annotated[Path, typer.Argument(metavar="ZIP", help="What `tito submit` wrote.")], root: RootOption = None):
+    """Bring the lessons of a submission back into a workspace. What stands there is saved first.
+
+    After a temporary session in the browser, or on another machine. `tito undo` takes it back. Example: tito restore my-tinytorch-1.zip
+    """
+    from tito import submit
+
+    root = here(root)
+    done = submit.restore(root, current_folder() / path.expanduser(), warn)
+    for note in done.notes:
+        warn(note)
+    if not done.changed:
+        out(f"{', '.join(done.lessons)}: as in the zip already; nothing was changed.")
+        return
+    out(f"{', '.join(done.lessons)} as in the zip:", *(f"  {place.relative_to(root.path).as_posix()}" for place in done.changed))
+    if done.kept:
+        out(f"What stood there is saved in {done.kept}; `tito undo` brings it back.")
+
+
 @app.command("doctor")
 def doctor_(json: Json = False, root: RootOption = None):
     """Look for what is missing on this machine, and say what to do about it.

@@ -14,6 +14,8 @@ import os
 import sys
 
 PACKAGE = "tinytorch"
+# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python, hence `except`.
+START = "try:\n import tito.finder\n tito.finder.install()\nexcept Exception: pass"
 
 
 def install(root=None):

@@ -88,7 +88,7 @@ def choose(entry, record):
     changed = [side for side in seen if seen[side] != pair.get(side)]
     if len(changed) < 2:
         return changed[0] if changed else "script"
-    if _same(entry):
+    if agree(entry):
         return "script"
     folder = entry.relative(entry.script.parent)
     when = "since they last agreed" if pair else "and tito has not seen them agree"
@@ -96,7 +96,7 @@ def choose(entry, record):
                     f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.", 1)
 
 
-def _same(entry):
+def agree(entry):
     """Whether both files hold the same cells, whatever else differs (outputs, ids)."""
     try:
         sides = [cells.read(path) for path in (entry.script, entry.notebook)]

@@ -135,6 +135,11 @@ def totals(verdicts):
                          f", {sum(v.points for v in verdicts)} of {sum(v.max_points for v in verdicts)} points")
 
 
+def tested(one):
+    """A tested lesson in one line."""
+    return Text.assemble(f"{one.number:02} {one.lesson:<14}", (f"{one.verdict:<8}", STYLES[one.verdict]), f"{one.points} of {count(one.max_points, 'point')}")
+
+
 def status(root, rows, step):
     """Where one stands, as a table, and what to do next."""
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")

@@ -15,6 +15,8 @@ from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
+IGNORED = ("# Made on each machine", "/.venv/", "/.tito/backups/", "/.tito/lock", "/.tito/setup.*", *(f"/{name}" for name in MACHINE),
+           "__pycache__/", ".ipynb_checkpoints/", "*.tito-tmp", "/*.zip")
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
@@ -51,10 +53,14 @@ def _is_unfinished(folder):
     return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
 
 
-def contents(source):
-    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written."""
+def contents(source, lessons=None):
+    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written.
+
+    lessons  Entries, those it has; None for all
+    """
+    lessons = lessons or source.lessons
     out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
-    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in source.lessons}
+    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in lessons}
     out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
     out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
     for path in sorted((source.path / source.package).rglob("*.py")):
@@ -64,15 +70,15 @@ def contents(source):
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
-    out["README.md"] = readme(source)
-    out[".gitignore"] = "/.tito/backups/\n/.tito/lock\n__pycache__/\n.ipynb_checkpoints/\n*.tito-tmp\n"
+    out["README.md"] = readme(source, lessons)
+    out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
     return {name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()}
 
 
-def readme(source):
+def readme(source, lessons):
     """The learner's README: the way of one lesson, in the words of the first one."""
-    first = source.lessons[0]
+    first = lessons[0]
     return f"""# My {source.name}
 
 Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` that you edit in any
@@ -92,6 +98,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
 | `tito notebook {first.name}` | opens the lesson as a notebook |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
+| `tito submit` | tests what you have begun and puts it into a zip, to hand in; `tito restore ZIP` brings it back |
 | `tito doctor` | looks for what is missing on this machine |
 
 Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.
