@@ -134,7 +134,7 @@ def class_progress(wanted):
         yield told
 
 
-gradebook_app = typer.Typer(help="The grades of a class: show, export, change.\n\nExample: tito gradebook show")
+gradebook_app = typer.Typer(help="The grades of a class: show, export, change.\n\nThey are kept in .tito/gradebook.db of the course, which git ignores and no release holds.\n\nExample: tito gradebook show")
 app.add_typer(gradebook_app, name="gradebook")
 
 Student = Annotated[str, typer.Argument(metavar="STUDENT", help="The learner's id.", show_default=False)]
