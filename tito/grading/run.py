@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tito.errors import TitoError
@@ -86,7 +87,7 @@ class Workers:
     """A worker for each thread that asks for one."""
 
     def __init__(self):
-        self.local, self.all, self.lock = threading.local(), [], threading.Lock()
+        self.local, self.all, self.lock, self.stopping = threading.local(), [], threading.Lock(), False
 
     def of_this_thread(self, setting):
         found = getattr(self.local, "worker", None)
@@ -96,8 +97,10 @@ class Workers:
                 self.all.append(found)
         return found
 
-    def close(self):
+    def close(self, stopping=False):
+        """End the judges. `stopping`: whoever loses one to this shall not start another."""
         with self.lock:
+            self.stopping = stopping
             for worker in self.all:
                 worker.close()
             self.all.clear()
@@ -115,6 +118,8 @@ def grade_one(setting, arrival, known, seconds):
             return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
         except JudgeDied as error:
             why = error
+            if WORKERS.stopping:
+                break
     return [why] * len(setting.lessons)
 
 
@@ -150,18 +155,20 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
     arrivals = intake.find(submissions, entries, roster)
     if roster:
         book.remember_roster(roster)
-    known = {} if regrade else book.keys()
+    known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = PATIENCE + sum(longest(setting, entry) for entry in asked)
     progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
     told(progress)
+    WORKERS.stopping = False
     with executor(jobs) as (pool, most):
         waiting, running = iter(arrivals), {}
         try:
             while True:
                 for arrival in waiting:
-                    running[pool.submit(grade_one, setting, arrival, known.get(learner_id(arrival.student), {}), seconds)] = arrival
+                    before = {} if regrade else known.get(learner_id(arrival.student), {})
+                    running[pool.submit(grade_one, setting, arrival, before, seconds)] = arrival
                     if len(running) >= most:
                         break
                 if not running:
@@ -170,7 +177,8 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
                     arrival = running.pop(done)
                     results = done.result()
                     progress.failed += any(isinstance(result, JudgeDied) for result in results)
-                    results = [judged(result, entry, arrival) for result, entry in zip(results, asked)]
+                    graded = known.get(learner_id(arrival.student), {})
+                    results = [judged(result, entry, arrival) for result, entry in zip(results, asked) if not (isinstance(result, JudgeDied) and entry.name in graded)]
                     results = [result for result in results if result is not None]
                     if results:
                         book.save(results, arrival.arrived, who, arrival.name, regrade=regrade)
@@ -179,7 +187,7 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
         finally:
             for future in running:
                 future.cancel()
-            WORKERS.close()
+            WORKERS.close(stopping=True)
     return arrivals, progress
 
 
@@ -189,7 +197,8 @@ def longest(setting, entry):
 
 
 def judged(result, entry, arrival):
-    """A result, or the row for a lesson over which the judge itself died: it has no key, so the next run tries again."""
+    """A result, or the row for a lesson over which the judge itself died: it has no key, so the next run tries again. It never takes
+    the place of an earlier result."""
     if not isinstance(result, JudgeDied):
         return result
     reason = f"Grading ended {ATTEMPTS} times without a result ({result}). The next run tries again."
@@ -207,28 +216,25 @@ def count(progress, arrival, results, began):
         progress.verdicts[result.verdict] = progress.verdicts.get(result.verdict, 0) + 1
 
 
-class executor:
-    """`with executor(jobs) as (pool, most)`: a concurrent.futures executor, and how many tasks to give it at once."""
-
-    def __init__(self, jobs):
-        self.jobs = jobs
-
-    def __enter__(self):
-        if str(self.jobs).isdecimal() and int(self.jobs) > 0:
-            self.pool = ThreadPoolExecutor(int(self.jobs), thread_name_prefix="grade")
-            return self.pool, int(self.jobs) * AHEAD
-        if "://" not in str(self.jobs):
-            raise TitoError(f"--jobs {self.jobs} is no number of workers and no address.", "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.")
-        try:
-            from distributed import Client
-        except ModuleNotFoundError:
-            raise TitoError("Dask's distributed is not installed here.", "pip install distributed, here and on its workers; or give a number of local workers.", 3) from None
-        self.client = Client(self.jobs)
-        self.pool = self.client.get_executor()
-        return self.pool, AHEAD * max(1, sum(self.client.nthreads().values()))
-
-    def __exit__(self, *error):
-        self.pool.shutdown(wait=not any(error), cancel_futures=True)
+@contextmanager
+def executor(jobs):
+    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local workers, or a Dask scheduler's address."""
+    if str(jobs).isdecimal() and int(jobs) > 0:
+        with ThreadPoolExecutor(int(jobs)) as pool:
+            yield pool, int(jobs) * AHEAD
+        return
+    if "://" not in str(jobs):
+        raise TitoError(f"--jobs {jobs} is no number of workers and no address.", "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.")
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise TitoError("Dask's distributed is not installed here.", "pip install distributed, here and on its workers; or give a number of local workers.", 3) from None
+    try:
+        client = Client(jobs)
+    except (OSError, ValueError) as error:
+        raise TitoError(f"There is no Dask scheduler at {jobs}: {error}.", "Start one with `dask scheduler`, or give a number of local workers.", 3) from None
+    with client, client.get_executor() as pool:
+        yield pool, AHEAD * max(1, sum(client.nthreads().values()))
 
 
 def rows(book, arrivals, lessons):

@@ -39,7 +39,7 @@ def solve_from(reference, entry):
 
 
 def command(root, submissions, *more):
-    return [sys.executable, "-m", "tito", "--root", str(root.path), "grade", str(submissions), "--all", "--jobs", "2", "--json", *map(str, more)]
+    return [sys.executable, "-m", "tito", "--root", str(root.path), "grade", str(submissions), "--all", *([] if "--jobs" in more else ["--jobs", "2"]), "--json", *map(str, more)]
 
 
 def grade(root, submissions, *more):
@@ -127,12 +127,29 @@ def test_a_submission_that_kills_every_judge_has_a_row_and_is_tried_again(small_
         monkeypatch.setattr(run.Worker, "_answer", answer)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.failed, progress.verdicts) == (0, {"stub": 4, "passed": 4})
+        graded = [grade.as_json() for grade in book.rows()]
+        monkeypatch.setattr(run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until)))
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2, regrade=True)
+        assert progress.failed == 8 and [grade.as_json() for grade in book.rows()] == graded  # no result is lost over it
 
 
 def open_book(root):
     from tito.grading import gradebook
 
     return gradebook.open_gradebook(root.path / "book.db")
+
+
+def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
+    """Each worker of the cluster has a judge of its own; the gradebook is written here."""
+    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+    undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        assert grade(small_course, submissions, "--jobs", cluster.scheduler_address) == undisturbed
+
+
+def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):
+    done = subprocess.run(command(small_course, submissions, "--jobs", "many"), capture_output=True, text=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stdout) == (2, "") and "is no number of workers and no address" in done.stderr
 
 
 @LINUX
