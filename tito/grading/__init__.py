@@ -1,5 +1,7 @@
-"""Grading a class. From the folder of submissions to the gradebook, in the order in which things happen:
+"""Grading a class. From the folder of submissions to the gradebook and the learners' feedback, in the order in which things happen:
 
+roster.py      who is in the class, and whose a submission is by its name
+boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
 run.py         the class: tasks on workers, each result into the gradebook, again after an interruption
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
@@ -14,4 +16,8 @@ late.py        what lateness costs
 exports.py     the gradebook as other systems read it
 feedback.py    a page for each learner
 similar.py     pairs of submissions that are too much alike
+pages.py       what those HTML pages share
+gradescope.py  the grader packed for Gradescope (`autograder/`); `Dockerfile`: for any container
+sample.py      a made-up class, to try all this on
+views.py       how it looks in a terminal
 """

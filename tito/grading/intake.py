@@ -1,0 +1,588 @@
+"""What learners handed in: from a folder or zip of submissions to the text of each lesson of each learner, whatever they hold.
+
+`find` lists the learners without opening anything; `open_submission` reads one of them, inside a worker, so that a class
+never sits in memory. Nothing here writes a file, follows a link, runs what it reads, or raises over what a learner did:
+what cannot be read becomes a sentence in `problem`, what was passed over one in `notes`.
+
+A file of a lesson is `NAME_dev.py` or `NAME_dev.ipynb`, in any folder, also as `ada_NAME_dev (1).ipynb`, and any other script
+or notebook whose `#| default_exp core.NAME` says so. Of several, the one with more exercises written counts.
+"""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+import warnings
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+
+from tito import cells
+from tito.errors import TitoError
+from tito.grading.boxes import LIMITS, Box, Item, Limits, Unreadable, folder_box, zip_box
+from tito.grading.boxes import is_ignored, kind_of, open_regular, read_regular, shown_path, some
+from tito.grading.roster import Roster, shown, utc
+from tito.lesson import stub
+
+LITTER = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".git", ".gitignore", ".tito", ".ipynb_checkpoints"}
+METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
+EXPORT = re.compile(r"assignment_\d+_export")
+SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
+NOTES = 30  # sentences about one submission
+LONG_LINE = 10_000  # characters of a cell's `# %%` line: reading its metadata takes time by the square of them
+
+
+@dataclass(frozen=True)
+class Part:
+    """One entry of SUBMISSIONS.
+
+    name     its name there
+    path     the entry, or the zip of the class that holds it
+    kind     "folder", "zip" or "file"; "" for what is not read, with the `problem`
+    time     when the collector got it, UTC
+    inside   whether `path` is the zip of the class
+    """
+
+    name: str
+    path: Path
+    kind: str
+    time: datetime
+    inside: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One learner, and what they handed in, not opened yet. No parts: nothing. `known`: the roster has them, or there is none."""
+
+    student: str
+    name: str
+    arrived: datetime | None = None
+    parts: tuple = ()
+    notes: tuple = ()
+    known: bool = True
+
+
+@dataclass
+class LessonFile:
+    """The file of a lesson that counts.
+
+    path     in the submission, as it can be shown
+    raw      its bytes
+    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only its line numbers matter
+    source   its cells (cells.Source), None when there is a problem
+    problem  a sentence when it cannot be read; then text is ""
+    """
+
+    path: str
+    raw: bytes = b""
+    text: str = ""
+    source: object = None
+    is_notebook: bool = False
+    problem: str = ""
+
+    @property
+    def sha256(self):
+        return hashlib.sha256(self.raw).hexdigest()
+
+
+@dataclass
+class Submission:
+    """What one learner handed in: `files` by lesson name; `problem` when nothing of it could be read; `notes` on the rest."""
+
+    student: str
+    name: str
+    arrived: datetime | None = None
+    files: dict = field(default_factory=dict)
+    problem: str = ""
+    notes: list = field(default_factory=list)
+
+    @property
+    def sha256(self):
+        """Of all that decides a grade here: the lessons, their bytes, and what is wrong with them."""
+        said = [self.problem, [[lesson, f.is_notebook, f.sha256, f.problem] for lesson, f in sorted(self.files.items())]]
+        return hashlib.sha256(json.dumps(said).encode("utf-8")).hexdigest()
+
+
+@dataclass
+class Reading:
+    """What every step of reading one submission needs. `left`: bytes of lesson files that may still be read."""
+
+    lessons: list
+    limits: Limits
+    notes: list
+    left: int
+
+    def bytes(self, item):
+        """The bytes of a lesson file. Raises Unreadable."""
+        if item.problem:
+            raise Unreadable(item.problem)
+        if self.left <= 0:
+            raise Unreadable(f"was not read: {self.limits.read:,} bytes of lesson files are read of one submission")
+        data = item.read(self.limits.file)
+        self.left -= len(data)
+        return data
+
+
+def read(submissions, lessons, roster=None, limits=LIMITS):
+    """Each learner's Submission, one after the other: `find` and `open_submission` in one."""
+    for arrival in find(submissions, lessons, roster):
+        yield open_submission(arrival, lessons, limits)
+
+
+def find(submissions, lessons, roster=None):
+    """The learners, as Arrivals: in the order of the roster, then by name.
+
+    submissions  a folder or zip with a folder, zip or lesson file per learner; or the work of a single one
+    lessons      the course's lessons (course.Entry)
+    roster       Learners, or None: then every entry is a learner
+
+    With a roster each learner in it is there, with or without parts; an entry that is nobody's, or may be of several,
+    comes under its own name with `known` False. Raises TitoError when the folder or zip itself cannot be read or is empty.
+    """
+    parts, told = _entries(Path(os.path.realpath(submissions)), {f"{entry.name}_dev" for entry in lessons})
+    parts.sort(key=lambda part: (_natural(part.name), part.name))
+    if not parts and not roster:
+        raise TitoError(f"There are no submissions in {submissions}.",
+                        "Give the folder or zip with a folder, zip or file per learner.")
+    out, rest, taken = [], [(part, ()) for part in parts], set()
+    if roster is not None:
+        of, rest = _by_learner(parts, roster, told)
+        for learner, (mine, notes) in zip(roster, of):
+            mine, more = _latest(mine)
+            when = learner.arrived or max((part.time for part in mine), default=None)
+            out.append(Arrival(learner.student, learner.name or learner.student, when, tuple(mine), (*notes, *more)))
+            taken.add(learner.student.casefold())
+    stems = [_stem(part).casefold() for part, _ in rest]
+    for part, notes in rest:
+        own = _stem(part) if stems.count(_stem(part).casefold()) == 1 else part.name
+        student = shown(own)
+        while student.casefold() in taken:
+            student = shown(student + "\0")  # gets another hash: no two entries share a row
+        taken.add(student.casefold())
+        tale = told.get(part.name, {})
+        name = ", ".join(person["name"] for person in tale.get("people", ()) if person.get("name"))
+        out.append(Arrival(student, shown(name or student), tale.get("time") or part.time, (part,), notes, roster is None))
+    return out
+
+
+def _by_learner(parts, roster, told):
+    """[(parts, notes) for each learner], and [(part, notes)] that are nobody's."""
+    known, of, rest = Roster(roster), [([], []) for _ in roster], []
+    for part in parts:
+        tale, owners, sure = told.get(part.name), set(), True
+        if tale:
+            part = replace(part, time=tale.get("time") or part.time)
+            found = [known.submitter(person) for person in tale["people"]]
+            team = {number for one in found if len(one) == 1 for number in one}
+            for number in team:
+                of[number][0].append(part)
+            if team:
+                continue
+        else:
+            owners, sure = known.owners(_stem(part))
+        if len(owners) == 1:
+            mine, notes = of[owners.pop()]
+            mine.append(part)
+            if not sure and len(notes) < 5:
+                notes.append(f"{shown(part.name, 80)} was taken for theirs because of the id in its name.")
+        elif owners:
+            names = ", ".join(roster[number].student for number in sorted(owners)[:5])
+            rest.append((part, (f"{shown(part.name, 80)} may belong to {names}: its name does not say whose it is.",)))
+        else:
+            rest.append((part, (f"{shown(part.name, 80)} belongs to nobody in the roster.",)))
+    return of, rest
+
+
+def _latest(parts):
+    """Of one learner's entries those that count: the latest folder or zip, and every lesson file. Returns (parts, notes)."""
+    boxes = [part for part in parts if part.kind in ("folder", "zip")]
+    files = [part for part in parts if part.kind == "file"]
+    refused = [part for part in parts if not part.kind]
+    boxes.sort(key=lambda part: (part.time, _natural(_stem(part))))
+    notes = []
+    if len(boxes) > 1:
+        older = some(part.name for part in boxes[-2::-1])
+        notes.append(f"{shown(boxes[-1].name, 80)} counts, the latest of {len(boxes)}: not {older}.")
+    if refused and (boxes or files):
+        notes += [f"{shown(part.name, 80)} {part.problem}." for part in refused[:5]]
+    return boxes[-1:] + files or refused[-1:], notes
+
+
+def _natural(text):
+    """A key by which `ada-2` comes before `ada-10`, and `ada` before both."""
+    runs = re.findall(r"\d+|\D+", text.casefold())
+    return [(0, int(run), "") if run.isdecimal() and len(run) < 19 else (1, 0, run) for run in runs]
+
+
+def _stem(part):
+    """An entry's name without the `.zip` or `.py` at its end."""
+    found = re.fullmatch(r"(.+)\.(zip|py|ipynb)", part.name, re.I | re.S)
+    return found[1] if found and part.kind != "folder" else part.name
+
+
+# What stands in SUBMISSIONS.
+
+
+def _entries(path, lessons):
+    """The Parts in the folder or zip at `path`, and what Gradescope's metadata there say of them."""
+    try:
+        info = path.stat()
+        if not stat.S_ISDIR(info.st_mode):
+            part = _part(path.name, path, info)
+            if part.kind == "file":
+                return [part], {}
+            if part.kind == "zip":
+                return _in_zip(part, lessons)
+            raise TitoError(f"{path} {part.problem}.", "Give the folder or zip with a folder, zip or file per learner.")
+        names = [name for name in os.listdir(path) if name not in LITTER]
+        if len(names) == 1 and EXPORT.fullmatch(names[0]) and not (path / names[0]).is_symlink():
+            return _entries(path / names[0], lessons)
+        if _is_one_learners(names, lessons):
+            return [Part(path.name, path, "folder", _time(info))], {}
+    except OSError as error:
+        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Give the folder or zip with the submissions.") from None
+    told = {}
+    if METADATA in names:
+        names.remove(METADATA)
+        with contextlib.suppress(Unreadable):
+            told = _metadata(read_regular(path / METADATA, LIMITS.zip))
+    parts = []
+    for name in names:
+        try:
+            parts.append(_part(name, path / name, os.lstat(path / name)))
+        except OSError as error:
+            parts.append(Part(name, path / name, "", _time(info), problem=f"cannot be read: {error.strerror}"))
+    return parts, told
+
+
+def _is_one_learners(names, lessons):
+    """Whether a folder with these names is one learner's work: a workspace, or nothing but lesson files."""
+    files = {f"{lesson}{suffix}" for lesson in lessons for suffix in (".py", ".ipynb")}
+    return "tito.toml" in names or bool(names) and files.issuperset(names)
+
+
+def _part(name, path, info):
+    if stat.S_ISDIR(info.st_mode):
+        return Part(name, path, "folder", _time(info))
+    if not stat.S_ISREG(info.st_mode):
+        return Part(name, path, "", _time(info), problem=kind_of(info.st_mode))
+    kind, problem = _kind_by_name(name)
+    return Part(name, path, kind, _time(info), problem=problem)
+
+
+def _kind_by_name(name):
+    suffix = PurePosixPath(name).suffix.lower() or name.lower()
+    if suffix == ".zip":
+        return "zip", ""
+    if suffix in (".py", ".ipynb"):
+        return "file", ""
+    return "", "is no folder, no zip, no script and no notebook"
+
+
+def _in_zip(part, lessons):
+    """The Parts in the zip of a class; the zip itself, when it is one learner's."""
+    try:
+        tops, refused = _class_zip(os.getpid(), part.path, part.time)
+    except Unreadable as error:
+        raise TitoError(f"{part.path} {error}.", "Give the folder or zip with a folder, zip or file per learner.") from None
+    names = [name for name in tops if name not in LITTER]
+    only = tops[names[0]] if len(names) == 1 else []
+    if _is_one_learners(names, lessons) or any(item.path == f"{names[0]}/tito.toml" for item in only):
+        return [part], {}
+    told = {}
+    if METADATA in names:
+        names.remove(METADATA)
+        with contextlib.suppress(Unreadable):
+            told = _metadata(tops[METADATA][0].read(LIMITS.inner_zip))
+    parts = []
+    for name in names:
+        kind, problem = _kind_by_name(name)
+        if not tops[name] or any(item.path != name for item in tops[name]):
+            kind, problem = "folder", ""
+        elif tops[name][0].problem:
+            kind, problem = "", tops[name][0].problem
+        parts.append(Part(name, part.path, kind, part.time, True, problem))
+    parts += [Part(name, part.path, "", part.time, True, "has a name that points outside of the zip") for name in refused]
+    return parts, told
+
+
+@functools.lru_cache(maxsize=1)  # by process: two that share a file share its position too
+def _class_zip(process, path, time):
+    """The items in the zip of a class by the first folder of their paths, and its refused names. Raises Unreadable."""
+    box = zip_box(open_regular(path), Limits(members=LIMITS.class_members, zip=2**40, unpacked=2**50, ratio=2**20))
+    tops = {}
+    roots = {path.split("/")[0] for path in [*(item.path for item in box.items), *box.folders]} - LITTER
+    root = roots.pop() + "/" if len(roots) == 1 and EXPORT.fullmatch(*roots) else ""
+    for item in box.items:
+        item.path = item.path.removeprefix(root)
+        tops.setdefault(item.path.split("/")[0], []).append(item)
+    for folder in box.folders:
+        if top := folder.removeprefix(root).split("/")[0]:
+            tops.setdefault(top, [])
+    return tops, box.refused
+
+
+def _inside(part):
+    """The items of an entry in the zip of a class. Raises Unreadable."""
+    items = _class_zip(os.getpid(), part.path, part.time)[0].get(part.name)
+    if items is None:
+        raise Unreadable(f"is no longer in {part.path.name}")
+    return items
+
+
+def _metadata(raw):
+    """What Gradescope's export says of its folders: {folder: {"people": [{"name", "sid", "email"}, ...], "time"}}.
+
+    Read line by line: the file is large, and YAML of one known form.
+    """
+    told, now = {}, None
+    for line in raw.decode("utf-8", "replace").splitlines():
+        if found := re.fullmatch(r"([^\s:]\S*):\s*", line):
+            now = told.setdefault(found[1], {"people": []})
+        elif now is None or "time" in now:
+            continue  # what follows the time are results
+        elif found := re.fullmatch(r"  :created_at: *(.+)", line):
+            now["time"] = None
+            with contextlib.suppress(ValueError, OverflowError):
+                now["time"] = utc(datetime.fromisoformat(re.sub(r" (Z|UTC)$", "Z", found[1].strip().strip("'\""))))
+        elif found := re.fullmatch(r"  ( |-) :(name|sid|email): *(.*)", line):
+            if found[1] == "-":
+                now["people"].append({})
+            if now["people"]:
+                now["people"][-1][found[2]] = found[3].strip().strip("'\"")
+    return told
+
+
+def _time(info):
+    try:
+        return datetime.fromtimestamp(info.st_mtime, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, timezone.utc)  # a clock that says the year 60000
+
+
+# One learner's.
+
+
+def open_submission(arrival, lessons, limits=LIMITS):
+    """The Submission of one learner. Never raises over what they handed in: that is told in `problem` and `notes`."""
+    submission = Submission(arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes))
+    reading = Reading(lessons, limits, submission.notes, limits.read)
+    found, loose = [], []  # (when, {lesson: items}), and the items of lesson files that came one by one
+    with contextlib.ExitStack() as opened:
+        for part in arrival.parts:
+            try:
+                if not part.kind:
+                    raise Unreadable(part.problem)
+                if part.kind == "file":
+                    read = _inside(part)[0].read if part.inside else functools.partial(read_regular, part.path)
+                    loose.append(Item(part.name, (part.time, _natural(part.name)), read))
+                else:
+                    found.append((part.time, _search(_box(part, limits, opened), reading)))
+            except Unreadable as error:
+                submission.problem = f"{shown(part.name, 80)} {error}."
+        if loose:
+            found.append((max(item.changed[0] for item in loose), _loose_candidates(loose, reading)))
+        for lesson in lessons:
+            mine = [(when, item) for when, candidates in found for item in candidates.get(lesson.name, ())]
+            latest = max((when for when, _ in mine), default=None)
+            if mine:
+                submission.files[lesson.name] = _choose(lesson, [item for when, item in mine if when == latest], reading)
+            if earlier := [item.path for when, item in mine if when != latest]:
+                submission.notes.append(f"{lesson.name}: {some(earlier)} came earlier and does not count.")
+    if submission.files and submission.problem:
+        submission.notes.append(submission.problem)
+        submission.problem = ""
+    if len(submission.notes) > NOTES:
+        submission.notes[NOTES:] = [f"There are {len(submission.notes) - NOTES} more notes like these."]
+    return submission
+
+
+def _box(part, limits, opened):
+    """The Box of a folder or zip in SUBMISSIONS."""
+    if part.inside and part.kind == "zip":
+        return zip_box(io.BytesIO(_inside(part)[0].read(limits.inner_zip)), limits)
+    if part.inside:
+        items = _inside(part)
+        notes = [f"It holds more than {limits.members:,} files: the rest was not looked at."] if len(items) > limits.members else []
+        return Box([replace(item, path=item.path.removeprefix(part.name + "/")) for item in items[: limits.members]], notes)
+    if part.kind == "folder":
+        return folder_box(part.path, limits)
+    return zip_box(opened.enter_context(open_regular(part.path)), limits)
+
+
+def _loose_candidates(items, reading):
+    """`_candidates` of lesson files that came one by one: of several scripts, or several notebooks, of a lesson the latest."""
+    found = _candidates(items, reading, loose=True)
+    known = {item.path for mine in found.values() for item in mine}
+    unknown = [item.path for item in items if item.path not in known]
+    reading.notes += [f"{shown_path(path)} is no file of a lesson, by its name or what is in it." for path in unknown]
+    by_time = {lesson: sorted(mine, key=lambda item: item.changed) for lesson, mine in found.items()}
+    return {lesson: list({item.suffix: item for item in mine}.values()) for lesson, mine in by_time.items()}
+
+
+def _search(box, reading):
+    """{lesson: its files} in a folder or zip; for lessons that it does not hold itself, in the latest zip in it that holds some."""
+    reading.notes += box.notes
+    found = _candidates(box.items, reading)
+    if len(found) < len(reading.lessons):
+        zips = [item for item in box.items if item.suffix == ".zip" and not is_ignored(item.path.split("/")[:-1])]
+        zips.sort(key=lambda item: (item.changed, _natural(item.path)), reverse=True)
+        for number, item in enumerate(zips[:5], 1):
+            try:
+                if item.problem:
+                    raise Unreadable(item.problem)
+                inner = zip_box(io.BytesIO(item.read(reading.limits.inner_zip)), reading.limits)
+            except Unreadable as error:
+                if not found and number == 1:  # the latest is what was handed in: an older one does not stand for it
+                    raise Unreadable(f"holds {shown_path(item.path)}, which {error}") from None
+                reading.notes.append(f"{shown_path(item.path)} {error}.")
+                continue
+            more = {lesson: items for lesson, items in _candidates(inner.items, reading).items() if lesson not in found}
+            if more:
+                reading.notes += inner.notes
+                found |= {lesson: [replace(one, path=f"{item.path}/{one.path}") for one in items] for lesson, items in more.items()}
+                if zips[number:]:
+                    older = some(one.path for one in zips[number:])
+                    reading.notes.append(f"{shown_path(item.path)} counts, the latest zip: not {older}.")
+                break
+            if any(one.suffix == ".zip" for one in inner.items):
+                reading.notes.append(f"{shown_path(item.path)} holds zips again: they were not opened.")
+    if not found:
+        rest = [item.path for item in box.items if not is_ignored(item.path.split("/")[:-1])]
+        reading.notes.append(f"It holds no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}.")
+    return found
+
+
+def _candidates(items, reading, loose=False):
+    """{lesson: the items that may be its file}, by their names or by the `#| default_exp` in them."""
+    names = sorted((lesson.name for lesson in reading.lessons), key=len, reverse=True)
+    package = reading.lessons[0].root.package if reading.lessons else None
+    found, unnamed = {}, []
+    for item in sorted(items, key=lambda item: (item.path.count("/"), item.path)):
+        *folders, name = item.path.split("/")
+        if item.suffix in (".py", ".ipynb") and not is_ignored(folders, package):
+            stem = name[: -len(item.suffix)].lower()
+            ending = r"(_dev(?![a-z0-9])|$)" if loose else r"_dev(?![a-z0-9])"
+            lesson = next((n for n in names if re.search(rf"(^|[^a-z0-9]){n}{ending}", stem)), None)
+            if lesson:
+                found.setdefault(lesson, []).append(item)
+            elif not item.problem:
+                unnamed.append(item)
+    for item in unnamed[: reading.limits.others]:
+        try:
+            says = SAYS.search(item.read(reading.limits.file))
+        except Unreadable as error:
+            if loose:
+                reading.notes.append(f"{shown_path(item.path)} {error}.")
+            continue
+        if says and says[1].decode() in names:
+            found.setdefault(says[1].decode(), []).append(item)
+    return found
+
+
+# One lesson's.
+
+
+def _choose(entry, items, reading):
+    """The LessonFile that counts, of the items that may be it."""
+    if len(items) > reading.limits.copies:
+        reading.notes.append(f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked at.")
+    files = [(_lesson_file(item, reading), item) for item in items[: reading.limits.copies]]
+    good = [(file, item) for file, item in files if not file.problem]
+    for file, _ in files if good else files[1:]:
+        if file.problem:
+            reading.notes.append(f"{entry.name}: {file.problem}")
+    if len(good) < 2:
+        return good[0][0] if good else files[0][0]
+    written = {id(file): _written(entry, file) for file, _ in good}
+    script_first = [pair for pair in good if not pair[0].is_notebook] + [pair for pair in good if pair[0].is_notebook]
+    best = script_first[0][0]
+    if any(_code(file) != _code(best) for file, _ in good):
+        best = max(script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed)))[0]
+    total = len(entry.declared.exercises)
+    others = [file for file, _ in good if file is not best]
+    if all(_code(file) == _code(best) for file in others):
+        why = f"the code in {some((file.path for file in others), 150)} is the same"
+    else:
+        counted = ", ".join(f"{file.path} ({written[id(file)]})" for file in others[:5])
+        tied = any(written[id(file)] == written[id(best)] for file in others)
+        later = ", and it is the later one" if tied else ""
+        why = f"{written[id(best)]} of {total} exercises are written in it{later}; not {counted}"
+    reading.notes.append(f"{entry.name}: {best.path} counts: {why}.")
+    return best
+
+
+def _comparable(changed):
+    """The time of a change as numbers: zips hold what they like, and entries of SUBMISSIONS have a time and a name."""
+    return changed if isinstance(changed[0], int) else tuple(changed[0].astimezone().timetuple()[:6])
+
+
+def _lesson_file(item, reading):
+    path = shown_path(item.path)
+    file = LessonFile(path, is_notebook=item.suffix == ".ipynb")
+    try:
+        file.raw = reading.bytes(item)
+        file.text, file.source = _parsed(path, file.raw)
+    except Unreadable as error:
+        file.problem = f"{path} {error}."
+    return file
+
+
+def _parsed(path, raw):
+    """The text and cells of a lesson file. Raises Unreadable."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Unreadable(f"is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}") from None
+    if not text.strip():
+        raise Unreadable("is empty")
+    if not path.endswith(".ipynb"):
+        text = _without_header(text)
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > LONG_LINE and cells.MARKER.match(line):
+                raise Unreadable(f"has {len(line):,} characters in its line {number}, the head of a cell")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's, about the learner's code
+            source = cells.parse(PurePosixPath(path), text)
+    except TitoError as error:
+        line, what = re.fullmatch(r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S).groups()
+        raise Unreadable(f"is damaged{' in line ' + line if line else ''}: {shown(what)}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise Unreadable("is damaged: it is too deeply nested, or no lesson at all") from None
+    source.sha256 = hashlib.sha256(raw).hexdigest()
+    return text, source
+
+
+def _without_header(text):
+    """A script's text with the lines of its header left empty: a grade needs nothing from it, and YAML can be a bomb."""
+    lines = text.split("\n")
+    marks = [number for number, line in enumerate(lines) if line.rstrip() == "# ---"][:2]
+    if len(marks) == 2 and marks[0] == 0:
+        lines[: marks[1] + 1] = [""] * (marks[1] + 1)
+    return "\n".join(lines)
+
+
+def _code(file):
+    return [cell.source for cell in file.source.exported]
+
+
+def _written(entry, file):
+    """How many exercises are written in this file: those whose code is there without the line that is released in it."""
+    count = 0
+    for exercise in entry.declared.exercises:
+        line = stub(entry.name, exercise.id)
+        cell = file.source.cell(exercise.id)
+        if cell:
+            count += cell.kind == "code" and bool(cell.source.strip()) and line not in cell.source
+        else:  # an editor dropped the cell's id: look for what the exercise defines
+            names = re.findall(r"^(?:def|class) (\w+)", exercise.cell.source, re.M)
+            text = "\n".join(_code(file))
+            count += line not in text and bool(names) and all(re.search(rf"^(?:def|class) {name}\b", text, re.M) for name in names)
+    return count
