@@ -21,6 +21,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -37,6 +38,7 @@ from tito.runner import check_functions, imported
 from tito.verdict import imports_of
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
+MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 1  # second: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
 LONGEST = 4000  # characters of a message
@@ -120,7 +122,8 @@ class Judge:
                                   checks=[blank(check) for check in entry.declared.checks], notes=list(submission.notes))
             began = time.perf_counter()
             self.spent = 0
-            self.lesson(entry, result, submission, own)
+            if not self.lesson(entry, result, submission, own):  # it cannot even be imported, so later lessons need not wait for that again
+                codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
             result.seconds = round(time.perf_counter() - began, 3)
             results.append(result)
         return results
@@ -133,20 +136,20 @@ class Judge:
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def lesson(self, entry, result, submission, own):
-        """Grade one lesson: fill in `result`."""
+        """Grade one lesson: fill in `result`. Returns whether it could be imported."""
         file = submission.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
             result.verdict, result.reason = ("unreadable", problem) if problem else ("missing", f"No file of the lesson {entry.name} was handed in.")
             result.sha256 = file.sha256 if file else ""
             self.all_not_run(result, result.reason)
-            return
+            return False
         result.sha256 = file.sha256
         code = own(entry.name)
         if isinstance(code.code, str):
             result.verdict, result.reason = "syntax error", code.code
             self.all_not_run(result, code.code)
-            return
+            return False
         result.isolation = self.setting.level
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
@@ -158,6 +161,7 @@ class Judge:
         result.points = sum(check.points for check in result.checks)
         result.base = REFERENCE if first == REFERENCE or any(check.passed and check.base == REFERENCE for check in result.checks) else OWN
         result.verdict, result.reason = self.verdict(attempt, result, entry, file)
+        return not attempt.verdict
 
     @staticmethod
     def all_not_run(result, reason):
@@ -216,11 +220,11 @@ class Judge:
         package = self.root.package
         modules = front_doors(self.root) | {f"{package}.core.{name}": one.code for name, one in lower.items()} | {f"{package}.core.{entry.name}": code.code}
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
-        late = 0
+        late, late_in = 0, Counter()
         for check in checks:
             result = attempt.checks[check.id]
-            if attempt.verdict:
-                result.status, result.message = "not run", attempt.reason
+            if attempt.verdict or late_in[check.exercise] >= MOST_LATE:
+                result.message = attempt.reason or f"not run: {MOST_LATE} checks of this exercise ran out of time"
                 continue
             least = min(LEAST, self.setting.seconds)
             seconds = least if self.spent > BUDGET * self.setting.seconds else max(self.setting.seconds / 2**late, least)
@@ -234,6 +238,7 @@ class Judge:
                 result.status, result.message = "crashed", "the process that runs everybody's code ended here, twice"
             attempt.reason = result.message if attempt.verdict else ""
             late += result.status == "timeout"
+            late_in[check.exercise] += result.status == "timeout"
             result.points = result.max_points if result.passed else 0
             result.seconds = round(time.perf_counter() - began, 4)
             self.spent += result.seconds
