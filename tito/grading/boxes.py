@@ -25,7 +25,8 @@ IGNORED = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modu
 class Limits:
     """How much of a submission is looked at. Sizes in bytes."""
 
-    file: int = 2_000_000  # a lesson file
+    file: int = 2_000_000  # a lesson's script
+    notebook: int = 10_000_000  # a lesson's notebook: it holds pictures
     zip: int = 200_000_000  # a learner's zip
     inner_zip: int = 50_000_000  # a zip in a zip: it is held in memory
     unpacked: int = 1_000_000_000  # what a zip says it unpacks to; only lesson files ever are unpacked

@@ -123,7 +123,7 @@ class Reading:
             raise Unreadable(item.problem)
         if self.left <= 0:
             raise Unreadable(f"was not read: {self.limits.read:,} bytes of lesson files are read of one submission")
-        data = item.read(self.limits.file)
+        data = item.read(self.limits.notebook if item.suffix == ".ipynb" else self.limits.file)
         self.left -= len(data)
         return data
 

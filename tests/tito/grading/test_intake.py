@@ -98,6 +98,14 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
     assert len({one.sha256 for one in found.values()}) == 1
 
 
+def test_a_notebook_may_hold_megabytes_of_pictures(inbox, lessons):
+    book = json.loads(notebook.to_notebook(NUMBERS))
+    book["cells"][-1]["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}]
+    put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(book))
+    file = only(inbox, lessons).files["numbers"]
+    assert not file.problem and file.source.cell("numbers-double")
+
+
 def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
     for name in ("numbers_dev.py", "numbers_dev (1).py", "Copy of numbers_dev.py", "ada_numbers_dev-2.PY", "my homework.py"):
         put(inbox / name.replace(".", "") / name)
