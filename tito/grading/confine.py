@@ -41,6 +41,7 @@ CALLS = {
 # What the server needs besides, to fork and to end its forks. A fork gives these up; of three of them it keeps a part.
 FORKING = {"clone": (56, 220), "tgkill": (234, 131), "prlimit64": (302, 261), "prctl": (157, 167), "wait4": (61, 260), "pidfd_open": (434, 434),
            "setsid": (112, 157), "dup2": (33, None), "dup3": (292, 24), "close_range": (436, 436)}
+MOST_THREADS = 4096
 CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
 HARMLESS = {FCNTL: (0, 1, 2, 3, 4, 1030), IOCTL: (0x5401, 0x5421, 0x5450, 0x5451)}  # no file may send signals: to whom, they could choose
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
@@ -111,9 +112,12 @@ def drop_privileges():
 
 
 def limits(memory):
-    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of address space."""
+    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of address space.
+
+    The one on threads counts all that the user runs, and does not bind root: grade a hostile class as an ordinary user.
+    """
     for what, most in ((resource.RLIMIT_AS, memory << 20), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_CORE, 0),
-                       (resource.RLIMIT_STACK, 64 << 20), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
+                       (resource.RLIMIT_STACK, 8 << 20), (resource.RLIMIT_NPROC, MOST_THREADS), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
@@ -141,8 +145,8 @@ def table(machine=None):
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
     for calls in (CALLS, FORKING):
-        for numbers in calls.values():
-            if numbers[column] is not None:
+        for name, numbers in calls.items():
+            if numbers[column] is not None and name != "clone":
                 code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
     for call, commands in HARMLESS.items():
         code += _look_at(call[column], 1, [step for command in commands for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))])
@@ -156,7 +160,7 @@ def last(pid, machine=None):
     """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no; nothing that forking took."""
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, NUMBER)]
-    code += _look_at(FORKING["clone"][column], 0, [(SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
+    code += _look_at(FORKING["clone"][column], 0, [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
     code += _look_at(FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])  # abort() and the like
     # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
     code += [(EQUAL, 0, 6, FORKING["prlimit64"][column]), (LOAD, 0, 0, ARGUMENT + 16), (EQUAL, 0, 3, 0), (LOAD, 0, 0, ARGUMENT + 20), (EQUAL, 0, 1, 0),

@@ -185,17 +185,19 @@ class Agent:
 
     def answer(self, reader):
         """Do what one request says and send what came of it."""
+        _, name, arguments, options = reader.body
         try:
-            _, name, arguments, options = reader.body
             arguments, options = reader.value(arguments), reader.value(options)
             before = [x.copy() for x in reader.mutable]
             value = self.do[name](*arguments, **options)
             changed = [(n, now) for n, (then, now) in enumerate(zip(before, reader.mutable)) if not same(then, now)]
             self.send("ok", value, changed)
-        except StopIteration:
-            self.send("stop")
         except BaseException as error:  # noqa: BLE001  sys.exit() is one of the things to be told
-            error.__traceback__ = self.tell(error)
+            if name == "next" and isinstance(error, StopIteration):
+                self.send("stop")
+            else:
+                self.tell(error)
+            error.__traceback__ = None  # or it would keep every frame, and with them their objects
 
     def tell(self, error):
         """Tell the judge of an exception."""

@@ -349,7 +349,7 @@ class Claim(Remote):
 
 
 def claim(found):
-    """What a comparison, or a method of what came of it, gave: an array, or another Claim."""
+    """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a shape."""
     if isinstance(found, Remote):
         return Claim(found._session, found._number)
     if isinstance(found, np.ndarray) and found.ndim or isinstance(found, tuple):  # numbers, or a shape
@@ -391,7 +391,10 @@ def _operators():
 
     def comparison(name):
         def compare(self, other):
-            return claim(self._session.do(name, self, other))
+            found = self._session.do(name, self, other)
+            if not isinstance(found, Remote):
+                raise Undecided("a check lets an object of the learner's decide a comparison")
+            return claim(found)
 
         return compare
 
