@@ -52,10 +52,13 @@ def _total(grades):
 
 
 def arithmetic(grade):
-    """Sentences: how the points that count follow from what the checks earned. Empty when they are the same."""
+    """Sentences: how the points that count follow from what the checks earned. Empty when they are the same.
+
+    Why an instructor set points stays in the gradebook's history ("as Bob's"); what the learner should read is a comment.
+    """
     if grade.override:
         return [f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to {shown(grade.points)} "
-                f"by {grade.override.who}: {grade.override.why}"]
+                f"by {grade.override.who}."]
     said = []
     by_hand = sum(override.points for override in grade.check_overrides.values())
     earned = grade.before_late - by_hand  # what lateness can take from
