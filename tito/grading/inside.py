@@ -80,11 +80,11 @@ class Agent:
         self.functions, self.of_judge = {}, {}  # the judge's functions by number, and their numbers by id
         self.files, self.asking = set(), threading.RLock()
         self.do = {"call": lambda f, /, *a, **k: f(*a, **k), "get": getattr, "set": setattr, "del": delattr, "array": self.array, "import": importlib.import_module,
-                   "names": self.names, "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit, "name": lambda x: type(x).__name__}
+                   "names": self.names, "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit}
         for function in (iter, next, len, str, repr, format, float, int, complex, abs, round, divmod, isinstance, issubclass, dir):
             self.do[function.__name__] = function
         for name in ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
-                     "neg pos invert eq ne lt le gt ge index getitem setitem delitem contains").split():
+                     "neg pos invert eq ne lt le gt ge index getitem setitem delitem").split():
             self.do[name] = getattr(operator, name)
 
     # What the judge may ask for besides Python's own operations.

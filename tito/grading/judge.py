@@ -406,9 +406,9 @@ def compiled(entry, file):
     if file.problem:
         return Code(f"lesson {entry.name} cannot be read: {file.problem}")
     try:
-        warnings.simplefilter("ignore")  # Python's remarks on the learner's text are not for this terminal
-        module = export.build(file.source, entry.declared, entry.relative(entry.script), entry.root.package)
-        return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, file.source)
+        with warnings.catch_warnings(action="ignore"):  # Python's remarks on the learner's text are not for this terminal
+            module = export.build(file.source, entry.declared, entry.relative(entry.script), entry.root.package)
+            return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, file.source)
     except TitoError as error:
         return Code(clean(f"{error.what} {error.remedy}" if "no cell that begins" not in error.what else error.what))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
