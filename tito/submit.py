@@ -83,8 +83,8 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     if not held:
         raise TitoError("None of these lessons has a file, so there is nothing to hand in.",
                         "`tito reset` brings a starting version back, `tito undo` the last one.")
-    notes += [f"{name} has {len(data) / 1e6:.1f} MB, grading reads {intake.LIMITS.file / 1e6:g}: clear its outputs and submit again."
-              for name, data in held.items() if len(data) > intake.LIMITS.file]
+    notes += [f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its outputs and submit again."
+              for name, data in held.items() if len(data) > (most := intake.LIMITS.notebook if name.endswith(".ipynb") else intake.LIMITS.file)]
     held[MANIFEST] = _manifest(root, verdicts, held)
     data = wheel.archive(held, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)

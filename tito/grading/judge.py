@@ -39,7 +39,7 @@ from tito.verdict import imports_of
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
-LEAST = 1  # second: the limit of a check after others ran out of time
+LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
 LONGEST = 4000  # characters of a message
 MEMORY = 4096  # MB of the judge itself
