@@ -249,30 +249,24 @@ class Judge:
         imported. Raises JailFailed when the jail died with its fork."""
         prepared, fork = Prepared.of(entry), self.fork(seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
-        died, answer = None, ("passed", "", "")
-        with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
-            importing = True
-            try:
-                session.do("load", modules, prepared.imports, prepared.learner_side)
-                space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
-                importing = False
-                exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
+        died, importing, answer = False, True, ("passed", "", "")
+        try:
+            with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
                 try:
-                    space[check.function]()
-                except NameError as error:
-                    if error.name in missing:
-                        raise Missing(f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
-                    raise
-                if session.assertion:
-                    raise session.assertion
-                assert not session.changed, "the code under test changes an array or list that it was given"
-            except proxy.Died as error:
-                died = error
-            except BaseException as error:  # noqa: BLE001  each way in which a check can end is a status
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-                # While the fork still answers: a message may hold what must be asked for.
-                answer = self.words(error, importing, self.place(error, entry, code), seconds, check)
+                    session.do("load", modules, prepared.imports, prepared.learner_side)
+                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
+                    importing = False
+                    self.run(check, space, missing, entry)
+                    if session.assertion:
+                        raise session.assertion
+                    assert not session.changed, "the code under test changes an array or list that it was given"
+                except proxy.Died:
+                    died = True
+                except Exception as error:
+                    # While the fork still answers: a message may hold what must be asked for.
+                    answer = self.words(error, importing, entry, code, seconds, check)
+        except proxy.Stop as error:  # also when the time was up while the words were made
+            answer = self.words(error, importing, entry, code, seconds, check)
         try:
             ended = fork.end()
         except JailFailed:
@@ -286,13 +280,24 @@ class Judge:
         return answer
 
     @staticmethod
-    def words(error, importing, place, seconds, check):
+    def run(check, space, missing, entry):
+        """Run the check's function in its namespace. Whatever it raises passes through."""
+        exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
+        try:
+            space[check.function]()
+        except NameError as error:
+            if error.name in missing:
+                raise Missing(f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
+            raise
+
+    def words(self, error, importing, entry, code, seconds, check):
         """(status, message, verdict) for what ended a check. Making them may ask the learner's side, which may do anything."""
         try:
+            place = self.place(error, entry, code)
             if importing:
                 return not_imported(error, place)
             return (*explained(error, place, seconds, check), "")
-        except BaseException as worse:  # noqa: BLE001
+        except Exception as worse:
             return "error", f"{type(error).__name__}, and its text could not be read: {type(worse).__name__}", ""
 
     def fork(self, seconds):
@@ -522,6 +527,7 @@ def main():
         confine.die_with_parent()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
+    warnings.simplefilter("ignore")  # NumPy's remarks on what a learner returned are not for this terminal
     with Judge(pickle.load(tasks)) as judge:
         while True:
             try:
