@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import cells, course, export, misconceptions, mutate, release, verdict, workspace
+from tito import cells, course, export, liars, misconceptions, mutate, release, verdict, workspace
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 from tito.grading import judge
@@ -48,7 +48,7 @@ class Finding:
 
 
 QUESTIONS = ("form", "solution passes", "release fails", "stubs fail", "mistakes caught", "mutations caught", "graded alike",
-             "doctests true", "package fresh", "release clean")
+             "liars fail", "doctests true", "package fresh", "release clean")
 
 
 def check(entry, jobs=2, told=lambda done, of: None):
@@ -65,7 +65,7 @@ def check(entry, jobs=2, told=lambda done, of: None):
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told)
-        yield _graded(entry, lesson, mistakes)
+        yield from _graded(entry, lesson, mistakes)
         yield _doctests(entry, scratches)
     yield _fresh(entry)
     yield _clean(lesson)
@@ -198,7 +198,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told):
 
 
 def _graded(entry, lesson, mistakes):
-    """Whether the judge, where the checks see proxies only, says what the learner's own process says."""
+    """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
     lower = {one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number}
     setting = judge.Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)  # the author's own code needs no jail
 
@@ -213,8 +213,12 @@ def _graded(entry, lesson, mistakes):
             said = [c.message for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks) if not c.passed]
             if not any(mistake.message in message for message in said):
                 problems.append(f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}")
-    cases = 2 * len(lesson.checks) + len(mistakes)
-    return Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
+        cases = 2 * len(lesson.checks) + len(mistakes)
+        yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
+        answers = liars.texts(lesson)
+        problems = [f"{c.name} passes when every answer is {answer}" for answer, text in answers.items() for c in graded(text, lesson.checks) if c.passed]
+        cases = len(answers) * len(lesson.checks)
+        yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)
 
 
 def _doctests(entry, scratches):

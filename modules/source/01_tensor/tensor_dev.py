@@ -167,6 +167,8 @@ def test_arrays_keep_their_dtype():
         for shape in ((2, 3), (4,), ()):
             found = as_array(np.ones(shape, dtype)).dtype.name
             assert found == dtype, f"a NumPy array of {dtype}, shape {shape}, should stay {dtype}, yours became {found}"
+    found = as_array([[1, 0.5]]).dtype.name
+    assert found == "float32", f"only arrays do: the list [[1, 0.5]] should be float32, yours is {found}"
 
 
 def test_wanting_a_gradient_makes_whole_numbers_fractions():
@@ -984,6 +986,7 @@ def test_a_number_on_the_left_stays_on_the_left():
 def test_an_array_on_the_left_gives_a_tensor():
     left = np.array([[8, 6, 4]], "float32")
     out = left - Tensor([[1.0], [2.0]])
+    assert isinstance(out, Tensor), f"an array minus a Tensor should be a Tensor, yours is {out!r}"
     assert np.array_equal(np.asarray(out), [[7, 5, 3], [6, 4, 2]]), (
         f"[[8, 6, 4]] - [[1], [2]] is [[7, 5, 3], [6, 4, 2]], yours {out}")
     out = np.array([[1, 2, 3]]) @ Tensor([[1, 4], [0, 5], [2, 6]])
@@ -1126,6 +1129,8 @@ def test_shapes_that_cannot_meet_are_refused():
         else:
             assert False, (
                 f"{shapes} cannot meet, yours gives {found}: lengths that differ are fine only when one of them is 1")
+    found = broadcast_shape((2, 3), (3,))
+    assert found == (2, 3), f"(2, 3) and (3,) do meet, in (2, 3), yours gives {found}"
 
 
 def test_operators_explain_shapes_that_cannot_meet():
@@ -1635,6 +1640,8 @@ def test_a_full_shape_stays():
         except ValueError as error:
             found = f"an error ({error})"
         assert found == shape, f"shape {shape} fits {size} numbers as it is, yours is {found}"
+    found = infer_shape((3, -1), 6)
+    assert found == (3, 2), f"only a full shape does: (3, -1) with 6 numbers is (3, 2), yours is {found}"
 
 
 def test_shapes_that_do_not_fit_are_refused():
@@ -1653,6 +1660,8 @@ def test_shapes_that_do_not_fit_are_refused():
             assert named, f"the error should name the shape {shape} and the size {size}, yours: {error}"
         else:
             assert False, f"infer_shape({shape}, {size}) should be refused, because {why}; yours gives {found}"
+    found = infer_shape((-1, 3), 6)
+    assert found == (2, 3), f"(-1, 3) fits 6 numbers as (2, 3), yours gives {found}"
 
 
 test_minus_one_is_filled_in()
@@ -1845,7 +1854,7 @@ def test_no_number_moves():
         x = Tensor(np.ones((2, 3, 4), "float32"))
         out = transpose(x, *axes)
         found = read_after_writing(out, x, 7)
-        assert np.array_equal(found, np.full(out.shape, 7)), (
+        assert np.array_equal(found, np.full(np.ones((2, 3, 4)).transpose(*axes).shape, 7)), (
             f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours is a copy: "
             f"after x became all 7, yours holds {found}")
 
@@ -2119,6 +2128,8 @@ def test_shapes_that_do_not_multiply_are_refused():
             assert str(a) in str(error) and str(b) in str(error), f"the error should name {a} and {b}, yours: {error}"
         else:
             assert False, f"{a} @ {b} has no result, yours has shape {found}"
+    found = matmul_shape((2, 3), (3, 4))
+    assert found == (2, 4), f"(2, 3) @ (3, 4) has shape (2, 4), yours {found}"
 
 
 def test_matmul_tells_both_shapes():

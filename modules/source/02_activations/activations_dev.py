@@ -276,6 +276,7 @@ def test_relu_keeps_the_dtype_and_leaves_its_input_alone():
         mine = Tensor(np.array([[-3, 2, -1]], dtype))
         out = relu(mine)
         assert out.dtype.name == dtype, f"relu of {dtype} should be {dtype}, yours is {out.dtype}"
+        assert np.array_equal(out.data, [[0, 2, 0]]), f"relu of [-3, 2, -1] should be [0, 2, 0], yours is {out}"
         assert np.array_equal(mine.data, [[-3, 2, -1]]), (
             f"relu changed its input [-3, 2, -1] to {mine.data}: make a new tensor, do not write into x")
 

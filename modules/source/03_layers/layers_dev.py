@@ -134,7 +134,9 @@ def test_the_note_of_how_it_was_made_is_kept():
     for learns in ("x", "weights", "bias"):
         out = linear(*[Tensor(data, requires_grad=name == learns)
                        for name, data in [("x", x), ("weights", weights), ("bias", bias)]])
-        assert out.requires_grad, f"{learns} wants a gradient, so the result must too: compute with tensors, not .data"
+        assert out.requires_grad is True, (
+            f"{learns} wants a gradient, so the result must too: compute with tensors, not .data")
+        assert np.array_equal(np.asarray(out), [[5.5, 6.0, 7.0]]), f"x W + b should be [[5.5, 6, 7]], yours {out}"
 
 
 def test_a_wrong_width_is_refused():
@@ -683,6 +685,7 @@ def test_all_else_has_no_parts():
         except (TypeError, AttributeError) as error:
             assert False, f"parts_of({thing!r}) should be an empty list, yours raises {error}"
         assert found == 0, f"parts_of({thing!r}) should be an empty list, yours has {found} parts"
+    assert len(parts_of([5, 6, 7])) == 3, "a list with three things in it has three parts"
 
 
 test_a_module_has_its_attributes()
@@ -773,6 +776,8 @@ def test_every_walk_starts_afresh():
     assert second == first, f"the first walk found {first} things, the second {second}: begin with a new set each time"
     equal = len(walk([Tensor([1.0]), Tensor([1.0])]))
     assert equal == 2, f"two tensors with equal numbers are two things, your walk found {equal}: compare by id"
+    found = len(walk([[Tensor([2.0]), Tensor([3.0])], Tensor([4.0])]))
+    assert found == 3, f"two tensors in a list, and one beside it, are three things, your walk found {found}"
 
 
 test_the_walk_finds_everything_under_its_path()
@@ -1496,6 +1501,9 @@ def test_dropout_keeps_dtype_shape_and_the_note():
                 f"{dtype} of shape {shape} went in, {out.dtype} of shape {out.shape} came out")
             assert out.requires_grad, "x wants a gradient, so the result must too: multiply tensors, do not use x.data"
             assert np.array_equal(x.data, np.full(shape, 3)), f"the input, all 3, was changed to {x}: make a new tensor"
+            numbers = np.asarray(out.data, "float64")
+            assert np.allclose(numbers * (numbers - 3 / 0.7), np.zeros(shape), atol=1e-4), (
+                f"3 should become 0 or 3 / 0.7, yours: {out}")
 
 
 def test_the_ends_of_p():
@@ -1793,6 +1801,8 @@ def test_a_state_that_fits_has_no_problems():
         assert found == [], f"the module's own state, as {kind}, should fit; you complain {found}"
     found = list(state_problems(Dense(2, 3), {"bias": np.ones(3), "weights": np.ones((2, 3))}))
     assert found == [], f"the order of the names does not matter; you complain {found}"
+    found = list(state_problems(Dense(2, 3), {"bias": np.ones(3)}))
+    assert len(found) == 1, f"without its weights a state has one problem, yours: {found}"
 
 
 def test_names_that_are_missing_or_unknown_are_told():
@@ -1965,6 +1975,7 @@ def test_nothing_is_shared_with_the_state():
 def test_arrays_may_be_swapped():
     first, second = Dense(1, 3, rng=1), Dense(1, 3, rng=2)
     a, b = np.asarray(first.weights).copy(), np.asarray(second.weights).copy()
+    assert a.shape == b.shape == (1, 3) and not np.array_equal(a, b), f"rng=1 and rng=2 should differ, both give {a}"
     net = Sequential(first, second)
     load_state(net, {"0.weights": second.weights, "0.bias": first.bias,
                      "1.weights": first.weights, "1.bias": second.bias})

@@ -262,6 +262,8 @@ def test_none_keeps_the_losses_apart():
     assert out.shape == (2, 3) and np.array_equal(out.data, losses), (
         f"'none' should give the losses back as they are, {losses}, yours gives {out}")
     assert reduced(Tensor(losses[:0]), "none").shape == (0, 3), "no losses, kept apart, are still no losses"
+    total = reduced(Tensor(losses), "sum")
+    assert np.array_equal(total.data, 12), f"only 'none' does: 'sum' adds them up to 12, yours gives {total}"
 
 
 def test_what_has_no_answer_is_refused():
@@ -286,9 +288,11 @@ def test_what_has_no_answer_is_refused():
 
 def test_a_reduced_loss_is_noted():
     losses = Tensor([[0.5, 2.0, 7.0]], requires_grad=True)
-    for reduction in ("mean", "sum", "none"):
-        assert reduced(losses, reduction).requires_grad, (
+    for reduction, wanted in (("mean", 9.5 / 3), ("sum", 9.5), ("none", [[0.5, 2.0, 7.0]])):
+        out = reduced(losses, reduction)
+        assert out.requires_grad is True, (
             f"the losses want a gradient and their {reduction!r} lost it: compute with the Tensor, not with its .data")
+        assert np.allclose(np.asarray(out), wanted), f"{reduction} of 0.5, 2, 7 should be {wanted}, yours is {out}"
 
 
 test_mean_and_sum_take_every_loss()
@@ -402,6 +406,8 @@ def test_the_squared_error_is_noted_and_changes_nothing():
     for reduction in ("mean", "sum", "none"):
         assert mse_loss(prediction, target, reduction).requires_grad, (
             "the prediction wants a gradient and the loss lost it: keep to Tensor operations")
+    found = mse_loss(prediction, target, "sum")
+    assert np.array_equal(found.data, 5), f"(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2 is 5, yours is {found}"
     assert np.array_equal(prediction.data, [[1, 2, 4]]), f"mse_loss changed the prediction to {prediction.data}"
     assert np.array_equal(target, [[3, 2, 5]]), f"mse_loss changed the target to {target}"
     plain = mse_loss(Tensor([1.0, 2.0]), Tensor([0.5, 0.0], requires_grad=True))
@@ -570,9 +576,10 @@ def test_huge_scores_have_finite_losses():
 
 
 def test_sure_and_wrong_is_not_flat():
-    z = np.array([17.0, 20.0, 30.0], "float32")
-    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(3), "none").data
-    steps = found[1:] - found[:-1]
+    z = np.array([0.0, 17.0, 20.0, 30.0], "float32")
+    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), "none").data
+    assert np.allclose(found[0], np.log(2), rtol=1e-5), f"for y = 0 and z = 0 the loss is log 2, yours {found[0]}"
+    steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
         f"for y = 0 the loss grows like z: from 17 to 20 by 3, to 30 by 10, yours by {steps}. A clipped probability is "
         "flat there, and a flat loss teaches nothing")
@@ -960,6 +967,11 @@ def test_every_class_number_is_accepted():
         except ValueError as error:
             assert False, f"labels {labels} are fine for logits of shape {shape}: 0 to {shape[-1] - 1}; yours: {error}"
         assert found is None, f"there is nothing to return when all is well, yours returns {found!r}"
+    try:
+        check_labels(np.array([3]), (1, 3))
+    except ValueError:
+        return
+    assert False, "label 3 for logits of shape (1, 3) must be refused: there are classes 0, 1 and 2"
 
 
 def test_numbers_that_name_no_class_are_refused():
@@ -971,6 +983,7 @@ def test_numbers_that_name_no_class_are_refused():
             continue
         assert False, (f"labels {labels} for logits of shape {shape} must be refused: the class numbers are 0 to "
                        f"{shape[-1] - 1}, and NumPy would silently count a negative one from the end")
+    check_labels(np.array([1, 0]), (2, 3))  # these do name classes
 
 
 def test_the_error_leads_to_the_first_bad_label():
@@ -1248,6 +1261,9 @@ def test_row_losses_change_neither_dtype_nor_inputs():
             z, labels = np.array([[1.0, 4.0, -2.0], [0.0, 3.0, 8.0]], dtype), np.array([0, 2], "uint8")
             found = cross_entropy_forward(z, labels, smoothing)
             assert found.dtype.name == dtype, f"{dtype} logits have {dtype} losses, yours {found.dtype}"
+            exact = z.astype("float64")
+            wanted = np.log(np.exp(exact).sum(1)) - (1 - smoothing) * exact[[0, 1], [0, 2]] - smoothing * exact.mean(1)
+            assert np.allclose(found, wanted, rtol=0.01, atol=0.01), f"the losses should be {wanted}, yours are {found}"
             assert np.array_equal(z, [[1, 4, -2], [0, 3, 8]]), f"the logits were changed to {z}: no -= on an input"
             assert np.array_equal(labels, [0, 2]), f"the labels were changed to {labels}"
 

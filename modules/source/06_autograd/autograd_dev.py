@@ -1625,6 +1625,8 @@ def test_kept_axes_need_nothing():
         except ValueError as error:
             assert False, f"keepdims kept the axes, shape {shape} is complete: {error}"
         assert found.shape == shape, f"keepdims kept the axes: {shape} should stay, yours is {found.shape}"
+    found = put_back(np.ones((2, 4)), (2, 3, 4), 1, False)
+    assert found.shape == (2, 1, 4), f"without keepdims, axis 1 of (2, 4) comes back as (2, 1, 4), yours is {found.shape}"
 
 
 def test_sums_and_means_give_each_place_its_own_gradient():
