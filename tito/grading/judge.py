@@ -466,6 +466,8 @@ def explained(error, place, seconds, check):
     if isinstance(error, AssertionError):
         line = traceback.extract_tb(error.__traceback__)[-1].lineno
         return "failed", clean(str(error) or f"this should hold: {line_of(check, line)}")
+    if isinstance(error, proxy.NoObject):
+        return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
         return "error", f"{error}: this is a mistake in the check, tell your instructor"
     if told and told[0] == "NotImplementedError" and proxy.UNWRITTEN in told[1]:

@@ -40,6 +40,10 @@ class Undecided(Exception):
     """A check would have let the learner's side decide. That is a mistake in the check."""
 
 
+class NoObject(Undecided):
+    """An operator of the learner's gave plain data. A mistake of theirs, or a word on `got - wanted` that is not to be believed."""
+
+
 class RemoteError(Exception):
     """What the learner's code raised when no class here stands for it. Errors from there have `told`: name, text, frames, names of their classes."""
 
@@ -347,6 +351,14 @@ class Claim(Remote):
     def __call__(self, /, *arguments, **options):
         return claim(super().__call__(*arguments, **options))
 
+    def __getitem__(self, index):
+        return claim(super().__getitem__(index))
+
+    def _refuse(self, *more):
+        raise Undecided("a check lets an object of the learner's decide a comparison")
+
+    __iter__ = __next__ = __len__ = __float__ = __int__ = __index__ = __complex__ = _refuse
+
 
 def claim(found):
     """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a shape."""
@@ -380,23 +392,23 @@ def exactly(kind, value):
 def _operators():
     """Give Remote the operators: each is done on the learner's side, with both operands in their order."""
 
+    def object_of(self, found):
+        # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
+        if not isinstance(found, Remote):
+            raise NoObject(f"an operator of your object gives {type(found).__name__}, where it should give an object again")
+        return claim(found) if isinstance(self, Claim) else found
+
     def binary(name):
-        return lambda self, other: self._session.do(name, self, other)
+        return lambda self, other: object_of(self, self._session.do(name, self, other))
 
     def reflected(name):
-        return lambda self, other: self._session.do(name, other, self)
+        return lambda self, other: object_of(self, self._session.do(name, other, self))
 
     def unary(name):
-        return lambda self, *more: self._session.do(name, self, *more)
+        return lambda self, *more: object_of(self, self._session.do(name, self, *more))
 
     def comparison(name):
-        def compare(self, other):
-            found = self._session.do(name, self, other)
-            if not isinstance(found, Remote):
-                raise Undecided("a check lets an object of the learner's decide a comparison")
-            return claim(found)
-
-        return compare
+        return lambda self, other: claim(object_of(self, self._session.do(name, self, other)))
 
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod"):
         there = f"{name}_" if name in ("and", "or") else name
