@@ -1,0 +1,14 @@
+"""Optimizers, schedules of their learning rates, and clipping.
+
+>>> from tinytorch import Variable
+>>> from tinytorch.optim import AdamW
+>>> AdamW([Variable([1.0])], lr=0.01).param_groups[0]["lr"]
+0.01
+"""
+
+from tinytorch.lazy import door
+
+__getattr__, __dir__ = door(__name__, {
+    "optimizers": "Optimizer SGD Adam AdamW clip_grad_norm_ LRScheduler StepLR CosineAnnealingLR LinearLR LambdaLR "
+                  "SequentialLR warmup_cosine",
+})
