@@ -47,6 +47,8 @@ def release(folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help=
     root = here(root)
     if not (folder or gradescope):
         raise TitoError("Where to?", "Name a folder: tito release ../my-course-release; or a zip: tito release --gradescope autograder.zip")
+    if folder and str(folder) in {entry.name for entry in root.lessons}:
+        raise TitoError(f"{folder} is a lesson; the first word is the folder to write.", f"tito release ../my-course-release {folder}; without a folder: --lessons {folder}")
     wanted = [*(lessons or []), *(only or [])]
     chosen = some(root, wanted, None, False) if wanted else None
     if folder:
@@ -64,7 +66,7 @@ def release(folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help=
 
         path = current_folder() / gradescope.expanduser()
         size = packing.pack(root, path, chosen, force)
-        out(f"{path}, {size / 1000:.0f} kB: upload it as the autograder. It holds the solutions and the hidden checks.")
+        out(f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the solutions and the hidden checks.")
 
 
 @app.command()
@@ -75,7 +77,8 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
           seconds: Annotated[float, typer.Option("--check-seconds", min=0.1, help="Time limit of each check.")] = 10.0,
           memory: Annotated[int, typer.Option(min=512, metavar="MB", help="Memory limit of each check.")] = 1024,
           isolation: Annotated[str | None, typer.Option(metavar="LEVEL", help="bubblewrap, landlock+seccomp or process; else the strongest that works.", show_default=False)] = None,
-          regrade: Annotated[bool, typer.Option("--regrade", help="Also what is in the gradebook already.")] = False, json: Json = False, root: RootOption = None):
+          regrade: Annotated[bool, typer.Option("--regrade", help="Also what is in the gradebook already.")] = False,
+          why: Annotated[str, typer.Option(help="Why it is graded again, kept in the history.", show_default=False)] = "graded", json: Json = False, root: RootOption = None):
     """Grade a class, and keep every result in the gradebook. Interrupted, it goes on when run again.
 
     Example: tito grade submissions tensor --roster class.csv
@@ -97,8 +100,8 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
         warn("isolation level process: the learners' code can read every file that you can read. Grade only what you trust.")
     setting = Setting(root.path, tuple(entry.name for entry in entries), level, base, seconds, memory, secret)
     with gradebook_of(root, gradebook) as book:
-        with class_progress(not json) as told:
-            arrivals, progress = run.grade_class(setting, root.lessons, submissions, book, jobs or os.cpu_count() or 1, learners, regrade, told)
+        with class_progress(not json) as told, told_when_stopped():
+            arrivals, progress = run.grade_class(setting, root.lessons, submissions, book, jobs or os.cpu_count() or 1, learners, regrade, told, why)
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(f"not in {roster}: {', '.join(strangers[:10])}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names.")
@@ -110,6 +113,16 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
         out(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
     if progress.failed:
         raise TitoError(f"{progress.failed} submissions could not be graded; they have a row that says so.", "Run it again; if it stays, the cause stands above.", 3)
+
+
+@contextmanager
+def told_when_stopped():
+    """Ctrl-C ends a run; this says what that means."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        warn("stopped. The submissions that were graded are in the gradebook; the same command goes on with the others.")
+        raise
 
 
 @contextmanager
@@ -188,7 +201,7 @@ def gradebook_show(student: Annotated[str | None, typer.Option(metavar="ID", hel
             out(views.grades(book.by_learner(), book.lessons()))
             return
         grades = list(book.rows(student, lesson))
-        out(views.grade_table(grades), *(views.grade_checks(grade) for grade in grades if student and lesson))
+        out(views.grade_table(grades, notes=bool(student)), *(views.grade_checks(grade) for grade in grades if student and lesson))
         if student:
             out(*(views.comment(one) for learner, _ in book.by_learner(student) for one in learner.comments))
 
@@ -302,6 +315,7 @@ def show_grades(book, student, lesson, json, words):
 
 @gradebook_app.command("history")
 def gradebook_history(student: Annotated[str | None, typer.Argument(metavar="[STUDENT]", help="Default: everybody.", show_default=False)] = None, lesson: OneLesson = None,
+                      changed: Annotated[bool, typer.Option("--changed", help="Only what took a grade from some points to others.")] = False,
                       gradebook: GradebookOption = None, json: Json = False, root: RootOption = None):
     """Tell every change of a grade: who, when, why, from how many points to how many.
 
@@ -310,12 +324,13 @@ def gradebook_history(student: Annotated[str | None, typer.Argument(metavar="[ST
     root = here(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
+        changes = (change for change in book.history(student, lesson) if not changed or change.old_points not in (None, change.new_points))
         if json:
-            out_json_list(change.as_json() for change in book.history(student, lesson))
+            out_json_list(change.as_json() for change in changes)
             return
         from tito.grading import views
 
-        for line in views.history(book.history(student, lesson)):
+        for line in views.history(changes):
             out(line)
 
 
@@ -344,9 +359,9 @@ def feedback(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folde
     from tito.grading import feedback as giving
 
     root = here(root)
-    folder = current_folder() / folder.expanduser()
+    place = current_folder() / folder.expanduser()
     with gradebook_of(root, gradebook, create=False) as book:
-        found, written = giving.write(folder, book.by_learner(), root.name)
+        found, written = giving.write(place, book.by_learner(), root.name)
     if json:
         out_json([{"student": student, "page": str(path), "written": path in written} for student, path in found.items()])
         return
@@ -386,4 +401,4 @@ def similar(submissions: Submissions, lessons: Lessons = None, all_: All = False
         return
     out(views.similar([pair for pair, _ in pairs], threshold))
     if output:
-        out(f"side by side: {current_folder() / output.expanduser() / 'index.html'}")
+        out(f"side by side: {output / 'index.html'}")

@@ -306,3 +306,9 @@ def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):
     assert len(shown) >= 9 and [word for word in shown if f" {word} " not in listed] == []
     files = re.findall(r"(?:bin|modules)/[\w./-]+\w", text)
     assert len(files) >= 4 and [name for name in files if not (released / name).exists()] == []
+
+
+def test_a_lesson_where_the_folder_should_be_is_told(small_course):
+    """Else `tito release --gradescope a.zip numbers` would make a release in a folder `numbers`."""
+    assert "--lessons numbers" in tito(small_course, "release", "--gradescope", "../a.zip", "numbers", code=2)[1]
+    assert not (small_course.path / "numbers").exists() and not (small_course.path.parent / "a.zip").exists()

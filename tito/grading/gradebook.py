@@ -32,7 +32,7 @@ try:
     from sqlalchemy import exc
 except ModuleNotFoundError:
     raise TitoError("The gradebook needs SQLAlchemy, which is not installed here.",
-                    "Install the extra `instructor` of tinytorch.", 3) from None
+                    "In the course's folder: bin/setup instructor", 3) from None
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 HEAD = "0001"  # the newest file in migrations/versions; a test holds the two together
@@ -408,6 +408,7 @@ class Gradebook:
 
         points  a number or text such as "7.5", kept to 0.01 point, between 0 and what lesson or check can earn: 80 for
                 8.0 is a slip of the finger. They are final: no lateness is taken from them, no grading changes them.
+        check   its id, or a part of it that no other check of the lesson has
 
         Returns (points of the lesson before, points after), before the late rules.
         """
@@ -419,15 +420,19 @@ class Gradebook:
                 raise TitoError(f"{place} has no grade in {lesson} yet.",
                                 f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}")
             result = LessonResult.from_json(value)
-            new = None if points is None else _points(points, result, check)
             instructions = _Instructions(self._instructions(database, place))
-            if new is None and (lesson, check) not in instructions.overrides:
-                raise TitoError(f"{place} has no override of {check or lesson} that could be lifted.",
+            ids = [one.id for one in result.checks]
+            if points is None:  # what was set may be of a check that the lesson has no more
+                ids += [one for where, one in instructions.overrides if where == lesson and one]
+            which = check and _check(check, lesson, list(dict.fromkeys(ids)))
+            new = None if points is None else _points(points, result, which)
+            if new is None and (lesson, which) not in instructions.overrides:
+                raise TitoError(f"{place} has no override of {which or lesson} that could be lifted.",
                                 f"What was set: tito gradebook history {place}")
             before = instructions.standing(result)
-            instructions.override(lesson, check, new, who, _now(), why)
+            instructions.override(lesson, which, new, who, _now(), why)
             after = instructions.standing(result)
-            self._note(database, place, lesson, "override", who, why, check_id=check, points=new,
+            self._note(database, place, lesson, "override", who, why, check_id=which, points=new,
                        old_points=before, new_points=after)
             return before, after
 
@@ -640,14 +645,22 @@ def _differences(before, after):
             for one, two in pairs if not (one and two and one.points == two.points)]
 
 
+def _check(wanted, lesson, ids):
+    """The one of `ids` that is `wanted`, or has it as a part."""
+    found = [wanted] if wanted in ids else [one for one in ids if wanted in one]
+    if len(found) == 1:
+        return found[0]
+    first = ", ".join((found or ids)[:5]) + ("" if len(found or ids) <= 5 else ", ...")
+    if found:
+        raise TitoError(f"Lesson {lesson} has {len(found)} checks with {wanted!r} in their names.", f"Write more of one: {first}")
+    close = difflib.get_close_matches(wanted, ids, n=1)
+    raise TitoError(f"Lesson {lesson} has no check {wanted!r}.",
+                    f"Did you mean {close[0]!r}?" if close else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}")
+
+
 def _points(points, result, check):
     """The Decimal that is meant, within what lesson or check can earn."""
-    checks = {one.id: one for one in result.checks}
-    if check is not None and check not in checks:
-        close = difflib.get_close_matches(check, checks, n=1)
-        raise TitoError(f"Lesson {result.lesson} has no check {check!r}.",
-                        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(checks)}.")
-    most = result.max_points if check is None else checks[check].max_points
+    most = result.max_points if check is None else next(one.max_points for one in result.checks if one.id == check)
     try:
         value = late.exact(points)
     except ValueError:

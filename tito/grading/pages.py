@@ -64,7 +64,7 @@ def _environment():
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise TitoError("The pages need jinja2, which is not installed here.", "Install the extra `instructor` of tinytorch.", 3) from None
+        raise TitoError("The pages need jinja2, which is not installed here.", "In the course's folder: bin/setup instructor", 3) from None
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8"), autoescape=True,
                                      undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"visible": visible, "name": name}

@@ -8,7 +8,7 @@ VERDICTS = {
     "failed": "some checks fail",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
-    "unreadable": "what was handed in cannot be read: no zip, not UTF-8, a damaged notebook, a link, too large, ...",
+    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not UTF-8, a link, or too large",
     "syntax error": "Python cannot read the lesson",
     "import failed": "the lesson stops while it is imported",
     "crashed": "the process that ran the learner's code died",

@@ -140,7 +140,7 @@ class Progress:
         return self.graded + self.unchanged
 
 
-def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=False, told=lambda progress: None):
+def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=False, told=lambda progress: None, why="graded"):
     """Grade every submission that the gradebook does not know yet. Returns (Arrivals, the Progress).
 
     setting      judge.Setting
@@ -151,6 +151,7 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
     roster       Learners, or None
     regrade      also what is known
     told         is called with the Progress as it goes on
+    why          what the history says about grades that this run gives
     """
     arrivals = intake.find(submissions, entries, roster)
     if roster:
@@ -181,7 +182,7 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
                     results = [judged(result, entry, arrival) for result, entry in zip(results, asked) if not (isinstance(result, JudgeDied) and entry.name in graded)]
                     results = [result for result in results if result is not None]
                     if results:
-                        book.save(results, arrival.arrived, who, arrival.name, regrade=regrade)
+                        book.save(results, arrival.arrived, who, arrival.name, why, regrade)
                     count(progress, arrival, results, began)
                     told(progress)
         finally:

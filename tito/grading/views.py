@@ -12,6 +12,7 @@ from tito.grading.pages import visible
 from tito.views import count
 
 HIDING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")  # control, direction, halves of characters
+CHECKS = 5  # of a change that are named; `--json` has them all
 
 
 def plain(text, longest=200):
@@ -35,18 +36,21 @@ def class_summary(progress, level, where):
 
 def grades(rows, lessons):
     """The class: a row per learner. `rows`: [(Learner, [Grade])]; `lessons`: {name: (number, title, points)}."""
-    table = Table("student", "name", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name, (_, _, most) in lessons.items():
-        table.add_column(f"{name}\nof {most}", justify="right")
-    table.add_column(f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("student", no_wrap=True)
+    table.add_column("name")  # gives way when the terminal is narrow
+    for number, _, most in lessons.values():
+        table.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
+    table.add_column(f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right", no_wrap=True)
     by_hand = late = False
     for learner, grades in rows:
         found = {grade.lesson: grade for grade in grades}
         by_hand |= any(_by_hand(grade) for grade in grades)
         late |= any(grade.penalty_percent for grade in grades)
-        table.add_row(Text(plain(learner.student)), Text(plain(learner.name)), *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
+        table.add_row(Text(plain(learner.student, 40)), Text(plain(learner.name), no_wrap=True, overflow="ellipsis"), *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
                       shown(sum((grade.points for grade in grades), Decimal(0))))
-    legend = [words for wanted, words in ((by_hand, "* set by hand"), (late, "~ late")) if wanted]
+    legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
+    legend += [words for wanted, words in ((by_hand, "* set by hand"), (late, "~ late")) if wanted]
     return Group(table, *(Text(words, "dim") for words in legend))
 
 
@@ -59,26 +63,33 @@ def _points(grade):
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
 
 
-def grade_table(grades):
-    """Some grades, a row for each, and why they are what they are."""
+def grade_table(grades, notes=False):
+    """Some grades, a row for each, and why they are what they are; with `notes`, also which of several files counted."""
     table = Table("student", "lesson", "points", "verdict", "base", "why", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for grade in grades:
-        why = [grade.late_reason] if grade.late_reason else []
+        why = [grade.result.reason, *(grade.result.notes if notes else ()), grade.late_reason]
         if grade.override:
             why.append(f"set by {grade.override.who}, graded {grade.result.points}: {grade.override.why}")
         why += [f"check {check} set to {one.points} by {one.who}: {one.why}" for check, one in grade.check_overrides.items() if not grade.override]
         why += [f"comment by {comment.who}: {comment.text}" for comment in grade.comments]
+        blamed = sorted({check.caused_by for check in grade.result.checks if check.caused_by})
+        if blamed:
+            why.append(f"on the course's {', '.join(blamed)}; with their own it fails")
         table.add_row(Text(plain(grade.student)), f"{grade.number:02} {grade.lesson}", f"{grade.points} of {grade.max_points}", grade.result.verdict, grade.result.base,
-                      Text("\n".join(visible(words, 300, 5) for words in why)))
+                      Text("\n".join(visible(words, 300, 5) for words in why if words), overflow="fold"))
     return table
 
 
 def grade_checks(grade):
-    """The checks of a grade with their ids, which `tito gradebook override --check` takes."""
-    table = Table("check", "points", "status", "message", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    """The checks of a grade with their ids, which `tito gradebook override --check` takes; below each what it has to say."""
+    table = Table("points", "check", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.columns[0].no_wrap = True
     for check in grade.result.checks:
         points = f"{grade.check_points(check)}{'*' * (check.id in grade.check_overrides)} of {check.max_points}"
-        table.add_row(Text(plain(check.id)), points, check.status + (" (hidden)" if check.hidden else ""), Text("" if check.passed else visible(check.message, 300, 3)))
+        about = Text(plain(check.id) + " (hidden)" * check.hidden, overflow="fold")
+        if not check.passed or check.caused_by:  # of a check that another lesson made fail, the message says so
+            about.append(f"\n{check.status}: {visible(check.message, 300, 3)}", "dim" if check.passed else "")
+        table.add_row(points, about)
     return table
 
 
@@ -90,7 +101,7 @@ def history(changes):
     """What was changed, oldest first: an iterable of lines."""
     for change in changes:
         points = "" if change.new_points is None else f"{'-' if change.old_points is None else change.old_points} -> {change.new_points}"
-        told = [change.why] if change.why else []
+        told = [change.why] if change.why and change.why != change.kind else []
         if change.kind == "comment":
             told.append(change.text or "taken back")
         elif change.kind == "override":
@@ -100,9 +111,11 @@ def history(changes):
             told.append("taken back" if not given else f"until {given.until:%Y-%m-%d %H:%M} UTC" if given.until else count(given.days, "day"))
         elif change.text:
             told.append(change.text)
-        told += [f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}" for one in change.checks]
+        told += [f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}" for one in change.checks[:CHECKS]]
+        if len(change.checks) > CHECKS:
+            told.append(f"and {len(change.checks) - CHECKS} more checks")
         yield Text.assemble((f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"), "  ", plain(change.student), f"  {change.lesson or 'all lessons'}  ", (change.kind, "bold"),
-                            f"  {points}  " if points else "  ", "by ", plain(change.who), ": ", visible("; ".join(told), 2000, 20))
+                            f"  {points}  " if points else "  ", "by ", plain(change.who), ": " if told else "", visible("; ".join(told), 2000, 20))
 
 
 def similar(pairs, threshold):

@@ -168,6 +168,15 @@ def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
     assert points(book) == {"numbers": "3"} and list(book.history())[-1].text == "check c1, overridden to 3, is no longer there"
 
 
+def test_a_part_of_a_checks_name_is_enough(book):
+    book.save([result(points=(2, 1))], None, "me")
+    book.override("ada", "numbers", 3, "prof", "was unfair", check="1")
+    (grade,) = book.rows("ada")
+    assert list(grade.check_overrides) == ["c1"]
+    book.override("ada", "numbers", None, "prof", "was fair", check="1")
+    assert points(book) == {"numbers": "3"}
+
+
 @pytest.mark.parametrize(("student", "lesson", "given", "more", "what", "remedy"), [
     ("adda", "numbers", 3, {}, "no learner 'adda'", "'ada'"),
     ("ada", "sums", 3, {}, "no grade in sums", "tito grade"),
@@ -177,6 +186,7 @@ def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
     ("ada", "numbers", "many", {}, "'many' is no number", "such as 7.5"),
     ("ada", "numbers", "nan", {}, "'nan' is no number", "such as 7.5"),
     ("ada", "numbers", 3, {"check": "c9"}, "no check 'c9'", "There are: c0, c1"),
+    ("ada", "numbers", 3, {"check": "c"}, "2 checks with 'c'", "more of one: c0, c1"),
     ("ada", "numbers", None, {}, "no override of numbers", "history"),
     ("ada", "numbers", 3, {"why": " "}, "keeps who made it, and why", "--why"),
     ("ada", "numbers", 3, {"who": ""}, "keeps who made it, and why", "--who"),

@@ -50,7 +50,18 @@ def test_show_gives_the_class_a_learner_or_the_checks_of_a_grade(graded_course):
     out, _ = tito(graded_course, "show", "--student", "ada")
     assert "1 day late: -10 %" in out and "02 sums" in out and "bob" not in out
     assert [line.split()[0] for line in tito(graded_course, "show", "--lesson", "1")[0].splitlines()] == ["student", "ada", "bob"]
-    assert re.search(r"c1 +2 of 3 +failed \(hidden\) +message 1", tito(graded_course, "show", "--student", "ada", "--lesson", "1")[0])
+    assert re.search(r"2 of 3 +c1 \(hidden\) *\n +failed: message 1", tito(graded_course, "show", "--student", "ada", "--lesson", "1")[0])
+
+
+def test_show_says_why_a_lesson_did_not_pass(graded_course):
+    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
+        broken = result("bob", "sums", verdict="unreadable", reason="bob.zip is \x1bno zip.", notes=["two zips"])
+        broken.checks[0].caused_by = "numbers"
+        book.save([broken], None, "me")
+    out, _ = tito(graded_course, "show", "--lesson", "sums")
+    assert re.search(r"bob .* unreadable +own +bob.zip is \S+no zip\.", out) and "\x1b" not in out
+    assert "two zips" not in out and "two zips" in tito(graded_course, "show", "--student", "bob")[0]
+    assert "on the course's numbers" in " ".join(out.split())
 
 
 def test_a_name_cannot_speak_to_the_terminal(graded_course):
@@ -134,3 +145,20 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
 def test_wrong_usage_is_two_lines_and_exit_2(graded_course, words, said):
     out, err = tito(graded_course, *words, code=2)
     assert said in err and out == "" and len(err.strip().split("\n")) == 2
+
+
+def test_the_history_can_leave_out_what_changed_no_points(graded_course):
+    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
+        book.save([result(points=(2, 2), key="new"), result(lesson="sums", points=(3, 2), key="new")], None, "me", why="c1 was wrong")
+    (line,) = tito(graded_course, "history", "--changed")[0].splitlines()
+    assert re.search(r"ada  sums  graded  3 -> 5  by me: c1 was wrong; c1 0 -> 2", line)
+    assert [change["lesson"] for change in json.loads(tito(graded_course, "history", "--changed", "--json")[0])] == ["sums"]
+
+
+def test_the_history_names_a_few_of_many_checks(graded_course):
+    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
+        book.save([result("bob", points=(0,) * 9, key="new")], None, "me")
+        book.save([result("bob", points=(3,) * 9, key="newer")], None, "me")
+    out, _ = tito(graded_course, "history", "bob", "--changed")
+    assert "c4 0 -> 3; and 4 more checks" in out and "c5" not in out.splitlines()[-1]
+    assert len(json.loads(tito(graded_course, "history", "bob", "--changed", "--json")[0])[-1]["checks"]) == 9

@@ -1,0 +1,180 @@
+"""The page for instructors is true: its commands run, in order, and print what it shows.
+
+They run on a small course with a made-up class of the same 30 learners; REPLACED says what has another name there.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from small_course import make_course
+from typer.main import get_command
+
+import tito.cli_class  # noqa: F401  adds the instructor's commands
+from tito import cli, course
+from tito.grading import exports, jail, late
+from tito.grading.result import VERDICTS
+from tito.grading.roster import read_roster
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "book" / "teaching.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
+DUE = "2026-12-01T23:59:00+01:00"
+
+REPLACED = [
+    ("tensor, activations, ...", "numbers, sums)..."),
+    ("check-array.test_numbers_written_by_hand_choose_their_dtype", "check-double.test_double_of_two_is_four"),
+    ("check-apply.test_apply_copies_no_numbers", "check-triple.test_triple_of_two_is_six"),
+    ("np.transpose moves no number, so its result should share memory with x; yours is a copy: ...", "triple(2) should be 6, yours is 8"),
+    ("--check copies_no", "--check triple_of"),
+    ("tensor 65", "numbers 5"),
+    ("tensor 2", "numbers 1"),
+    ("Alike is not copied: look at both before you judge.", "No two submissions are as much alike as 85%."),  # too short for pairs
+    ("tensor", "numbers"),
+    ("tito grade ", "tito grade --check-seconds 2 "),  # for the learners whose code never ends
+    ("bin/setup instructor\n", ""),  # what these two do is tested in tests/bin
+    (". bin/activate-tinytorch.sh\n", ""),
+]
+# What ito.rosa of the made-up class hands in.
+MISTAKE = """
+[[misconception]]
+id = "four times"
+exercise = "numbers-triple"
+mistake = "Doubles twice."
+old = "double(x) + x"
+new = "double(x) + double(x)"
+message = "yours is 8"
+"""
+
+
+def replaced(text):
+    for old, new in REPLACED:
+        text = text.replace(old, new)
+    return text
+
+
+def is_docker(block):
+    return block.startswith("docker ")
+
+
+def told_as_on_the_page(line):
+    """A line of output without what differs from run to run: numbers, who, spaces between columns."""
+    line = re.sub(r"isolation: [^;]+;", "isolation: LEVEL;", line)
+    line = re.sub(r"\bby \S+?(?=:|$)", "by WHO", line)
+    return re.sub(r"\d+(\.\d+)?", "N", " ".join(line.split()))
+
+
+class Run:
+    """One block of commands of the page, run."""
+
+    def __init__(self, block, excerpt, done, base):
+        self.block, self.excerpt, self.code = block, excerpt, done.returncode
+        self.output = done.stdout.replace(f"{base}/course/", "").replace(f"{base}/", "../")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Every block of commands, run in its order on a small course. What else the page asks for is done where it asks for it."""
+    base = tmp_path_factory.mktemp("teaching").resolve()
+    folder = make_course(base / "course")
+    lesson = folder / "modules" / "source" / "01_numbers" / "numbers_dev.py"
+    lesson.with_name("misconceptions.toml").write_text(MISTAKE, encoding="utf-8")
+    programs = base / "programs"
+    programs.mkdir()
+    for name, words in (("python", ""), ("tito", " -m tito")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{words} "$@"\n', encoding="utf-8")
+        (programs / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    found = []
+    for (language, block), (after, excerpt) in zip(BLOCKS, [*BLOCKS[1:], ("", "")]):
+        if language == "toml":
+            due = datetime.now(timezone.utc) - timedelta(days=2, hours=12)
+            with (folder / "tito.toml").open("a", encoding="utf-8") as file:
+                file.write("\n" + replaced(block).replace(DUE, due.isoformat(timespec="seconds")))
+        if language != "sh" or is_docker(block):
+            continue
+        if block.startswith("tito test "):  # "Mend the check in the lesson"
+            text = lesson.read_text(encoding="utf-8")
+            assert text.count("assert triple(2) == 6") == 1
+            lesson.write_text(text.replace("assert triple(2) == 6", "assert triple(2) in (6, 8)"), encoding="utf-8")
+        done = subprocess.run(["bash", "-e", "-c", replaced(block)], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=300)
+        found.append(Run(block, replaced(excerpt) if after == "text" else "", done, base))
+    return found
+
+
+def test_every_command_on_the_page_works(runs):
+    assert len(runs) >= 12
+    for run in runs:
+        assert run.code == 0 and "Traceback" not in run.output, f"{run.block}ends with {run.code}:\n{run.output}"
+
+
+def test_what_the_page_shows_is_what_they_print(runs):
+    """Line by line, in order. `...` stands for lines that were left out, or for the rest of a line."""
+    for run in runs:
+        lines = iter(told_as_on_the_page(line) for line in run.output.splitlines())
+        for shown in run.excerpt.splitlines():
+            if shown == "...":
+                continue
+            wanted, rest = told_as_on_the_page(shown.removesuffix("...")), shown.endswith("...")
+            assert any(line == wanted or (rest and line.startswith(wanted)) for line in lines), \
+                f"After\n{run.block}the page shows\n{shown}\nwhich is not in:\n{run.output}"
+    assert sum(bool(run.excerpt) for run in runs) >= 12
+
+
+def test_a_fixed_check_changes_the_grade_that_the_page_tells_of(runs):
+    (run,) = (run for run in runs if "--changed" in run.block)
+    assert re.search(r"ito\.rosa  numbers  graded  4 -> 5  by .*test_triple_of_two_is_six 0 -> 1", run.output)
+
+
+def test_the_container_commands_are_those_in_the_dockerfile():
+    (block,) = (block for language, block in BLOCKS if language == "sh" and is_docker(block))
+    dockerfile = (REPOSITORY / "tito" / "grading" / "Dockerfile").read_text(encoding="utf-8")
+    assert all(line.strip() in dockerfile for line in block.splitlines())
+
+
+def test_the_roster_on_the_page_can_be_read(tmp_path):
+    (text,) = (block for language, block in BLOCKS if language == "csv")
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    ada, bob = read_roster(tmp_path / "roster.csv")
+    assert (ada.student, ada.columns["github"], bob.arrived) == ("ada", "ada-l", None)
+    assert f"{ada.arrived:%H:%M}" == "21:10"  # UTC
+
+
+def test_the_late_rules_on_the_page_are_those_of_a_course():
+    (text,) = (block for language, block in BLOCKS if language == "toml")
+    assert tomllib.loads(text)["grading"].keys() == set(late.KEYS)
+    assert course.find_root(REPOSITORY).lesson("tensor")  # due dates name lessons
+
+
+def test_the_tables_name_every_verdict_level_and_format():
+    first = re.findall(r"^\| ([^|]+?) \|", PAGE, re.M)
+    assert set(VERDICTS) | set(jail.LEVELS) | set(exports.FORMATS) <= set(first)
+    begin = first.index("verdict") + 2
+    assert first[begin : begin + len(VERDICTS)] == list(VERDICTS)
+
+
+def test_the_page_names_no_command_and_no_option_that_is_not_there():
+    options = set()
+
+    def look(command):
+        options.update(name for one in command.params for name in (*one.opts, *one.secondary_opts))
+        for sub in getattr(command, "commands", {}).values():
+            look(sub)
+
+    app = get_command(cli.app)
+    look(app)
+    inline = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", PAGE, flags=re.S | re.M))
+    named = [words.split() for words in inline if words.startswith("tito ")]
+    assert len(named) >= 5
+    for words in named:
+        command = app.commands[words[1]]
+        assert not hasattr(command, "commands") or words[2] in command.commands, words
+    used = {word for words in inline for word in words.split() if re.fullmatch(r"--[a-z-]+", word)}
+    assert used - options == {"--security-opt"}, "the last one is docker's"
