@@ -3,6 +3,8 @@
     [--runs N] [--only w1 w5] [--against torch micrograd] [--json]
 
     w1  one training step: 784-256-128-10, ReLU, cross-entropy, batch of 64, float32, SGD in place   per step
+    w2  one training step: conv 5x5x8, ReLU, 2x2 max pool, conv 5x5x16, ReLU, 2x2 max pool, linear 10, cross-entropy;
+        32 images of 1x28x28, float32, Adam                                                           per step
     w4  a graph of 10,000 operations on scalars (`Value`), each result used several times            per operation
     w5  x = x*1.0001 + 0.1, 50,000 times, on a Tensor of one number                                  per operation
     w6  (a + b).relu().sum().backward() on 4 numbers                                                 per call
@@ -18,7 +20,7 @@ Each is a forward and a backward pass. The peers; those that do not import are l
 Each library works in a process of its own, with one thread, and runs in turn with the others (A B C A B C ...). What is
 timed is CPU time, with Python's garbage collector on. A ratio is ours divided by the peer's in the same turn, and the
 median of those: machines differ, and are busy at times, so a ratio is worth more than a time. Before that, in other
-processes, each library computes the result and all gradients three times in a row (for w1 after 0, 1 and 2 steps); if
+processes, each library computes the result and all gradients three times in a row (for w1 and w2 after 0, 1 and 2 steps); if
 one differs from the handmade mathematics by more than the tolerance, the program stops with 1. "apart" is the larger
 difference of the two, relative to the largest number of an array. A peer that cannot do a workload is listed with its error.
 
@@ -46,6 +48,7 @@ HERE = Path(__file__).resolve()
 THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS")} | {"VECLIB_MAXIMUM_THREADS": "1"}
 INSTALL = {"numpy": "numpy", "torch": "torch==2.13.0", "micrograd": "micrograd", "mygrad": "mygrad", "autograd": "autograd"}
 SIZES, BATCH, RATE = (784, 256, 128, 10), 64, 0.05  # w1; the learning rate is per step
+IMAGES, ADAM_RATE = 32, 1e-3  # w2; the learning rate is per step
 NODES, CHAIN = 10_000, 50_000  # operations of w4, turns of w5 (two operations each)
 
 
@@ -64,6 +67,7 @@ class Workload:
 
 WORKLOADS = {
     "w1": Workload("784-256-128-10, batch 64, SGD", "step", 1, 50, 1e-4, {"torch": 0.90}, 60_000_000),
+    "w2": Workload("conv 8, conv 16, linear 10, batch 32, Adam", "step", 1, 10, 1e-3, {"torch": 1.10}, 60_000_000),
     "w4": Workload("10,000 operations on scalars", "operation", NODES, 3, 1e-9, {"micrograd": 0.50, "torch": 0.10}),
     "w5": Workload("x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}),
     "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.45}),
@@ -229,6 +233,164 @@ def w1_autograd():
         for part, g in zip(parameters, found[1:]):
             g *= RATE
             part -= g
+
+    return compute, improve
+
+
+def w2_data():
+    """Images, labels, and the parameters to start from: two filter banks and a linear layer, each followed by its biases."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(IMAGES, 1, 28, 28)).astype("f"), rng.integers(0, 10, IMAGES)
+    parameters = []
+    for shape, fan_in in [((8, 1, 5, 5), 25), ((16, 8, 5, 5), 200), ((256, 10), 256)]:
+        parameters.append((rng.normal(size=shape) * (2 / fan_in) ** 0.5).astype("f"))
+        parameters.append(rng.normal(size=shape[-1] if len(shape) == 2 else shape[0]).astype("f") * 0.1)
+    return x, labels, parameters
+
+
+def w2_tinytorch():
+    from tinytorch import Tensor
+    from tinytorch.nn import Conv2d, Dense, Flatten, MaxPool2d, Sequential, cross_entropy
+    from tinytorch.optim import Adam
+
+    x, labels, start = w2_data()
+    net = Sequential(Conv2d(1, 8, 5), Tensor.relu, MaxPool2d(2), Conv2d(8, 16, 5), Tensor.relu, MaxPool2d(2), Flatten(),
+                     Dense(256, 10))
+    net.load_state_dict(dict(zip(net.state_dict(), start)))
+    x, parameters = Tensor(x), net.parameters()
+    optimizer = Adam(parameters, lr=ADAM_RATE)
+
+    def compute():
+        optimizer.zero_grad()
+        loss = cross_entropy(net(x), labels)
+        loss.backward()
+        return [loss.data, *[p.grad for p in parameters]]
+
+    def improve(found):
+        optimizer.step()
+
+    return compute, improve
+
+
+def w2_numpy():
+    import numpy as np
+
+    x, labels, start = w2_data()
+    sizes = np.cumsum([0, *[part.size for part in start]])
+    flat = np.concatenate([part.ravel() for part in start])  # all parameters in one row, and their gradients, for Adam
+    slopes, m, v = np.zeros_like(flat), np.zeros_like(flat), np.zeros_like(flat)
+    views = [[row[a:b].reshape(part.shape) for part, a, b in zip(start, sizes, sizes[1:])] for row in (flat, slopes)]
+    (w1, b1, w2, b2, w3, b3), (to_w1, to_b1, to_w2, to_b2, to_w3, to_b3) = views
+    rows, steps = np.arange(IMAGES), 0
+    np.empty(31 << 20, np.uint8)  # freed at once; from then on glibc keeps what is freed, and no page is faulted in twice
+    columns = np.empty((IMAGES, 25, 24 * 24), "f")
+
+    def halves(x, axis):
+        """The even and the odd places along an axis."""
+        return [x[(slice(None),) * axis + (slice(start, None, 2),)] for start in (0, 1)]
+
+    def pool(x, down, across):
+        sides = halves(x, across)
+        half = np.maximum(*sides)
+        return np.maximum(*halves(half, down)), half
+
+    def unpool(g, out, half, x, down, across):
+        """Back through `pool`: of equal numbers, the first row by row gets the gradient."""
+        for small, large, axis in ((out, half, down), (half, x, across)):
+            first, second = halves(large, axis)
+            spread = np.empty_like(large)
+            a, b = halves(spread, axis)
+            np.multiply(g, first == small, out=a)
+            np.subtract(g, a, out=b)
+            g = spread
+        return g
+
+    def compute():
+        for i in range(5):
+            for j in range(5):
+                columns.reshape(IMAGES, 25, 24, 24)[:, 5 * i + j] = x[:, 0, i:i + 24, j:j + 24]
+        a1 = w1.reshape(8, 25) @ columns
+        a1 += b1[:, None]
+        np.maximum(a1, 0, out=a1)
+        a1 = a1.reshape(IMAGES, 8, 24, 24)
+        p1, half1 = pool(a1, 2, 3)
+        h = np.ascontiguousarray(p1.transpose(2, 0, 3, 1))  # (row, image, column, channel)
+        step = h.strides
+        strips = np.lib.stride_tricks.as_strided(h, (12, IMAGES, 8, 40), step).reshape(12, -1, 40)  # 5 columns of 8 channels
+        kernel = w2.transpose(2, 3, 1, 0).reshape(5, 40, 16)
+        a2 = np.empty((8 * IMAGES * 8, 16), "f")
+        a2[...] = b2
+        for i in range(5):
+            a2 += strips[i:i + 8].reshape(-1, 40) @ kernel[i]
+        np.maximum(a2, 0, out=a2)
+        a2 = a2.reshape(8, IMAGES, 8, 16)
+        p2, half2 = pool(a2, 0, 2)
+        features = p2.transpose(1, 3, 0, 2).reshape(IMAGES, 256)
+        scores = features @ w3
+        scores += b3
+        scores -= scores.max(axis=1, keepdims=True)
+        wanted = scores[rows, labels]
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=1, keepdims=True)
+        loss = (np.log(total[:, 0]) - wanted).mean()
+        g = scores
+        g /= total
+        g[rows, labels] -= 1
+        g /= IMAGES
+        np.matmul(features.T, g, out=to_w3)
+        np.add.reduce(g, axis=0, out=to_b3)
+        g = (g @ w3.T).reshape(IMAGES, 16, 4, 4).transpose(2, 0, 3, 1)
+        g = unpool(g, p2, half2, a2, 0, 2)
+        g *= a2 > 0
+        g = g.reshape(-1, 16)
+        np.add.reduce(g, axis=0, out=to_b2)
+        to_strips = np.zeros((12, IMAGES * 8, 40), "f")
+        for i in range(5):
+            to_w2[:, :, i] = (strips[i:i + 8].reshape(-1, 40).T @ g).reshape(5, 8, 16).transpose(2, 1, 0)
+            to_strips[i:i + 8] += (g @ kernel[i].T).reshape(8, -1, 40)
+        to_h, to_strips = np.zeros((12, IMAGES, 96), "f"), to_strips.reshape(12, IMAGES, 8, 40)
+        for j in range(8):
+            to_h[:, :, 8 * j:8 * j + 40] += to_strips[:, :, j]
+        g = np.ascontiguousarray(to_h.reshape(12, IMAGES, 12, 8).transpose(1, 3, 0, 2))
+        g = unpool(g, p1, half1, a1, 2, 3)
+        g *= a1 > 0
+        g = g.reshape(IMAGES, 8, -1)
+        g.sum(axis=(0, 2), out=to_b1)
+        np.add.reduce(g @ columns.transpose(0, 2, 1), axis=0, out=to_w1.reshape(8, 25))
+        return [loss, *views[1]]
+
+    def improve(found):
+        nonlocal steps
+        steps += 1
+        m[...] += 0.1 * (slopes - m)
+        v[...] += 0.001 * (slopes * slopes - v)
+        flat[...] -= ADAM_RATE * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
+
+    return compute, improve
+
+
+def w2_torch():
+    import torch
+
+    x, labels, start = w2_data()
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(8, 16, 5),
+                              torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(256, 10))
+    parameters = list(net.parameters())
+    for p, part in zip(parameters, start):
+        p.data[...] = torch.from_numpy(part.T if part.ndim == 2 else part)
+    x, labels = torch.from_numpy(x), torch.from_numpy(labels)
+    optimizer = torch.optim.Adam(parameters, lr=ADAM_RATE)
+
+    def compute():
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x), labels)
+        loss.backward()
+        return [loss, *[p.grad.T if p.ndim == 2 else p.grad for p in parameters]]
+
+    def improve(found):
+        optimizer.step()
 
     return compute, improve
 

@@ -21,7 +21,7 @@ def test_every_workload_is_checked_and_measured(tmp_path):
     report = json.loads(ran.stdout)
     assert report.keys() == {"runs", "peers", "not_installed", "workloads"}
     assert list(report["peers"]) == PEERS and report["not_installed"] == {}
-    assert [one["name"] for one in report["workloads"]] == ["w1", "w4", "w5", "w6"]
+    assert [one["name"] for one in report["workloads"]] == ["w1", "w2", "w4", "w5", "w6"]
     for one in report["workloads"]:
         assert one.keys() == {"name", "about", "unit", "tolerance", "difference", "measurements", "failed", "peak_bytes",
                               "peak_bytes_goal"}
