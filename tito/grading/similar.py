@@ -144,8 +144,11 @@ def compare(entry, texts, course, threshold=THRESHOLD):
         similarity = weight_of(held[one] & held[two], weights) / min(totals[one], totals[two])
         if similarity >= threshold:
             alike.append((-similarity, one, two))
-    found = []
-    for similarity, one, two in sorted(alike):
+    found, alike = [], sorted(alike)
+    told = _joined_once(alike)
+    if left := len(alike) - len(told):
+        notes.append(f"{entry.name}: {left} more are the same, of people whom the list already joins.")
+    for similarity, one, two in told:
         columns = [works[each].covered(held[one] & held[two]) for each in (one, two)]
         size = min(sum(map(len, column.values())) for column in columns)
         if size < LEAST:
@@ -156,6 +159,24 @@ def compare(entry, texts, course, threshold=THRESHOLD):
         pair = Pair(entry.name, entry.number, works[one].student, works[two].student, round(-similarity, 3), size)
         found.append((pair, (works[one], works[two], *columns)))
     return sorted(found, key=lambda each: each[0].order), notes
+
+
+def _joined_once(alike):
+    """The pairs without those who are the same and joined already: of ten who handed in the same, nine pairs tell it, not forty-five."""
+    group, kept = {}, []
+
+    def of(place):
+        while place in group:
+            place = group[place]
+        return place
+
+    for similarity, one, two in alike:
+        if similarity == -1 and of(one) == of(two):
+            continue
+        if similarity == -1:
+            group[of(two)] = of(one)
+        kept.append((similarity, one, two))
+    return kept
 
 
 def _promising(held, weights, totals, threshold):
