@@ -85,7 +85,7 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
     """
     import os
 
-    from tito.grading import jail, run
+    from tito.grading import jail, run, views
     from tito.grading.judge import BASES, Setting
     from tito.grading.roster import read_roster
 
@@ -94,7 +94,8 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
     if base not in BASES:
         raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
     learners = read_roster(roster) if roster else None
-    secret = tuple(str(path) for path in (root.path / "modules", root.path / root.package / "core", root.path / "tests", root.state, submissions.resolve()) if path.exists())
+    private = [root.path / "modules", root.path / root.package / "core", root.path / "tests", root.state, submissions.resolve(), Path(gradebook or root.state).absolute()]
+    secret = tuple(str(path) for path in private if path.exists())
     level = jail.strongest(isolation, secret)
     if level == jail.LEVELS[-1]:
         warn("isolation level process: the learners' code can read every file that you can read. Grade only what you trust.")
@@ -104,12 +105,10 @@ def grade(submissions: Submissions, lessons: Lessons = None, all_: All = False, 
             arrivals, progress = run.grade_class(setting, root.lessons, submissions, book, jobs or os.cpu_count() or 1, learners, regrade, told, why)
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
-            warn(f"not in {roster}: {', '.join(strangers[:10])}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names.")
+            warn(f"not in {roster}: {', '.join(map(views.plain, strangers[:10]))}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names.")
         if json:
             out_json(list(run.rows(book, arrivals, setting.lessons)))
     if not json:
-        from tito.grading import views
-
         out(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
     if progress.failed:
         raise TitoError(f"{progress.failed} submissions could not be graded; they have a row that says so.", "Run it again; if it stays, the cause stands above.", 3)
