@@ -45,11 +45,11 @@ def everything_in(folder):
     for name, data in files_of(folder).items():
         if name.endswith(".whl"):
             with zipfile.ZipFile(folder / name) as held:
-                yield from ((f"{name}/{one}", held.read(one).decode("utf-8")) for one in held.namelist())
+                yield from ((f"{name}/{one}", held.read(one).decode("utf-8", "replace")) for one in held.namelist())
         elif name.endswith(".ipynb"):
             yield name, "\n".join("".join(cell["source"]) for cell in json.loads(data)["cells"])
         else:
-            yield name, data.decode("utf-8")
+            yield name, data.decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("secret", ["twice = x + x", "return double(x) + x", "sum(double(n) for n in numbers)", "test_total_of_nothing_is_zero", "secret",
