@@ -5,6 +5,7 @@ learners use. The answers are `Finding`s; a finding with problems fails the gate
 """
 
 import doctest
+import os
 import queue
 import shutil
 import subprocess
@@ -48,7 +49,7 @@ class Finding:
 
 
 QUESTIONS = ("form", "solution passes", "release fails", "stubs fail", "mistakes caught", "mutations caught", "graded alike",
-             "liars fail", "doctests true", "package fresh", "release clean")
+             "liars fail", "runs through", "doctests true", "package fresh", "release clean")
 
 
 def check(entry, jobs=2, told=lambda done, of: None):
@@ -66,6 +67,7 @@ def check(entry, jobs=2, told=lambda done, of: None):
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told)
         yield from _graded(entry, lesson, mistakes)
+        yield _through(entry, scratches)
         yield _doctests(entry, scratches)
     yield _fresh(entry)
     yield _clean(lesson)
@@ -219,6 +221,19 @@ def _graded(entry, lesson, mistakes):
         problems = [f"{c.name} passes when every answer is {answer}" for answer, text in answers.items() for c in graded(text, lesson.checks) if c.passed]
         cases = len(answers) * len(lesson.checks)
         yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)
+
+
+def _through(entry, scratches):
+    """Whether plain Python runs the course's own file from its first line to its last, hidden checks and all."""
+    scratch, process = scratches.get()
+    try:
+        scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
+        done = subprocess.run([sys.executable, "-B", str(scratch.script)], cwd=scratch.root.path, env=os.environ | {"MPLBACKEND": "Agg"}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, encoding="utf-8", timeout=120)
+    finally:
+        scratches.put((scratch, process))
+    problems = [done.stderr.strip().split("\n")[-1]] if done.returncode else []
+    return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
 
 
 def _doctests(entry, scratches):

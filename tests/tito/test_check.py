@@ -53,6 +53,7 @@ def test_a_good_lesson_passes_every_question(good):
     ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    pass", "release fails", "triple of two is six passes on the stub"),
     ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    assert double(2) == 4", "stubs fail", "numbers-triple: triple of two is six passes without it"),
     ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    triple(2)", "mutations caught", "caught, 95% are needed"),
+    ("test_triple_of_two_is_six()\n\n# %%", "test_triple_of_two_is_six(LATER)\n\n# %%", "runs through", "NameError: name 'LATER' is not defined"),
     (">>> double(2)\n    4", ">>> double(2)\n    5", "doctests true", "Expected:\n    5\nGot:\n    4"),
     ("LIMIT = 10", "LIMIT = 10\n# twice = x + x", "release clean", "the release holds a line of a solution: twice = x + x"),
     ("#     prerequisites: []", "#     prerequisites:\n#     - sums", "form", "needs sums, which does not come before it"),

@@ -75,6 +75,18 @@ def two_in_one(w1, b1, w2, b2):
     return w1 @ w2, b1 @ w2 + b2
     ### END SOLUTION
 
+# %% tags=["learner-side"]
+def replayed(out, x, numbers):
+    """`out` computed again by its notes, with the array `numbers` in place of the Tensor `x`."""
+    if out is x:
+        return numbers
+    if not isinstance(out, Tensor):
+        return out
+    if out.creator is None:
+        return out.data
+    made = out.creator
+    return made.op(*[replayed(one, x, numbers) for one in made.inputs], **made.options)
+
 # %% nbgrader={"grade": true, "grade_id": "check-two-in-one", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 def test_one_layer_does_what_two_do():
     random = np.random.default_rng(3)
@@ -110,7 +122,6 @@ def test_two_in_one_keeps_dtype_notes_and_inputs():
             f"{name} wants a gradient, so [w, b] should want {reached}, yours {wants}: compute with tensors, not .data")
         for part, after in zip(numbers, given):
             assert np.array_equal(after.data, part), f"{part} went in and was changed to {after.data}"
-
 
 
 test_one_layer_does_what_two_do()
@@ -215,18 +226,6 @@ with np.errstate(invalid="ignore"):
 # The functions of this chapter must also keep their notes. The checks look at that with the tool below: it
 # repeats the noted steps with other numbers for `x`, and what comes out must be what your function
 # makes of those numbers. You need not follow it now.
-
-# %% tags=["learner-side"]
-def replayed(out, x, numbers):
-    """`out` computed again by its notes, with the array `numbers` in place of the Tensor `x`."""
-    if out is x:
-        return numbers
-    if not isinstance(out, Tensor):
-        return out
-    if out.creator is None:
-        return out.data
-    made = out.creator
-    return made.op(*[replayed(one, x, numbers) for one in made.inputs], **made.options)
 
 # %% [markdown]
 # **Task.** Write `relu` for every tensor, infinities and all.
@@ -385,7 +384,7 @@ w, b = two_in_one(w1, b1, w2, b2)
 for corner, unit, bent, straight in zip(corners, hidden, hidden @ w2 + b2, Tensor(corners) @ w + b):
     print(corner, "hidden", unit.data, f"answer {float(bent):g}, without relu {float(straight):g}")
 
-# %%
+# %% alt="Left: the four inputs of exclusive or at the corners of a square, two colours at opposite corners. Right: the same four in the plane of the two hidden units, where one dashed line parts the colours."
 import matplotlib.pyplot as plt
 
 figure, (before, after) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
@@ -963,7 +962,7 @@ test_gelu_of_other_numbers()
 # %% [markdown]
 # All four bends and their slopes, from your own functions. Predict which slopes go above 1, and which below 0.
 
-# %%
+# %% alt="Left: relu, sigmoid, tanh and gelu from -5 to 5. Right: their slopes. Sigmoid's is at most 0.25, tanh's 1, relu's jumps from 0 to 1, gelu's goes below 0 and above 1."
 line = Tensor(np.linspace(-5, 5, 401))
 figure, (values, slopes) = plt.subplots(1, 2, figsize=(9, 3.5), sharex=True, layout="constrained")
 for bend in (relu, sigmoid, tanh, gelu):

@@ -699,7 +699,7 @@ for z, *row in zip(scores, recipe, clipped, binary_cross_entropy_with_logits(Ten
 # matters is the way there: training walks down the slope. The outcome below is yes. Predict both
 # curves at $z = -8$, where the network is sure of no: which is steep, which is flat?
 
-# %%
+# %% alt="Two losses against the logit when the answer is yes. Far on the wrong side cross-entropy rises in a straight line to 8, the squared error flattens out at 1; both go to 0 on the right side."
 import matplotlib.pyplot as plt
 
 line = np.linspace(-8, 8, 161)

@@ -1608,7 +1608,7 @@ def draw_graph(root):
 # `pull` made of them. Check one by eye: the gradient at the start of an arrow is a product. For which
 # box is it a sum of two?
 
-# %%
+# %% alt="The graph of L: boxes for a, b, c, d and what is made of them, with value and gradient in each, and on every arrow the slope that was recorded."
 for value, name in zip((a, b, c, d, L), "abcdL"):
     value.label = name
 picture = draw_graph(L)
@@ -2568,7 +2568,7 @@ print(f"{len(net.parameters())} parameters, loss {losses[0]:.3f} -> {losses[-1]:
 # All that with a learning rate of 0.1. Predict the four curves before you look: which rate is too slow,
 # which is too wild, and which wins?
 
-# %%
+# %% alt="Loss against step, on a logarithmic scale, for four learning rates. 0.01 and 0.1 fall slowly, 0.5 falls to 1e-4, 1.0 stays at 8."
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(6, 3.5))

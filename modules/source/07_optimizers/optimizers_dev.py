@@ -677,7 +677,7 @@ print(f"quiet {w[0]:.2f}, loud {w[1]:.2f}; without noise (1 - 0.001 * 0.3) ** 10
 # All that was written so far, in one picture: forty steps from (-10, 2). Before you run it, draw the three paths
 # in your mind. Which one overshoots along the valley? Which one leaves at 45 degrees, and why?
 
-# %%
+# %% alt="Four panels. Paths to the middle of a long valley: plain descent zigzags, momentum swings, Adam bends in one curve. Below, the height of each against the step, on a logarithmic scale."
 import matplotlib.pyplot as plt
 
 
@@ -1422,7 +1422,7 @@ test_steps_of_many_parameters_with_changing_rates()
 # Now the whole of it, on a network: two moons, each of 200 points, one hidden layer. Predict which of the three needs
 # the fewest steps, and then change the learning rates until you were right.
 
-# %%
+# %% alt="Cross-entropy against step, on a logarithmic scale, for SGD, momentum and AdamW from the same start. All fall fast at first; AdamW goes on falling and ends lowest."
 from tinytorch.core.layers import Dense, Sequential, he_normal, manual_seed
 from tinytorch.core.losses import cross_entropy
 
@@ -2119,7 +2119,7 @@ def test_other_warmups():
 test_other_warmups()
 ### END HIDDEN TESTS
 
-# %%
+# %% alt="Learning rate against epoch for four schedules: stairs, half a cosine, a line up and then a cosine, and a warm-up with a cosine down to a floor."
 def rates_in(make, epochs=120):
     """The rate in each epoch of a schedule for an optimizer that starts with 1."""
     optimizer = SGD([Tensor([1.0])], lr=1.0)

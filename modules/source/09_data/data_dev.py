@@ -1782,7 +1782,7 @@ def digits(split="train"):
         chosen = kept["test"] == (split == "test")
         return pictures(kept["images"][chosen], kept["labels"][chosen], 16)
 
-# %%
+# %% alt="Twenty handwritten digits of 8 by 8 grey squares in two rows, each with its number above."
 import matplotlib.pyplot as plt
 
 
@@ -2264,7 +2264,7 @@ class AddNoise:
     def __call__(self, image):
         return image + (self.std * self.rng.standard_normal(image.shape)).astype(image.dtype)
 
-# %%
+# %% alt="Ten digits in four rows: as they are, and three times moved by a pixel or made noisy."
 varied = Transformed(train, Compose([RandomShift(1, rng=1), AddNoise(0.08, rng=2)]))
 mirrored = Transformed(train, RandomHorizontalFlip(1.0))
 figure = show([train[i][0] for i in range(10)] + [varied[i][0] for i in range(10)] + [varied[i][0] for i in range(10)]
@@ -2382,7 +2382,7 @@ test_other_codes()
 # Predict how many of 100 it gets right, and how many when each test picture is moved by up to one
 # pixel.
 
-# %%
+# %% alt="The mean picture of each digit from 0 to 9: the shape of each can be recognised, its edges are blurred."
 def share_right(guess, dataset):
     """The share of the examples whose class is what guess(rows) says, batch by batch."""
     right = 0
@@ -2462,7 +2462,7 @@ def xor(count=200, noise=0.1, rng=None):
     corners = rng.integers(0, 2, (count, 2))
     return noisy(corners, corners[:, 0] ^ corners[:, 1], noise, rng)
 
-# %%
+# %% alt="Four sets of points in colours: two half-moons, a circle in a circle, three arms of a spiral, and four clouds with opposite corners alike."
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.8))
 for axis, make in zip(axes, (moons, circles, spirals, xor)):
     points, classes = make(rng=0).arrays

@@ -1814,7 +1814,7 @@ class AvgPool2d(MaxPool2d):
 # Enough numbers. Here is a small picture, drawn by hand, and four kernels that nobody learned.
 # Predict which of the maps shows the roof but not the walls.
 
-# %%
+# %% alt="A drawn house under a moon, and what four kernels make of it: level edges, upright edges, corners and dots, a blur. Below, each pooled to 12 by 12."
 import matplotlib.pyplot as plt
 
 
@@ -1921,7 +1921,7 @@ def test_fields_against_slopes():
 test_fields_against_walking_back()
 test_fields_against_slopes()
 
-# %%
+# %% alt="How much of its input one number sees: 3 by 3 places through one layer, 7 by 7 through three, 18 by 18 when two poolings stand between."
 lone = np.zeros((1, 1, 41, 41), "float32")
 figure, axes = plt.subplots(1, 3, figsize=(9, 3))
 stacks = {"3": [(3, 1)], "3, 3, 3": [(3, 1)] * 3, "3, pool 2, 3, pool 2, 3": [(3, 1), (2, 2)] * 2 + [(3, 1)]}
@@ -2006,7 +2006,7 @@ test_costs_against_counting_products()
 # of each second. Predict which dots lie far above the line: few channels or many, small kernels or
 # large?
 
-# %%
+# %% alt="Milliseconds measured against multiply-adds counted, both on logarithmic scales, for kernels of three sizes; the line of the fastest lies below all of them."
 figure, axis = plt.subplots(figsize=(6, 4))
 best, dots = 0, []
 for k, mark in [(1, "o"), (3, "s"), (5, "^")]:
@@ -2081,7 +2081,7 @@ for name, net in nets.items():
 # The dense network never saw a stroke on the right, and what it learned on the left is of no use
 # there. And what did the other one learn? Eight kernels, and what they make of one picture.
 
-# %%
+# %% alt="Eight learned kernels of 5 by 5, several with a bright line: slanting, level or upright. Below, one noisy picture with a stroke, and what each kernel makes of it."
 conv = nets["convolution"][0]
 one, _ = drawn(1, 9, 9, seed=3)
 found = np.asarray(conv(Tensor(one)).relu())[0]
