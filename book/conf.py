@@ -1,0 +1,72 @@
+"""How Sphinx sets the book. `tito book build` copies this file beside the pages it makes, and says the rest:
+project, release, html_title, and where `_static` is."""
+
+from docutils import nodes
+from pygments.lexers import TextLexer
+
+extensions = ["myst_nb"]
+root_doc = "index"
+exclude_patterns = ["_static", "notebooks"]
+
+# Cells were run before, by tito, with the course's solutions.
+nb_execution_mode = "off"
+nb_merge_streams = True
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+highlight_language = "python"
+smartquotes = False  # would make one dash of the two in --help
+
+html_theme = "sphinx_book_theme"
+html_css_files = ["book.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_show_sphinx = False
+html_use_index = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system says
+html_last_updated_fmt = None
+html_math_renderer = "katex"
+html_theme_options = {
+    "home_page_in_toc": True,
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "show_navbar_depth": 1,
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+}
+
+
+# Mathematics: KaTeX sets in the page what stands in these elements (see _static/book.js). Without scripts, TeX stays to read.
+
+def inline(self, node):
+    self.body.append(self.starttag(node, "span", "", CLASS="math") + self.encode(node.astext()) + "</span>")
+    raise nodes.SkipNode
+
+
+def block(self, node):
+    text = node.astext()
+    if r"\\" in text and r"\begin" not in text:  # Sphinx's own convention: lines of an equation
+        text = rf"\begin{{aligned}}{text}\end{{aligned}}"
+    self.body.append(self.starttag(node, "div", "", CLASS="math display") + self.encode(text) + "</div>\n")
+    raise nodes.SkipNode
+
+
+def scripts(app, page, template, context, doctree):
+    """Give each page the scripts it needs, and no other."""
+    if doctree is None:
+        return
+    if any(True for _ in doctree.findall(nodes.math)) or any(True for _ in doctree.findall(nodes.math_block)):
+        app.add_css_file("katex/katex.min.css")
+        app.add_js_file("katex/katex.min.js", loading_method="defer")
+        app.add_js_file("book.js", loading_method="defer")
+    if any("graph-steps" in node.astext() for node in doctree.findall(nodes.raw)):
+        app.add_js_file("graph.js", loading_method="defer")
+
+
+def setup(app):
+    app.add_html_math_renderer("katex", (inline, None), (block, None))
+    app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
+    app.connect("html-page-context", scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,192 @@
+"""The course's own site in a real browser: what a reader sees, on a screen and on a phone, with a keyboard and without scripts."""
+
+import functools
+import os
+import re
+import shutil
+import threading
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`")
+
+from tito import book, course  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+
+
+class Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+def chromium(driver):
+    """Where a Chromium is: the system's, or playwright's own; None where there is neither."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    own = driver.chromium.executable_path
+    return found or (own if os.path.exists(own) else None)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The course's site, without outputs, and its address on this machine."""
+    root = tmp_path_factory.mktemp("site") / "course"
+    for name in ("modules", "tinytorch", "book"):
+        shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"))
+    shutil.copy(REPOSITORY / "tito.toml", root)
+    folder = book.build(course.open_root(root), fast=True).path
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        pages = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
+        yield SimpleNamespace(folder=folder, pages=pages, address=f"http://127.0.0.1:{server.server_address[1]}/", lesson=next(p for p in pages if "activations" in p))
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        if not (program := chromium(driver)):
+            pytest.skip("there is no Chromium here: `playwright install chromium`, or the system's package `chromium`")
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])  # root, as in CI, has no sandbox
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser, site):
+    """A function that opens a page of the site in a browser of its own."""
+    opened = []
+
+    def go(path, **options):
+        opened.append(browser.new_context(**{"viewport": SCREEN, "reduced_motion": "reduce"} | options))
+        page = opened[-1].new_page()
+        page.set_default_timeout(20_000)
+        page.goto(site.address + path)
+        return page
+
+    yield go
+    for context in opened:
+        context.close()
+
+
+def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
+    """No request to another host, no error in the console, no sideways scroll, no formula that KaTeX cannot set."""
+    wrong, formulas = [], 0
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    page.on("request", lambda request: request.url.startswith((site.address, "data:")) or wrong.append(f"{page.url} asks for {request.url}"))
+    page.on("response", lambda response: response.status < 400 or wrong.append(f"{response.url}: {response.status}"))
+    page.on("console", lambda said: said.type == "error" and wrong.append(f"{page.url}: {said.text}"))
+    page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+    for name in site.pages:
+        page.goto(site.address + name)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        if wide > PHONE["width"]:
+            wrong.append(f"{name} is {wide} pixels wide")
+        formulas += page.locator(".katex-html").count()
+        wrong += [f"{name}: {text}" for text in page.locator(".katex-error").all_inner_texts()]
+        if page.locator(".math:not(:has(.katex))").count():
+            wrong.append(f"{name}: a formula is left as TeX")
+    context.close()
+    assert wrong == []
+    assert len(site.pages) > 8 and formulas > 50
+
+
+def test_search_finds_broadcast(open_page):
+    page = open_page("index.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("broadcast")
+    page.keyboard.press("Enter")
+    page.locator("#search-results a", has_text="Tensor").first.wait_for()
+    assert "search.html?q=broadcast" in page.url
+
+
+def test_a_hint_opens_with_the_keyboard(open_page, site):
+    page = open_page(site.lesson)
+    hint = page.locator("details.hint").first
+    assert not hint.locator("p").first.is_visible()
+    hint.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert hint.locator("p").first.is_visible()
+
+
+def test_checks_are_folded_and_open(open_page, site):
+    page = open_page(site.lesson)
+    checks = page.locator("details", has_text=re.compile(r"^\s*\d+ checks")).first
+    assert not checks.locator("pre").is_visible()
+    checks.locator("summary").click()
+    assert checks.locator("pre").is_visible()
+
+
+def test_dark_and_light_are_a_choice(open_page):
+    def ground(page):
+        return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
+
+    assert ground(open_page("index.html", color_scheme="light")) > 600
+    page = open_page("index.html", color_scheme="dark")
+    assert ground(page) < 200
+    page.get_by_label("Color mode").click()
+    page.get_by_role("button", name="Light").click()
+    assert ground(page) > 600
+
+
+def test_the_drawn_graph_is_walked_with_the_keyboard(open_page):
+    page = open_page("autograd.html")
+    figure = page.locator(".graph-steps")
+    said, slider = figure.locator("li:visible"), figure.locator("input")
+    assert said.all_inner_texts() == ["Two numbers to learn: x = 2 and y = -3."]
+    assert figure.locator("[data-node=x] .slope").text_content() == ""
+    slider.focus()
+    steps = int(slider.get_attribute("max"))
+    slopes = []
+    for _ in range(steps):
+        page.keyboard.press("ArrowRight")
+        slopes.append(figure.locator("[data-node=x] .slope").text_content())
+    # loss = (2y + 2)^2 at y = -3 ... by hand: 2 (xy + x) = -8; to x by plus -8, by times -8 * -3 = 24; to y -8 * 2
+    assert list(dict.fromkeys(slopes)) == ["", "slope -8", "slope 16"]
+    assert figure.locator("[data-node=y] .slope").text_content() == "slope -16"
+    assert said.count() == 1 and "x.grad is 16 and y.grad is -16" in said.inner_text()
+    assert figure.get_by_text("Next").is_disabled()
+
+
+def test_without_scripts_the_graph_and_every_step_can_be_read(open_page):
+    page = open_page("autograd.html", java_script_enabled=False)
+    figure = page.locator(".graph-steps")
+    assert figure.locator("li:visible").count() >= 8
+    assert figure.locator("[data-node=x] .slope").is_visible() and figure.locator("[data-node=x] .slope").text_content() == "slope 16"
+    assert not figure.locator("button").first.is_visible()
+
+
+def test_the_contents_reach_every_lesson_on_a_phone(open_page, site):
+    page = open_page("index.html", viewport=PHONE)
+    link = page.locator(".bd-sidebar-primary a, dialog a", has_text="Activations").first
+    assert not link.is_visible()
+    page.locator("button.primary-toggle:visible").first.click()
+    page.locator("a:visible", has_text="Activations").first.click()
+    page.wait_for_url(f"**/{site.lesson}")
+
+
+def test_what_is_printed_is_the_page_alone(open_page, site):
+    page = open_page(site.lesson, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("h1:visible").all_inner_texts() == ["02. Activations"]
+    assert page.locator("article p").first.evaluate("one => getComputedStyle(one).color") == "rgb(0, 0, 0)"
+    assert not page.locator(".bd-sidebar-primary").is_visible() and not page.locator(".bd-header-article").is_visible()
+
+
+def test_every_command_is_in_the_reference(site):
+    import typer
+
+    import tito.cli_class  # noqa: F401  adds the instructor's commands
+    from tito.cli import app
+
+    text = unescape(re.sub("<[^>]*>", "", (site.folder / "commands.html").read_text(encoding="utf-8")))
+    commands = [name for name, one in typer.main.get_command(app).commands.items() if not hasattr(one, "commands")]
+    assert [name for name in [*commands, "book build"] if f"\ntito {name}#" not in text] == []
+    assert "--check-seconds NUMBER" in text and len(commands) > 15

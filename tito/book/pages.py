@@ -1,0 +1,162 @@
+"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed.
+
+Readers see what they need: exercises without what stands between the solution markers, checks and hints folded, no line that
+only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded.
+"""
+
+import html
+import json
+import re
+import textwrap
+
+from tito import cells
+from tito.lesson import MARK, TEST, is_hidden, stub
+
+BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
+AUTHOR, LEARNER = "author", "learner"
+TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
+HINTS = re.compile(r"(<details>.*?</details>)", re.S)
+HINT = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*)</details>", re.S)
+CODE = re.compile(r"<code>(.*?)</code>", re.S)
+
+
+def notebook(entry, edition, shown, links):
+    """The text of the notebook that becomes the lesson's page.
+
+    shown  {number of a cell: its outputs}; empty for a page without them
+    links  [(words, address)] for the card at the top: where to get or open the lesson
+    """
+    lesson = entry.declared
+    released = cells.parse(lesson.path, lesson.released)
+    made, lines = [], []
+    titled = False
+    for cell in lesson.source.cells:
+        if cell.kind == "code":
+            parts = _code(lesson, cell, released, edition, shown.get(cell.number, []))
+        elif cell.kind == "markdown":
+            parts = [_prose(line, text) for line, text in _split(cell)]
+            if not titled and (found := TITLE.match(cell.source)):
+                title, rest = found.groups()
+                parts = [_prose(0, title), _prose(0, card(entry, edition, links)), *(_prose(line + 1, text) for line, text in _split_text(rest))]
+                titled = True
+        else:
+            parts = []
+        for line, part in parts:
+            made.append(part)
+            lines.append(cell.line + line - BEHIND)
+    for number, part in enumerate(made, 1):
+        part["id"] = f"cell-{number}"
+    meta = {"kernelspec": lesson.source.header.get("kernelspec", {"name": "python3", "display_name": "Python 3", "language": "python"}),
+            "language_info": {"name": "python"}, "source_map": lines}  # so that what Sphinx complains about is a line of the lesson
+    return json.dumps({"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+
+
+def card(entry, edition, links=()):
+    """What a reader wants to know before beginning: how hard, how long, what it needs, what comes next, where to get it."""
+    lesson, meta = entry.declared, entry.declared.meta
+    open_ = [check for check in lesson.checks if edition == AUTHOR or not is_hidden(check.cell)]
+    exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
+    rows = [("Difficulty", f"{meta['difficulty']} of 5"), ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"), ("To write", exercises),
+            ("Needs", _lessons(entry, meta["prerequisites"]) or "no other lesson"), ("Next", _lessons(entry, meta["enables"])),
+            ("Begin", f"`tito start {entry.name}`"), ("Open", ", ".join(f"[{words}]({address})" for words, address in links))]
+    listed = "\n".join(f"- **{name}** {value}" for name, value in rows if value)
+    return f":::{{container}} lesson-card\n{meta['summary'].rstrip('.')}.\n\n{listed}\n:::"
+
+
+def _lessons(entry, names):
+    known = {other.name: other for other in entry.root.lessons}
+    return ", ".join(f"[{known[name].declared.title}]({known[name].folder}.ipynb)" for name in names if name in known)
+
+
+# Prose.
+
+def _prose(line, text):
+    return line, {"cell_type": "markdown", "metadata": {}, "source": text}
+
+
+def _split(cell):
+    return _split_text(cell.source)
+
+
+def _split_text(text):
+    """The text with each hint as a part of its own, [(its first line from 0, text)]: then what is inside is Markdown as the rest."""
+    parts, line = [], 0
+    for part in HINTS.split(text):
+        if part.strip():
+            blank = len(part) - len(part.lstrip("\n"))
+            hint = HINT.fullmatch(part)
+            parts.append((line + blank - 2, _hint(*hint.groups())) if hint else (line + blank, part.strip("\n")))  # 2 lines go before its text
+        line += part.count("\n")
+    return parts
+
+
+def _hint(title, text):
+    """A folded hint. Between empty lines, HTML ends and Markdown begins, so mathematics and code are set as everywhere."""
+    text = CODE.sub(lambda found: _literal(html.unescape(found.group(1))), text.strip())
+    return f'<details class="hint"><summary>{title.strip()}</summary>\n\n{text}\n\n</details>'
+
+
+def _literal(code):
+    fence = "``" if "`" in code else "`"
+    return f"{fence}{code}{fence}"
+
+
+# Code.
+
+def _code(lesson, cell, released, edition, outputs):
+    if is_hidden(cell):
+        return [_cell(0, _without(cell.source, MARK), f"Hidden checks, {_points(cell)}", outputs)] if edition == AUTHOR else []
+    source, skipped = _readable(cell.source)
+    if not source:
+        return []
+    meta = {}
+    if alt := cell.metadata.get("alt"):
+        meta = {"mystnb": {"image": {"alt": alt}}}
+    if cell.nbgrader.get("solution"):
+        return _exercise(lesson, cell, released.cell(cell.id), edition, outputs)
+    if cell.nbgrader.get("grade"):
+        tests = len(TEST.findall(cell.source))
+        return [_cell(skipped, source, f"{tests} check{'s' * (tests != 1)}, {_points(cell)}", outputs)]
+    if "learner-side" in cell.metadata.get("tags", ()):
+        return [_cell(skipped, source, "A helper of the checks", outputs)]
+    return [_cell(skipped, source, None, outputs, meta)]
+
+
+def _points(cell):
+    points = cell.nbgrader["points"]
+    return f"{points} point{'s' * (points != 1)}"
+
+
+def _exercise(lesson, cell, released, edition, outputs):
+    exercise = lesson.exercise(cell.id)
+    contract, skipped = _readable(released.source)
+    contract = contract.replace(stub(lesson.name, cell.id), "...")
+    hint = f" A hint: `tito hint {lesson.name} {cell.id}`" if exercise.hints else ""
+    head = f":::{{container}} exercise\nExercise `{cell.id}`.{hint}\n:::"
+    parts = [_prose(0, head), _cell(skipped, contract, None, outputs)]
+    if edition == AUTHOR:
+        bodies = re.findall(r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M)
+        parts.append(_cell(skipped, "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies), f"The solution of {exercise.id}", []))
+    return parts
+
+
+def _cell(line, source, folded, outputs, meta=None):
+    """A code cell; `folded` is the words to unfold it with, None for a cell that stands open."""
+    meta = dict(meta or {})
+    if folded:
+        meta["tags"] = ["hide-input"]
+        meta["mystnb"] = {"code_prompt_show": folded, "code_prompt_hide": folded} | meta.get("mystnb", {})
+    return line, {"cell_type": "code", "execution_count": None, "metadata": meta, "outputs": outputs, "source": source}
+
+
+def _readable(source):
+    """The source without its leading directives and empty lines, and how many lines that were."""
+    lines = source.split("\n")
+    taken = 0
+    while taken < len(lines) and (lines[taken].startswith("#|") or not lines[taken].strip()):
+        taken += 1
+    return "\n".join(lines[taken:]).rstrip(), taken
+
+
+def _without(source, mark):
+    return "\n".join(line for line in source.split("\n") if not mark.match(line)).strip("\n")
