@@ -438,6 +438,62 @@ def doctor_(json: Json = False, root: RootOption = None):
         raise typer.Exit(3)
 
 
+milestone_app = typer.Typer(help="Programs that run on your finished package: from the perceptron to digits.")
+app.add_typer(milestone_app, name="milestone")
+
+
+@milestone_app.callback(invoke_without_command=True)
+def milestone_(context: typer.Context):
+    if context.invoked_subcommand is None:
+        list_milestones()
+
+
+@milestone_app.command("list")
+def list_milestones(json: Json = False, root: RootOption = None):
+    """Show the milestones: what each must reach, which lessons it waits for, and what yours measured.
+
+    Example: tito milestone list
+    """
+    from dataclasses import asdict
+
+    from tito import milestone
+
+    rows = milestone.rows(here(root), warn)
+    if json:
+        out_json([asdict(row) for row in rows])
+        return
+    from tito import views
+
+    out(views.milestones(rows))
+
+
+@milestone_app.command("run")
+def run_milestone(name: Annotated[str, typer.Argument(metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False)],
+                  seed: Annotated[int, typer.Option(min=0, help="What chance begins with.")] = 0, json: Json = False, root: RootOption = None):
+    """Run a milestone on your package: it trains, draws, and says if the bar was reached.
+
+    Example: tito milestone run xor
+    """
+    from dataclasses import asdict
+
+    from tito import milestone
+
+    root = here(root)
+    one = milestone.find(root, name)
+    if not json:
+        from tito import views
+
+        out(views.milestone_card(one))
+        sys.stdout.flush()
+    result = milestone.run(root, one, seed, sys.stderr if json else None, warn)
+    if json:
+        out_json(asdict(result) | {"picture": result.picture and root.path.joinpath(result.picture).relative_to(root.path).as_posix()})
+    else:
+        out(views.milestone(result, result.picture and views.link(root, result.picture.relative_to(root.path).as_posix())))
+    if not result.passed:
+        raise typer.Exit(1)
+
+
 @app.command()
 def check(lessons: Lessons = None, module: Module = None, all_: All = False, json: Json = False,
           jobs: Annotated[int, typer.Option(min=1, help="Scratch roots to work in at the same time.")] = 2, root: RootOption = None):
@@ -463,6 +519,40 @@ def check(lessons: Lessons = None, module: Module = None, all_: All = False, jso
         out(views.check_table(findings, checking.QUESTIONS), views.check_problems(findings))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+book_app = typer.Typer(no_args_is_help=True, help="For authors: make the course's site from its lessons.")
+app.add_typer(book_app, name="book")
+Edition = Annotated[str, typer.Option(metavar="author|learner", help="The learner's, to publish, has no solutions and no hidden checks.")]
+Fast = Annotated[bool, typer.Option("--fast", help="Without running the lessons: pages without outputs.")]
+
+
+@book_app.command("build")
+def build_book(fast: Fast = False, edition: Edition = "learner",
+               output: Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where the site goes: a new folder, or an earlier book's; default: book/_build/EDITION/html.", show_default=False)] = None,
+               root: RootOption = None):
+    """For authors: make the site. What the lessons print and draw is kept until they change.
+
+    Example: tito book build --edition author
+    """
+    from tito import book, views
+
+    with progress_bar(True) as told:
+        built = book.build(here(root), edition, fast, output and current_folder() / output.expanduser(), lambda name, done, of: told(f"ran {name}", done, of))
+    out(views.book(built))
+
+
+@book_app.command("serve")
+def serve_book(fast: Fast = False, edition: Edition = "author", port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8000,
+               root: RootOption = None):
+    """For authors: make the site, show it on this machine, and make it again at each save. Ctrl-C ends it.
+
+    Example: tito book serve --fast
+    """
+    from tito import book, views
+
+    root = here(root)
+    book.serve(root, edition, fast, port, lambda address: out(f"{address}  (Ctrl-C ends it)"), lambda built: out(views.book(built)), complain)
 
 
 @contextmanager

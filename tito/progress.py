@@ -4,7 +4,8 @@
         "started": "2026-11-20T17:30:00",
         "hints": {"tensor-strides": 2},                                hints shown, per exercise
         "last": {"when", "code", "verdict", "points", "checks": {id: status}},    the last whole run
-        "pair": {"script": sha256, "notebook": sha256}}}}              when both last agreed
+        "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
+     "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
 
 import hashlib
@@ -47,7 +48,8 @@ def _is_sound(data):
     def of(value, **kinds):
         return isinstance(value, dict) and all(k not in value or isinstance(value[k], kind) for k, kind in kinds.items())
 
-    return (of(data, lessons=dict) and "lessons" in data
+    return (of(data, lessons=dict, milestones=dict) and "lessons" in data
+            and all(of(one, when=str, verdict=str, measured=dict, code=str) for one in data.get("milestones", {}).values())
             and all(of(one, started=str, hints=dict, last=dict, pair=dict)
                     and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
                     and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
@@ -75,12 +77,12 @@ def locked(root):
 
 
 @contextmanager
-def change(root, name, warn=lambda text: None):
-    """The record of one lesson, to be changed inside the `with`; saved when it ends well."""
+def change(root, name, warn=lambda text: None, kind="lessons"):
+    """The record of one lesson (or of one of the "milestones"), to be changed inside the `with`; saved when it ends well."""
     with locked(root):
         data = load(root, warn)
         before = json.dumps(data)
-        yield data["lessons"].setdefault(name, {})
+        yield data.setdefault(kind, {}).setdefault(name, {})
         if json.dumps(data) != before:
             files.write(root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 

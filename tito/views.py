@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 STYLES = {"passed": "green", "failed": "red", "error": "red", "timeout": "red", "missing": "yellow",
-          "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
+          "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "helped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
 WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "--  "}
 FIRST = 3  # failures shown in full
 
@@ -218,6 +218,41 @@ def doctor(findings):
     return table
 
 
+def milestones(rows):
+    """The milestones, as a table, and what to do next."""
+    table = Table("", "", "milestone", "state", "bar", "yours", "waits for", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(f"{row.number:02}", str(row.year), row.name, Text(row.state, STYLES[row.state]), _figures(row.bar),
+                      _figures({name: row.measured[name] for name in row.bar if name in row.measured}), Text(_some(row.open), "yellow"))
+    following = next((row for row in rows if not row.open and row.state != "passed"), None)
+    last = Text.assemble("\nnext: ", (f"tito milestone run {following.name}", "bold")) if following else Text()
+    return Group(table, last)
+
+
+def _some(names):
+    return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def milestone_card(one):
+    """What is about to be run."""
+    return Text.assemble((f"{one.year} {one.title}", "bold"), f"\nbar: {_figures(one.bar)}", "\n")
+
+
+def milestone(result, picture):
+    """What came of a milestone. `picture` is a link to it, or None."""
+    lines = [Text.assemble("\n", (result.verdict, f"bold {STYLES[result.verdict]}"), f"  {_figures(result.measured)}", f"  {result.seconds:.1f} s" if result.measured else "")]
+    lines += [Text(line) for line in (result.reason, result.remedy) if line]
+    if picture:
+        lines.append(unbroken("picture: ", picture))
+    return Group(*lines)
+
+
+def _figures(measured):
+    return ", ".join(f"{name} {value:.1%}" if 0 <= value <= 1 else f"{name} {value:.4g}" for name, value in measured.items())
+
+
 def check_table(findings, questions):
     """What `tito check` found: a row per lesson, a column per question."""
     table = Table("lesson", *questions, box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -244,3 +279,9 @@ def check_problems(findings):
             lines += [Text(f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices", "bold"),
                       *(indented(Text(survivor)) for survivor in finding.survivors)]
     return Group(*lines)
+
+
+def book(built):
+    """A finished book in one line."""
+    ran = f", {count(len(built.ran), 'lesson')} run anew" if built.ran else ""
+    return f"{built.path / 'index.html'}: the {built.edition}'s edition, {count(built.pages, 'page')}, {built.seconds:.1f} s{ran}."

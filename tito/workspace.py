@@ -10,13 +10,14 @@ import os
 import sys
 from pathlib import Path
 
-from tito import cells, course, export, files, notebook, progress
+from tito import cells, course, export, files, milestone, notebook, progress
 from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = ("# Made on each machine", "/.venv/", "/.tito/backups/", "/.tito/lock", "/.tito/setup.*", *(f"/{name}" for name in MACHINE),
            "__pycache__/", ".ipynb_checkpoints/", "*.tito-tmp", "/*.zip")
+SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that lessons read
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
@@ -63,7 +64,8 @@ def contents(source, lessons=None):
     released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in lessons}
     out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
     out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
-    for path in sorted((source.path / source.package).rglob("*.py")):
+    out |= _milestones(source, {entry.name for entry in lessons})
+    for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
         name = path.relative_to(source.path / source.package)
         if name.parts[0] != "core" or name.name == "__init__.py":  # core/<lesson>.py is exported, not copied
             out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
@@ -74,6 +76,16 @@ def contents(source, lessons=None):
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
     return {name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()}
+
+
+def _milestones(source, names):
+    """{path: bytes} of the milestones that these lessons are enough for, twice: to be edited, and as they are."""
+    found = milestone.milestones(source)
+    held = [one.path for one in found if names.issuperset(one.needs)]
+    if held:  # and what they share
+        folder = held[0].parent
+        held += sorted(path for path in folder.glob("*.py") if path not in {one.path for one in found})
+    return {f"{place.as_posix()}/{path.name}": path.read_bytes() for place in (milestone.PRISTINE, milestone.SOURCE) for path in held}
 
 
 def readme(source, lessons):
@@ -99,6 +111,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito notebook {first.name}` | opens the lesson as a notebook |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; `tito restore ZIP` brings it back |
+| `tito milestone list` | shows what your package can do in the end: it reads handwritten digits |
 | `tito doctor` | looks for what is missing on this machine |
 
 Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.

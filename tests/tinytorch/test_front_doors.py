@@ -53,7 +53,7 @@ def test_the_doors_load_nothing_by_themselves(empty):
     assert python(empty, "import sys, tinytorch, tinytorch.nn; print('numpy' in sys.modules)")[0] == "False"
 
 
-@pytest.mark.parametrize("door", ["tinytorch", "tinytorch.nn"])
+@pytest.mark.parametrize("door", ["tinytorch", "tinytorch.nn", "tinytorch.optim", "tinytorch.training"])
 def test_every_name_of_a_door_is_there_in_the_finished_course(door):
     code = f"import {door} as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
     assert python(COURSE.path, code) == ("[]", "")

@@ -197,7 +197,8 @@ def commands_of(path):
 def test_every_tito_command_in_the_readmes_exists(small_workspace):
     shown = commands_of(REPOSITORY / "README.md") + commands_of(small_workspace.path / "README.md")
     words = {match.group(1) for line in shown if (match := re.match(r"(?:bin/)?tito (\w+)", line))}
-    assert len(words) >= 8 and words <= set(COMMANDS)
+    listed, _ = tito(small_workspace, "--help")
+    assert len(words) >= 8 and [word for word in words if f" {word} " not in listed] == []
 
 
 def test_the_way_in_the_readme_works(tmp_path):
@@ -215,4 +216,4 @@ def test_the_way_in_the_readme_works(tmp_path):
 def test_the_example_in_the_readme_is_true():
     code = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
-    assert done.stdout.strip() == re.search(r"# (Tensor\(.*\))", code).group(1), done.stderr
+    assert done.stdout.strip() == re.search(r"# (.*)", code).group(1), done.stderr

@@ -295,8 +295,9 @@ def test_binder_opens_jupyterlab_on_the_first_lesson_and_says_that_the_session_e
     assert re.search(r"pip install .*/bin/tinytorch-\S+\.whl\[notebook\]", (tmp_path / "asked").read_text(encoding="utf-8"))
     url = json.loads((tmp_path / ".jupyter/jupyter_server_config.json").read_text(encoding="utf-8"))["ServerApp"]["default_url"]
     assert url == "/lab/tree/modules/source/01_numbers/numbers_dev.ipynb" and (released / url.removeprefix("/lab/tree/")).exists()
-    out, err = run("binder/start", "echo", "jupyter lab", cwd=released)
+    out, err = run("binder/start", "echo", "jupyter lab", cwd=released, HOME=str(tmp_path))
     assert out == "jupyter lab\n" and "tito submit" in err and "tito restore" in err
+    assert err.strip() in (tmp_path / ".jupyter/custom/custom.css").read_text(encoding="utf-8")
 
 
 def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):

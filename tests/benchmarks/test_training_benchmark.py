@@ -1,0 +1,23 @@
+"""benchmarks/training.py trains both libraries on the same numbers. How fast they are here and now is not a test's business."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "training.py"
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
+@pytest.mark.parametrize("network", ["mlp", "cnn"])
+def test_both_libraries_lose_the_same_in_every_step_of_an_epoch(tmp_path, network):
+    ran = subprocess.run([sys.executable, SCRIPT, "--epochs", "1", "--only", network, "--turns", "1", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (one,) = json.loads(ran.stdout)
+    assert one["steps"] == 45 and 0 < one["apart_first_epoch"] <= 1e-3 and one["ratio"] > 0
+    for library in ("tinytorch", "torch"):
+        assert one[library]["seconds"] > 0 and one[library]["accuracy"] > 0.8
+    assert abs(one["tinytorch"]["last_loss"] - one["torch"]["last_loss"]) < 1e-3
