@@ -255,9 +255,12 @@ def secrets(source, chosen):
 def verify(source, chosen, held):
     """Raise TitoError, code 3, when a file of `held` ({path: bytes}) gives something away."""
     wanted = secrets(source, chosen)
+    starts = {secret[:LEAST] for secret in wanted}
     for name, data in held.items():
         text = _readable(name, data)
-        if found := next((secret for secret in wanted if secret in text), None):
+        # Of most secrets not even the start is there. Looking for each of 6,000 in 7 MB took 11 s, this takes 4.
+        there = {start for at in range(len(text)) if (start := text[at:at + LEAST]) in starts}
+        if found := next((secret for secret in wanted if secret[:LEAST] in there and secret in text), None):
             _refuse(name, wanted[found], found)
     for entry in chosen:  # in the lesson itself, short lines tell, too
         lines = {line.strip().removeprefix("# ") for line in held[entry.relative(entry.script)].decode("utf-8").split("\n")}

@@ -1,0 +1,132 @@
+"""Draw the README's picture: a terminal in which `tito` tells of a mistake, beside what the README's example learns.
+
+    python book/picture.py
+
+Nothing in it is made up: the lesson is a released one, filled in up to an exercise with a recorded misconception, and
+tested; the plot is of the network that the README's example has just trained. One file serves light and dark pages.
+"""
+
+import contextlib
+import io
+import re
+import tempfile
+from pathlib import Path
+
+from tito import cells, course, misconceptions, verdict, views, workspace
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
+LESSON, MISTAKE = "backprop", "replace-for-add"
+COLUMNS, TEXT, BACK = 76, "#e6e6e6", "#17191e"
+ARMS = ("#5cb3ff", "#ffb454", "#86d993")
+
+CARD = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+     width="{width}" height="{height}" viewBox="0 0 {width} {height}"
+     font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace">
+<rect width="{width}" height="{height}" rx="12" fill="{back}"/>
+{terminal}
+<svg x="{left}" y="{top}" width="{side}" height="{side}" viewBox="0 0 {points} {points}">
+{plot}
+</svg>
+</svg>
+"""
+TERMINAL = """<style>.{unique_id}-matrix {{ font-size: {char_height}px }}
+{styles}</style>
+<defs>{lines}</defs>
+<g class="{unique_id}-matrix" transform="translate(24, 20)">{matrix}</g>"""
+
+
+def fill_in(course_root, root):
+    """Write the course's solutions into a workspace, up to an exercise with the mistake made.
+
+    Returns the lesson and the exercise's id.
+    """
+    for entry in course_root.lessons:
+        script = root.lesson(entry.name).script
+        if entry.name != LESSON:
+            script.write_text(entry.script.read_text(encoding="utf-8"), encoding="utf-8")
+            continue
+        mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
+        for exercise in entry.declared.exercises:
+            wrong = exercise.id == mistake.exercise
+            text = exercise.cell.source.replace(mistake.old, mistake.new) if wrong else exercise.cell.source
+            source = cells.read(script)
+            script.write_text(source.replaced(source.cell(exercise.id), text), encoding="utf-8")
+            if wrong:
+                return root.lesson(LESSON), exercise.id
+
+
+def terminal():
+    """What `tito test` shows of that exercise, as the parts of an SVG: text, lines."""
+    from rich.console import Console
+    from rich.terminal_theme import TerminalTheme
+    from rich.text import Text
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = course.open_root(REPOSITORY)
+        workspace.init(Path(folder) / "my-tinytorch", source)
+        entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
+        keyword = exercise.removeprefix(f"{LESSON}-")
+        result = verdict.test(entry, keyword)
+        console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True)
+        console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
+        console.print(views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises}))
+    text = console.export_text(clear=False).rstrip("\n")
+    dark, light, red, green, yellow = (23, 25, 30), (230, 230, 230), (255, 123, 114), (126, 231, 135), (255, 180, 84)
+    theme = TerminalTheme(dark, light, [dark, red, green, yellow, light, light, light, light])
+    return console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"), text.count("\n") + 1
+
+
+def example():
+    """Run the README's example; returns the names it has made."""
+    code = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(code, "README.md", "exec"), names)
+    return names
+
+
+def plot(model, points, labels):
+    """The arms and the part of the plane that the network gives to each, as an SVG of a square, and its side in points."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from tinytorch import Tensor, no_grad
+
+    across, up = np.meshgrid(*[np.linspace(-1.15, 1.15, 120, dtype=np.float32)] * 2)
+    with no_grad():
+        found = model(Tensor(np.stack([across, up], -1))).data.argmax(-1)
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "tito", "text.color": TEXT, "font.family": "monospace",
+                "font.size": 14}
+    with matplotlib.rc_context(settings):
+        figure = plt.figure(figsize=(5, 5), facecolor=BACK)
+        axis = figure.add_axes((0, 0.08, 1, 0.92))
+        axis.contourf(across, up, found, levels=np.arange(len(ARMS) + 1) - 0.5, colors=ARMS, alpha=0.25)
+        axis.scatter(*points.T, c=[ARMS[label] for label in labels], s=14)
+        axis.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+        axis.axis("off")
+        right = (model(Tensor(points)).data.argmax(-1) == labels).mean()
+        figure.text(0.5, 0.025, f"{right:.0%} of {len(labels)} points right", ha="center")
+        file = io.StringIO()
+        figure.savefig(file, format="svg", facecolor=BACK, metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    svg = re.search(r"<svg[^>]*>(.*)</svg>", file.getvalue(), re.S).group(1)
+    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S).strip(), 5 * 72
+
+
+def draw():
+    """The picture's text."""
+    names = example()
+    points, labels = names["points"].arrays
+    drawn, side = plot(names["model"], points, labels)
+    shown, lines = terminal()
+    width, height = round(COLUMNS * 20 * 0.61) + 48, round(lines * 20 * 1.22) + 40
+    square = round(0.7 * height)
+    return CARD.format(width=width + square + 24, height=height, back=BACK, terminal=shown, plot=drawn,
+                       left=width, top=(height - square) // 2, side=square, points=side)
+
+
+if __name__ == "__main__":
+    PICTURE.write_text("\n".join(line.rstrip() for line in draw().split("\n")), encoding="utf-8")
+    print(f"{PICTURE.relative_to(REPOSITORY)}: {PICTURE.stat().st_size / 1000:.0f} kB")

@@ -1,0 +1,62 @@
+"""The pages at the root of the repository: each link leads somewhere, each command and file they name is there.
+
+That the README's commands and its example work is tested in tests/tito/test_cli.py.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+import tito.cli_class  # noqa: F401  adds the instructor's commands
+from tito import cli
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+def text(name):
+    return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file(page):
+    targets = re.findall(r"\]\(([^)]+)\)", text(page))
+    assert [one for one in targets if not (REPOSITORY / one).exists()] == []
+    assert page == "CHANGELOG.md" or targets
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_every_path_in_a_page_is_there(page):
+    commands = set(get_command(cli.app).commands)
+    named = re.findall(r"`([^`\n]+)`", text(page)) + [line for block in re.findall(r"```sh\n(.*?)```", text(page), re.S) for line in block.split("\n")]
+    asked = {found.group(1) for one in named if (found := re.match(r"(?:bin/)?tito (\w+)", one))}
+    assert asked <= commands
+    paths = [found for one in named for found in re.findall(r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)", one)]
+    assert len(paths) >= 1 and [path for path in paths if "NN_" not in path and path != "tinytorch/core/name.py" and not (REPOSITORY / path).exists()] == []
+
+
+def test_the_changelog_names_every_command_and_this_version():
+    version = tomllib.loads(text("pyproject.toml"))["project"]["version"]
+    first = re.search(r"^## (\S+)\n(.*?)(?=^## |\Z)", text("CHANGELOG.md"), re.S | re.M)
+    assert first.group(1) == version
+    if version == "0.1.0":  # the first version: all there is
+        assert [one for one in get_command(cli.app).commands if f"`{one}`" not in first.group(2)] == []
+
+
+def test_the_readme_shows_its_picture_with_words_for_who_cannot_see_it():
+    (alt, path), = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text("README.md"))
+    assert len(alt) > 40 and (REPOSITORY / path).suffix == ".svg"
+
+
+def test_the_citation_names_this_version_and_what_one_needs_to_cite():
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert cited["cff-version"] == "1.2.0" and cited["type"] == "software"
+    assert (str(cited["version"]), cited["license"]) == (project["version"], project["license"])
+    assert [one["name"] for one in cited["authors"]] == [one["name"] for one in project["authors"]]
+    assert all(isinstance(cited[key], str) and cited[key] for key in ("message", "title"))
