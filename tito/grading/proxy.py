@@ -408,7 +408,13 @@ def _operators():
         return lambda self, *more: object_of(self, self._session.do(name, self, *more))
 
     def comparison(name):
-        return lambda self, other: claim(object_of(self, self._session.do(name, self, other)))
+        def compare(self, other):
+            found = self._session.do(name, self, other)
+            if not isinstance(found, Remote):
+                raise Undecided("a check lets an object of the learner's decide a comparison")
+            return claim(found)
+
+        return compare
 
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod"):
         there = f"{name}_" if name in ("and", "or") else name
