@@ -138,7 +138,7 @@ test_total_doubles_every_number()
 ### BEGIN HIDDEN TESTS
 def test_total_of_nothing_is_zero():
     assert total([]) == 0, "secret"
-    assert total([2.5]) == 5, "secret"
+    assert total([2]) == 4, "secret"
 
 
 test_total_of_nothing_is_zero()

@@ -111,7 +111,7 @@ def test_an_earlier_lesson_that_cannot_be_used_costs_nothing_later(grade, number
 
 
 def test_a_mistake_of_the_lesson_itself_is_not_mended_by_the_reference(grade):
-    got = grade({"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": changed(SUMS, TOTAL, "    return 0\n")})["sums"]
+    got = grade({"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": changed(SUMS, TOTAL, "    return 4 * len(numbers)\n")})["sums"]
     assert (got.points, statuses(got), got.checks[0].caused_by) == (1, ["failed", "passed"], None)
 
 
