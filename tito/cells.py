@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import re
+import threading
 from dataclasses import dataclass, field
 
 from tito.errors import TitoError
@@ -247,9 +248,18 @@ def uncomment_magics(source):
     return commands if comment_magics(commands) == source else source  # in a string, they are just text
 
 
+PARSING = threading.Lock()
+
+
+def tree_of(source):
+    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all threads, and fails over what another counted."""
+    with PARSING:
+        return ast.parse(source)
+
+
 def _is_python(source):
     try:
-        ast.parse(source)
+        tree_of(source)
         return True
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

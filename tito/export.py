@@ -71,7 +71,7 @@ def build(source, declared, relative, package):
 
 def _parse(source, cell):
     try:
-        return ast.parse(cell.source)
+        return cells.tree_of(cell.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error) or "too deeply nested")
         text = (getattr(error, "text", "") or "").strip()
@@ -95,7 +95,7 @@ def defined(node):
 @functools.cache  # `tito watch` asks at each save
 def exported_names(lesson):
     """Every top-level name that a lesson's exported cells define, private ones too."""
-    return [name for cell in lesson.source.exported for node in ast.parse(cell.source).body for name in defined(node)]
+    return [name for cell in lesson.source.exported for node in cells.tree_of(cell.source).body for name in defined(node)]
 
 
 def _tidy(nodes, ours):

@@ -7,6 +7,7 @@ arguments, a missing transpose, axis or copy. The rest of the cell keeps its tex
 import ast
 from dataclasses import dataclass
 
+from tito import cells
 from tito.lesson import MARK
 
 SWAPPED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.FloorDiv: "/", ast.Mod: "*", ast.MatMult: "*",
@@ -46,7 +47,7 @@ def mutations(lesson):
             return starts[line - 1] + column
 
         seen = set()
-        for node in ast.walk(ast.parse(cell.source)):
+        for node in ast.walk(cells.tree_of(cell.source)):
             if not (hasattr(node, "lineno") and marks[0] < node.lineno and node.end_lineno < marks[-1]):
                 continue
             start, end = place(node.lineno, node.col_offset), place(node.end_lineno, node.end_col_offset)
@@ -64,7 +65,7 @@ def mutations(lesson):
 def _differs(before, after):
     """Whether the changed text is Python, and another program."""
     try:
-        return ast.dump(ast.parse(after)) != ast.dump(ast.parse(before))
+        return ast.dump(cells.tree_of(after)) != ast.dump(cells.tree_of(before))
     except SyntaxError:
         return False
 

@@ -11,7 +11,7 @@ import os
 import time
 from dataclasses import asdict, dataclass, field
 
-from tito import export, notebook, progress
+from tito import cells, export, notebook, progress
 from tito.errors import TitoError
 from tito.lesson import TEST, stub
 from tito.process import GRACE, Process
@@ -207,7 +207,7 @@ def imports_of(lesson):
     found = {}
     for cell in lesson.source.cells:
         if cell.kind == "code" and "import " in cell.source and not cell.nbgrader.get("grade"):
-            for node in ast.parse(cell.source).body:
+            for node in cells.tree_of(cell.source).body:
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     found[ast.unparse(node)] = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
     return found

@@ -7,7 +7,6 @@ A check is an ordinary test function of the lesson. Here it runs with proxies wh
 a fresh fork of the jail, and what it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
 """
 
-import ast
 import contextlib
 import functools
 import hashlib
@@ -28,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tito import course, export
+from tito import cells, course, export
 from tito.errors import TitoError
 from tito.grading import intake, proxy
 from tito.grading.jail import Jail, JailFailed
@@ -346,7 +345,7 @@ class Prepared:
         words = set(re.findall(r"\w+", "\n".join(sources)))
         used = "\n".join(statement for statement, names in statements.items() if words & set(names))
         codes = [marshal.dumps(compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")) for cell in lesson.learner_side]
-        beside = {name for source in sources for node in ast.parse(source).body for name in export.defined(node)}
+        beside = {name for source in sources for node in cells.tree_of(source).body for name in export.defined(node)}
         return Prepared(export.exported_names(lesson), marshal.dumps(compile(used, "imports", "exec")), codes, beside, statements)
 
     def namespace(self, session, check, module):
@@ -441,9 +440,9 @@ def front_doors(root):
 def checks_hash(entry):
     """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
     lesson = entry.declared
-    cells = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [c.source for c in lesson.learner_side]
+    graded = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [c.source for c in lesson.learner_side]
     lower = [export.current(one, one.declared.source).text for one in entry.root.lessons if one.number < entry.number]
-    return hashlib.sha256(json.dumps([cells, lower, list(imports_of(lesson))]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([graded, lower, list(imports_of(lesson))]).encode()).hexdigest()
 
 
 def blank(check):
