@@ -74,13 +74,13 @@ class Lessons:
 class Agent:
     """One fork's side of the talk with the judge: answers requests, and asks the judge to run functions that are the judge's."""
 
-    def __init__(self, sock, wire):
-        self.sock, self.wire = sock, wire
+    def __init__(self, wire):
+        self.sock, self.wire = None, wire
         self.objects, self.numbers = [], {}  # what the judge holds handles to: kept alive, so that a number stays its own
         self.functions, self.of_judge = {}, {}  # the judge's functions by number, and their numbers by id
         self.files, self.asking = set(), threading.RLock()
         self.do = {"call": lambda f, /, *a, **k: f(*a, **k), "get": getattr, "set": setattr, "del": delattr, "array": self.array, "import": importlib.import_module,
-                   "names": self.names, "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit}
+                   "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit}
         for function in (iter, next, len, str, repr, format, float, int, complex, abs, round, divmod, isinstance, issubclass, dir):
             self.do[function.__name__] = function
         for name in ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
@@ -89,23 +89,22 @@ class Agent:
 
     # What the judge may ask for besides Python's own operations.
 
-    def load(self, modules, imports, learner_side):
-        """Take code: of the package's modules, of the lesson's imports, of its learner-side cells. Nothing runs yet."""
+    def load(self, modules, name, exported, wanted, imports, learner_side):
+        """{name: object} of the wanted names that the lesson's module `name` defines, or its learner-side cells, if these are to run.
+
+        modules   code of the package's modules, see Lessons
+        exported  the names that learner-side cells see, besides what the code of `imports` binds
+        """
         self.files = set(modules)
         sys.meta_path.insert(0, Lessons(modules))
-        self.learner_side = [marshal.loads(code) for code in (imports, *learner_side)]
-
-    def names(self, module, exported, wanted, beside):
-        """{name: object} of the wanted names that the lesson's module defines or, asked `beside`, its learner-side cells."""
-        module = importlib.import_module(module)
-        space = {name: getattr(module, name) for name in (exported if beside else wanted) if hasattr(module, name)}
-        if beside:
-            imports, *cells = self.learner_side
+        module = importlib.import_module(name)
+        space = {name: getattr(module, name) for name in (exported if learner_side else wanted) if hasattr(module, name)}
+        if learner_side:
             found = {"__name__": "check"}
-            exec(imports, found)
+            exec(marshal.loads(imports), found)
             space = found | space
-            for code in cells:
-                exec(code, space)
+            for code in learner_side:
+                exec(marshal.loads(code), space)
         return {name: space[name] for name in wanted if name in space}
 
     def array(self, x):
@@ -227,11 +226,11 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def serve(control, nothing, filtered):
+def serve(control, nothing, agent, seconds, filtered):
     """Fork for each check, until the judge is gone.
 
-    Requests: {"do": "fork", "seconds"} with the fork's end of a socket pair, answered {"pid"} with a handle to the
-    process; {"do": "wait", "pid"}, answered {"code"}, once it was killed or has ended.
+    Requests: {"do": "fork"} with the fork's end of a socket pair, answered {"pid"} with a handle to the process;
+    {"do": "wait", "pid"}, answered {"pid", "code"}, once it was killed or has ended.
     """
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
@@ -244,12 +243,12 @@ def serve(control, nothing, filtered):
             except (ProcessLookupError, PermissionError):
                 pass
             _, status = os.waitpid(request["pid"], 0)
-            control.send(json.dumps({"code": os.waitstatus_to_exitcode(status)}).encode())
+            control.send(json.dumps({"pid": request["pid"], "code": os.waitstatus_to_exitcode(status)}).encode())
             continue
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
-                fork(theirs, nothing, request, filtered)
+                fork(theirs, nothing, agent, seconds, filtered)
             finally:
                 os._exit(70)
         os.close(theirs)
@@ -259,18 +258,17 @@ def serve(control, nothing, filtered):
             os.close(handle)
 
 
-def fork(theirs, nothing, request, filtered):
+def fork(theirs, nothing, agent, seconds, filtered):
     """The life of one fork: nothing open but its socket, its limits, then what the judge asks."""
     os.setsid()
     os.dup2(theirs, 3)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     os.closerange(4, 4096)
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
-    agent = Agent(sock, sys.modules["wire"])
+    agent.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
     if confine := sys.modules.get("confine"):
         confine.die_with_parent()
-        confine.time_limit(request["seconds"])
+        confine.time_limit(seconds)
         if filtered:
             confine.seccomp(confine.last(os.getpid()))
     while True:
@@ -288,6 +286,7 @@ def main():
     load_file("wire")
     for name in start["preload"]:
         importlib.import_module(name)
+    agent = Agent(sys.modules["wire"])
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
@@ -300,9 +299,9 @@ def main():
             confine.seccomp(confine.table())
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(b'{"ready": true}')
-    confined = start["confine"]
+    seconds, confined = start["seconds"], start["confine"]
     del start  # what stays here, learners' code can find
-    serve(control, nothing, confined)
+    serve(control, nothing, agent, seconds, confined)
 
 
 def readable(path):

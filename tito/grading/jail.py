@@ -8,6 +8,7 @@ process            another process with limits on time and memory, no more: it c
 import functools
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -26,10 +27,12 @@ LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # strongest first
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("inside.py", "wire.py", "confine.py")]
 START_SECONDS = 30
+PARTING = 0.5  # seconds in which a process that hears nothing more ends by itself
 LAST = 5  # seconds in which a process that was killed must be gone
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
-# One thread for BLAS: the jail must not count on cores, and threads would not outlive the fork.
-ENVIRONMENT = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": "/nowhere", "HOME": "/nowhere"}
+# For BLAS: the jail must not count on cores, its threads would not outlive the fork, and those that wait take a core from other workers.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
 PRELOAD = ["numpy", "numpy.random", "numpy.linalg", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "functools", "heapq", "html", "inspect", "io",
            "itertools", "math", "operator", "pathlib", "random", "re", "shutil", "statistics", "string", "time", "types", "typing", "warnings", "weakref"]
@@ -50,9 +53,9 @@ class Fork:
     handle: int | None
 
     def end(self):
-        """Kill it, wait until it is gone and return its exit code: negative for a signal, as `subprocess` has it."""
+        """Kill it. Nobody waits until it is gone, unless they ask for its `code()`."""
         if self.sock is None:
-            return None
+            return
         self.sock.close()
         self.sock = None
         if self.handle is not None:
@@ -63,14 +66,27 @@ class Fork:
             os.close(self.handle)
         else:
             os.kill(self.pid, signal.SIGKILL)
-        return self.jail.ask({"do": "wait", "pid": self.pid})[0]["code"]
+        self.jail.tell({"do": "wait", "pid": self.pid})
+
+    def code(self):
+        """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has it."""
+        while self.pid not in self.jail.codes:
+            self.jail.hear()
+        return self.jail.codes[self.pid]
 
 
 class Jail:
-    """A server process that forks. level: of isolation; secret: paths that must not be readable in it; memory: MB that each fork may use."""
+    """A server process that forks, one fork ahead: the next is made ready while this one works.
 
-    def __init__(self, level, secret=(), memory=1024):
+    level    of isolation
+    secret   paths that must not be readable in it
+    memory   MB that each fork may use
+    seconds  of CPU time that each fork may use
+    """
+
+    def __init__(self, level, secret=(), memory=1024, seconds=10):
         self.level = level
+        self.ordered, self.ready, self.codes = [], [], {}  # our sockets of forks to come; (pid, handle) of those that have; exit codes by pid
         # With a stream, one `send` could arrive as two parts; where there is nothing better, the messages are short.
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM)
         self.control = ours
@@ -78,11 +94,11 @@ class Jail:
             self.process = subprocess.Popen(command(level, secret), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", env=ENVIRONMENT,
                                             start_new_session=True, close_fds=True)
         start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": level != "process", "memory": memory,
-                 "readable": [str(path) for path in readable(secret)]}
+                 "seconds": seconds, "readable": [str(path) for path in readable(secret)]}
         try:
             self.control.settimeout(START_SECONDS)
             self.control.send(json.dumps(start).encode())
-            said, _ = self.ask(None)
+            said, _ = self.receive()
             seen = [path for path in secret if self.reads(path)] if level != "process" else []
         except (JailFailed, OSError, proxy.Stop):
             said, seen = {}, []
@@ -93,38 +109,68 @@ class Jail:
 
     def reads(self, path):
         """Whether a fork can read this path. Asked of a fork, so that the server, which all forks inherit from, never hears of it."""
-        fork = self.fork(START_SECONDS)
+        fork = self.fork()
         try:
             return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do("readable", str(path))
         finally:
             fork.end()
 
-    def ask(self, request, descriptor=None):
-        """(answer, descriptors) of the server. Raises JailFailed when it is gone."""
+    def tell(self, request, descriptor=None):
+        """Ask something of the server; what it says to that is for `hear`. Raises JailFailed when it is gone."""
         try:
-            if request is not None:
-                socket.send_fds(self.control, [json.dumps(request).encode()], [descriptor] if descriptor is not None else [])
+            socket.send_fds(self.control, [json.dumps(request).encode()], [descriptor] if descriptor is not None else [])
+        except OSError as error:
+            raise JailFailed(str(error)) from None
+
+    def receive(self):
+        try:
             message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
             return json.loads(message), descriptors
         except (OSError, ValueError) as error:
             raise JailFailed(str(error)) from None
 
-    def fork(self, seconds):
-        """A fresh Fork. seconds: of CPU time that it may use."""
+    def hear(self):
+        """Take the server's next answer: to a request for a fork, or what became of one."""
+        said, handles = self.receive()
+        if "code" in said:
+            self.codes[said["pid"]] = said["code"]
+        else:
+            self.codes.pop(said["pid"], None)  # of an earlier process with this number
+            self.ready.append((said["pid"], handles[0] if handles else None))
+
+    def order(self):
         ours, theirs = socket.socketpair()
+        self.ordered.append(ours)
         with theirs:
-            try:
-                answer, handles = self.ask({"do": "fork", "seconds": seconds}, theirs.fileno())
-            except JailFailed:
-                ours.close()
-                raise
-        return Fork(self, answer["pid"], ours, handles[0] if handles else None)
+            self.tell({"do": "fork"}, theirs.fileno())
+
+    def fork(self):
+        """A fresh Fork. One that ended while it waited to be used is passed over: what killed it was not whom it is for."""
+        for passed_over in (False, True):
+            while len(self.ordered) < 2:  # this one, and the next
+                self.order()
+            while not self.ready:
+                self.hear()
+            pid, handle = self.ready.pop(0)
+            found = Fork(self, pid, self.ordered.pop(0), handle)
+            if passed_over or not select.select([found.sock], [], [], 0)[0]:
+                return found
+            found.end()
 
     def close(self):
-        """End the server and with it every fork."""
+        """End the server and with it every fork. It ends by itself when it hears nothing more; killed, its time would be nobody's."""
         self.control.close()
-        self.process.kill()
-        self.process.wait(LAST)
+        for sock in self.ordered:
+            sock.close()
+        for _, handle in self.ready:
+            if handle is not None:
+                os.close(handle)
+        self.ordered, self.ready = [], []
+        try:
+            self.process.wait(PARTING)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(LAST)
 
     def __enter__(self):
         return self

@@ -246,14 +246,13 @@ class Judge:
     def check(self, entry, check, code, modules, seconds):
         """Run one check in a fork of its own. Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
         imported. Raises JailFailed when the jail died with its fork."""
-        prepared, fork = Prepared.of(entry), self.fork(seconds)
+        prepared, fork = Prepared.of(entry), self.fork()
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died, importing, answer = False, True, ("passed", "", "")
         try:
             with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
                 try:
-                    session.do("load", modules, prepared.imports, prepared.learner_side)
-                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}")
+                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}", modules)
                     importing = False
                     self.run(check, space, missing, entry)
                     if session.assertion:
@@ -267,7 +266,8 @@ class Judge:
         except proxy.Stop as error:  # also when the time was up while the words were made
             answer = self.words(error, importing, entry, code, seconds, check)
         try:
-            ended = fork.end()
+            fork.end()
+            ended = fork.code() if died else None
         except JailFailed:
             self.close()
             if died:
@@ -299,12 +299,12 @@ class Judge:
         except Exception as worse:
             return "error", f"{type(error).__name__}, and its text could not be read: {type(worse).__name__}", ""
 
-    def fork(self, seconds):
+    def fork(self):
         """A fork of the jail, of a new one if need be."""
         for attempts_left in (2, 1, 0):
             try:
-                self.jail = self.jail or Jail(self.setting.level, self.setting.secret, self.setting.memory)
-                return self.jail.fork(seconds)
+                self.jail = self.jail or Jail(self.setting.level, self.setting.secret, self.setting.memory, self.setting.seconds)
+                return self.jail.fork()
             except (JailFailed, TitoError):  # it was killed
                 self.close()
                 if not attempts_left:
@@ -348,11 +348,11 @@ class Prepared:
         beside = {name for source in sources for node in cells.tree_of(source).body for name in export.defined(node)}
         return Prepared(export.exported_names(lesson), marshal.dumps(compile(used, "imports", "exec")), codes, beside, statements)
 
-    def namespace(self, session, check, module):
+    def namespace(self, session, check, module, modules):
         """What the check sees: the lesson's imports, and proxies for the names it uses; and the names that the learner's lesson lacks."""
         words = set(re.findall(r"\w+", check.cell.source))
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        found = session.do("names", module, self.exported, wanted, bool(words & self.beside))
+        found = session.do("load", modules, module, self.exported, wanted, self.imports, self.learner_side if words & self.beside else [])
         if type(found) is not dict or not found.keys() <= set(wanted):
             raise proxy.Tampered("its names are no names")
         session.helpers |= {found[name]._number for name in self.beside & found.keys() if isinstance(found[name], proxy.Remote)}
@@ -370,7 +370,7 @@ def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
 def standing_in(session, package, entry):
     """Let `import` of the package's modules give proxies meanwhile."""
     names = [package, f"{package}.core", *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number)]
-    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
+    before = {name: module for name, module in sys.modules.items() if name.startswith(package) and name.split(".")[0] == package}
     np.allclose, allclose = close_in_shape, np.allclose
     for name in before:
         del sys.modules[name]

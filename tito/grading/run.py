@@ -6,6 +6,7 @@ Only this process writes into the gradebook, one transaction for each submission
 """
 
 import atexit
+import contextlib
 import getpass
 import os
 import pickle
@@ -15,12 +16,12 @@ import sys
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tito.errors import TitoError
 from tito.grading import intake
 from tito.grading.gradebook import learner_id
+from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import BUDGET, GRACE, LEAST, blank
 from tito.grading.result import LessonResult
 
@@ -37,21 +38,24 @@ class Worker:
     """A judge process, from outside."""
 
     def __init__(self, setting):
-        self.setting, self.process = setting, None
+        self.setting, self.process, self.busy = setting, None, False
 
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission. Raises JudgeDied when there are none within so many seconds."""
         if self.process is None:
             self._start()
+        self.busy = True
         try:
             self._tell((arrival, known))
-            return self._answer(time.monotonic() + seconds)
+            answer = self._answer(time.monotonic() + seconds)
+            self.busy = False
+            return answer
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.close()
             raise JudgeDied(str(error)) from None
 
     def _start(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | ONE_THREAD
         self.process = subprocess.Popen([sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment, start_new_session=True)
         self._tell(self.setting)
@@ -74,11 +78,15 @@ class Worker:
                 return pickle.loads(got[8:])
 
     def close(self):
-        """End the judge, and with it its jail."""
+        """End the judge, and with it its jail. One that has nothing to do ends by itself when it hears nothing more."""
         if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+            try:
+                self.process.wait(0 if self.busy else PARTING)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
             self.process.stdout.close()
             self.process = None
 
@@ -217,7 +225,7 @@ def count(progress, arrival, results, began):
         progress.verdicts[result.verdict] = progress.verdicts.get(result.verdict, 0) + 1
 
 
-@contextmanager
+@contextlib.contextmanager
 def executor(jobs):
     """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local workers, or a Dask scheduler's address."""
     if str(jobs).isdecimal() and int(jobs) > 0:

@@ -1,6 +1,7 @@
 """The jail starts at a named level or says why not, forks fresh processes that see nothing, and ends them for good."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -67,21 +68,22 @@ def children(pid):
 @levels
 def test_a_fork_answers_and_ends(level):
     with Jail(level) as jail:
-        fork = jail.fork(10)
+        fork = jail.fork()
         assert talk(fork).do("len", [1, 2, 3]) == 3
-        assert fork.end() in (0, -signal.SIGKILL)  # 0 when it saw the end of the talk before the signal
-        assert fork.end() is None  # once is enough
+        fork.end()
+        assert fork.code() in (0, -signal.SIGKILL)  # 0 when it saw the end of the talk before the signal
+        fork.end()  # once more is no harm
 
 
 @levels
 def test_what_one_fork_does_the_next_does_not_see(level):
     with Jail(level) as jail:
-        first = jail.fork(10)
+        first = jail.fork()
         session = talk(first)
         session.do("set", session.do("import", "numpy"), "was_here", "yes")
         assert session.do("get", session.do("import", "numpy"), "was_here") == "yes"
         first.end()
-        second = jail.fork(10)
+        second = jail.fork()
         session = talk(second)
         with pytest.raises(AttributeError):
             session.do("get", session.do("import", "numpy"), "was_here")
@@ -93,7 +95,7 @@ def test_a_fork_has_no_environment_no_arguments_and_no_descriptors_of_ours(level
     monkeypatch.setenv("SECRET_OF_THE_TEST", "x")
     with open(os.devnull) as open_file, Jail(level) as jail:
         os.set_inheritable(open_file.fileno(), True)
-        fork = jail.fork(10)
+        fork = jail.fork()
         session = talk(fork)
         environment = list(session.do("get", session.do("import", "os"), "environ"))
         assert "SECRET_OF_THE_TEST" not in environment and "USER" not in environment and not [name for name in environment if name.startswith("PYTHON")]
@@ -109,7 +111,7 @@ def test_a_fork_has_no_environment_no_arguments_and_no_descriptors_of_ours(level
 @levels
 def test_numpy_is_there_and_what_is_not_for_learners_is_not(level):
     with Jail(level) as jail:
-        fork = jail.fork(10)
+        fork = jail.fork()
         session = talk(fork)
         assert session.do("get", session.do("import", "numpy"), "pi") > 3.14
         for name in ("tito", "pytest", "sqlalchemy", "jupytext", "pip"):
@@ -125,7 +127,7 @@ def test_files_that_are_not_needed_cannot_be_read_or_written(level, tmp_path):
         for path in (tmp_path, tmp_path / "file", Path(__file__), Path.home(), "/etc/passwd", "/proc/self/environ", "/tmp"):
             assert jail.reads(path) is False, path
         assert jail.reads(jails.FILES[0]) is True  # so that False says something
-        fork = jail.fork(10)
+        fork = jail.fork()
         session = talk(fork)
         open_ = session.do("get", session.do("import", "io"), "open")
         for path in (tmp_path / "new", "/tmp/new", "/dev/shm/new"):
@@ -153,12 +155,13 @@ def test_a_course_inside_of_the_installed_packages_is_hidden(level):
 @levels
 def test_a_fork_that_ends_itself_tells_how(level):
     with Jail(level) as jail:
-        fork = jail.fork(10)
+        fork = jail.fork()
         session = talk(fork)
         with pytest.raises(proxy.Died):
             session.do("call", session.do("get", session.do("import", "os"), "_exit"), 7)
-        assert fork.end() == 7
-        after = jail.fork(10)
+        fork.end()
+        assert fork.code() == 7
+        after = jail.fork()
         assert talk(after).do("len", []) == 0
         after.end()
 
@@ -167,7 +170,7 @@ def test_a_fork_that_ends_itself_tells_how(level):
 @pytest.mark.skipif(not LINUX, reason="limits of memory are Linux's")
 def test_memory_has_a_limit(level):
     with Jail(level, memory=512) as jail:
-        fork = jail.fork(10)
+        fork = jail.fork()
         session = talk(fork)
         with pytest.raises(MemoryError):
             session.do("mul", [0], 1 << 27)  # 1 GB
@@ -176,10 +179,24 @@ def test_memory_has_a_limit(level):
 
 
 @levels
+@pytest.mark.skipif(not hasattr(signal, "pidfd_send_signal"), reason="processes have no handles here")
+def test_a_fork_that_was_killed_while_it_waited_is_passed_over(level):
+    with Jail(level) as jail:
+        jail.fork().end()
+        while not jail.ready:
+            jail.hear()
+        signal.pidfd_send_signal(jail.ready[0][1], signal.SIGKILL)
+        assert select.select([jail.ordered[0]], [], [], 10)[0]  # it is gone
+        fork = jail.fork()
+        assert talk(fork).do("len", [1]) == 1
+        fork.end()
+
+
+@levels
 @pytest.mark.skipif(not LINUX, reason="/proc is Linux's")
 def test_nothing_is_left_when_a_jail_is_closed_with_forks_running(level):
     jail = Jail(level)
-    forks = [jail.fork(10), jail.fork(10)]
+    forks = [jail.fork(), jail.fork()]
     for fork in forks:
         occupy(fork)
     family = [jail.process.pid, *children(jail.process.pid)]
@@ -196,7 +213,7 @@ import sys, time
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_jail import Jail, occupy
 jail = Jail({level!r})
-fork = jail.fork(10)
+fork = jail.fork()
 occupy(fork)
 print(jail.process.pid, flush=True)
 time.sleep(60)
@@ -225,7 +242,7 @@ def test_a_server_that_was_killed_is_noticed(level):
     jail.process.wait()
     assert_gone(family)
     with pytest.raises(JailFailed):
-        jail.fork(10)
+        jail.fork()
     jail.close()
 
 

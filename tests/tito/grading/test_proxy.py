@@ -127,9 +127,9 @@ def jail():
 @pytest.fixture
 def there(jail):
     """The lesson, as a check sees it: `there.Box`."""
-    fork = jail.fork(10)
+    fork = jail.fork()
     session = proxy.Session(fork.sock, time.monotonic() + 30)
-    session.do("load", {"course": None, "course.lesson": marshal.dumps(compile(LESSON, "course.lesson", "exec"))}, marshal.dumps(compile("", "imports", "exec")), [])
+    session.do("load", {"course": None, "course.lesson": marshal.dumps(compile(LESSON, "course.lesson", "exec"))}, "course.lesson", [], [], b"", [])
     yield proxy.Module(session, "course.lesson")
     fork.end()
 
@@ -323,7 +323,7 @@ def test_what_is_neither_data_nor_a_function_is_not_handed_over(there, value):
 
 
 def test_an_object_of_another_check_is_not_handed_over(there, jail):
-    fork = jail.fork(10)
+    fork = jail.fork()
     other = proxy.Remote(proxy.Session(fork.sock, time.monotonic() + 10), 0)
     with pytest.raises(proxy.Undecided):
         there.give(other)

@@ -247,9 +247,10 @@ def double(x): return 0
 
 hostile("patches-the-agents-tables", '''
 wire = sys.modules["wire"]
+gc.unfreeze()
 agent = next(x for x in gc.get_objects() if type(x).__name__ == "Agent")
 for name in agent.do:
-    if name not in ("load", "names"):
+    if name != "load":
         agent.do[name] = lambda *a, **k: True
 wire.ARRAYS = wire.NAMED = {}
 wire.LONGEST_BLOBS = wire.LONGEST_JSON = 1 << 62
@@ -261,6 +262,7 @@ wire.Writer.value = lambda self, x, depth=0: True
 ''', verdict="tampered", status="tampered")
 
 hostile("replaces-the-agents-answer", '''
+gc.unfreeze()
 agent = next(x for x in gc.get_objects() if type(x).__name__ == "Agent")
 type(agent).answer = lambda self, reader: self.send("ok", True, [])
 ''', status="failed")

@@ -105,6 +105,7 @@ attempt("int 0x80", run)
 ''', verdict="crashed", status="crashed", jailed=True)
 
 hostile("looks-around-in-its-memory", '''
+gc.unfreeze()
 seen, frame_ = [], sys._getframe()
 while frame_:
     seen += [repr(dict(frame_.f_locals))[:3000], repr({k: v for k, v in frame_.f_globals.items() if type(v) in (str, list, dict, tuple)})[:3000]]
@@ -126,6 +127,7 @@ frame_ = sys._getframe()
 while frame_:
     text += " " + repr(frame_.f_locals)
     frame_ = frame_.f_back
+gc.unfreeze()
 text += " ".join(repr(x) for x in gc.get_objects() if type(x) in (dict, list, tuple) and len(x) < 50 and any(type(part) is str and part.startswith("/") for part in x))
 paths = sorted({word.strip("'\\"[](){},:;") for word in text.split() if "/" in word})
 def double(x): raise ValueError(" ".join(paths)[-3500:])
@@ -135,6 +137,7 @@ class Vector:
 
 hostile("searches-its-memory-byte-by-byte", '''
 # What the server once had may still lie in the memory that a fork inherits. Here the words stand backwards and in halves, so as not to find these.
+gc.unfreeze()
 def search():
     for start in sorted({id(x) & ~0xFFFF for x in gc.get_objects()}):
         piece = ctypes.string_at(start, 0x10000)

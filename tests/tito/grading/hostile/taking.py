@@ -197,6 +197,7 @@ attempt("reboot", lambda: call(169, 0, 0, 0, None))
 hostile("takes-the-locks-of-its-process", '''
 import _imp
 _imp.acquire_lock()
+gc.unfreeze()
 agent = next(x for x in gc.get_objects() if type(x).__name__ == "Agent")
 agent.asking = None
 class Stuck:
