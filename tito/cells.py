@@ -121,7 +121,7 @@ def read(path):
         line = raw[: error.start].count(b"\n") + 1
         raise TitoError(f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.", "Save the file as UTF-8.", 1) from None
     if not text.strip():
-        raise TitoError(f"{path} is empty.", "`tito undo` or `tito reset` brings a version back.", 1)
+        raise TitoError(f"{path} is empty.", "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.", 1)
     source = parse(path, text)
     source.sha256 = hashlib.sha256(raw).hexdigest()
     return source

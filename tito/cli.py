@@ -234,7 +234,7 @@ def export(lessons: Lessons = None, module: Module = None, all_: All = False,
         changed, kept = exporting.put(entry, built)
         out(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
         if kept:
-            out(f"{name} had been edited by hand; a copy is in {kept}. `tito undo` brings it back.")
+            out(f"{name} held code that its lesson does not; a copy is in {kept}.")
     for error in broken:
         complain(error)
     if old:
@@ -350,15 +350,29 @@ def reset(lesson: Lesson = None, module: Module = None,
 
 @app.command()
 def undo(root: RootOption = None):
-    """Bring back what the last command overwrote. A second undo takes the first one back.
+    """Bring back what the last command overwrote; again, what the one before overwrote.
 
     Example: tito undo
     """
     from tito import workspace
 
     root = here(root)
-    command, paths = workspace.undo(root, warn)
-    out(f"What `tito {command}` had overwritten is back:", *(f"  {path.relative_to(root.path)}" for path in paths))
+    step = workspace.undo(root, warn)
+    out(f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood there is saved, and `tito redo` takes this back:",
+        *(f"  {path.relative_to(root.path)}" for path in step.paths))
+
+
+@app.command()
+def redo(root: RootOption = None):
+    """Take back the last undo.
+
+    Example: tito redo
+    """
+    from tito import files, workspace
+
+    root = here(root)
+    step = workspace.undo(root, warn, files.redo)
+    out("The last undo is taken back:", *(f"  {path.relative_to(root.path)}" for path in step.paths))
 
 
 @app.command()
@@ -373,7 +387,7 @@ def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
     kept = workspace.skip(entry)
     out(f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. `tito export {entry.name}` ends that.")
     if kept:
-        out(f"It had been edited by hand; a copy is in {kept}.")
+        out(f"It held code that your lesson does not; a copy is in {kept}.")
 
 
 @app.command("submit")

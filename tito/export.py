@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from tito import cells, files
 from tito.errors import TitoError
-from tito.lesson import MARK
+from tito.lesson import MARK, stub
 
 LONGEST = 120  # characters in an import line before it is folded
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
+DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
 SKIPPED = "# From the course's own {source} by `tito skip`"
 
 
@@ -167,7 +168,8 @@ def is_skipped(entry):
 def put(entry, module, command="export"):
     """Write a built module into the package. Returns (changed, backup folder or None).
 
-    Only a module that somebody edited by hand is saved first: its checksum line no longer fits.
+    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one with an exercise written
+    that the lesson has lost: emptied by an editor, say, it would take the last copy with it.
     """
     path = entry.module_path
     try:
@@ -180,8 +182,9 @@ def put(entry, module, command="export"):
         return False, None
     before = path.stat().st_mtime if path.exists() else 0
     kept = None
-    if old is not None and not _is_ours(old):
-        kept = files.replace(entry.root, command, {path: module.text})
+    by_hand = old is not None and not _is_ours(old)
+    if by_hand or old and not old.startswith(SKIPPED.split("{")[0]) and _written(old, entry.declared) - _written(module.text, entry.declared):
+        kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
     _look_newer(path, before)
@@ -203,3 +206,10 @@ def _look_newer(path, before):
     """
     if int(path.stat().st_mtime) <= int(before):
         os.utime(path, (before + 1, before + 1))
+def _written(text, declared):
+    """Ids of the exercises that a module's text holds, written."""
+    names = set(DEFINED.findall(text))
+    return {exercise.id for exercise in declared.exercises
+            if stub(declared.name, exercise.id) not in text and names.issuperset(DEFINED.findall(exercise.cell.source))}
+
+

@@ -1,7 +1,7 @@
 """Write files so that nothing is lost: beside and renamed, and what is overwritten is saved first.
 
 `write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it overwrites in
-`.tito/backups/`, one folder per command, and `undo` brings the newest of those back.
+`.tito/backups/`, one folder per command; `undo` goes back through those step by step, and `redo` forward again.
 """
 
 import json
@@ -9,12 +9,14 @@ import os
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from tito.errors import TitoError
 
 SUFFIX = ".tito-tmp"
+DONE, ASIDE = ".undone", ".aside"  # endings of backup folders that undo passes over: brought back already; no step of the learner's
 
 
 class Changed(Exception):
@@ -66,8 +68,10 @@ def _sweep(folder):
             pass  # another process was faster
 
 
-def replace(root, command, changes):
+def replace(root, command, changes, step=True):
     """Write each path of `changes` ({path: new bytes or text, or None to delete it}), saving what stood there.
+
+    step     whether this is something that `undo` takes back, or only what follows from other work
 
     Returns the backup folder, or None when nothing had to be saved.
     """
@@ -77,7 +81,7 @@ def replace(root, command, changes):
         old = {path: _bytes(path) for path in changes}
         changes = {path: data for path, data in changes.items() if old[path] != data}
         if any(old[path] is not None for path in changes):
-            kept = _save(root, command, {path: old[path] for path in changes})
+            kept = _save(root, command, {path: old[path] for path in changes}, step)
         try:
             for path, data in changes.items():
                 if data is not None:
@@ -106,8 +110,8 @@ def _bytes(path):
         raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
 
 
-def _save(root, command, old):
-    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made aside and renamed, so never half there."""
+def _save(root, command, old, step=True):
+    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made beside and renamed, so never half there."""
     backups = root.state / "backups"
     new = None
     try:
@@ -122,7 +126,7 @@ def _save(root, command, old):
         now = datetime.now()
         write(new / "manifest.json", json.dumps({"command": command, "when": now.isoformat(timespec="seconds"), "files": listed}, indent=1))
         numbers = [int(folder.name.split("-")[0]) for folder in backups.glob("[0-9]*-*")]
-        kept = backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}"  # counted: clocks go back at times
+        kept = backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}{'' if step else ASIDE}"  # counted: clocks go back at times
         os.replace(new, kept)
         return kept
     except OSError as error:
@@ -132,26 +136,56 @@ def _save(root, command, old):
                         "Free some space, or make that folder writable, then run it again.", 3) from None
 
 
-def undo(root):
-    """Bring back what the newest backup saved, saving in turn what that overwrites (so undoing twice is redoing).
+@dataclass(frozen=True)
+class Step:
+    """A backup: what one command overwrote. when: as it was saved, a datetime without time zone; paths: of the files."""
 
-    Returns (command undone, paths brought back). Raises TitoError when there is nothing to undo.
+    folder: Path
+    command: str
+    when: datetime
+    changes: dict
+
+    @property
+    def paths(self):
+        return list(self.changes)
+
+
+def undo(root):
+    """Bring back what the newest command overwrote that was not undone yet, saving in turn what that overwrites, for `redo`.
+
+    Returns the Step. Raises TitoError when there is nothing to undo.
     """
-    backups = root.state / "backups"
-    found = sorted(backups.glob("*/manifest.json"), reverse=True) if backups.is_dir() else []
-    found = [manifest for manifest in found if not manifest.parent.name.startswith(".") and manifest.parent.suffix != ".undone"]
-    if not found:
-        raise TitoError("There is nothing to undo.", "tito saves a copy whenever it overwrites one of your files.", 2)
-    folder = found[0].parent
-    try:
-        manifest = json.loads(found[0].read_text(encoding="utf-8"))
-        changes = {}
-        for file in manifest["files"]:
-            path = root.path / file["path"]
-            changes[path] = (folder / "files" / file["path"]).read_bytes() if file["existed"] else None
-        command = manifest["command"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TitoError(f"The backup {folder} is damaged: {error}.", f"Its copies are in {folder / 'files'}: take what you need by hand.", 3) from None
-    replace(root, "undo", changes)
-    os.replace(folder, folder.with_name(folder.name + ".undone"))
-    return command, list(changes)
+    for step in _steps(root):
+        if step.command != "undo":
+            return _take_back(root, step, "undo")
+    raise TitoError("There is nothing to undo.", "tito saves a copy whenever it overwrites one of your files.", 2)
+
+
+def redo(root):
+    """Take back the newest `undo`, as long as nothing but `redo` came after it. Returns the Step."""
+    for step in _steps(root):
+        if step.command == "undo":
+            return _take_back(root, step, "redo")
+        if step.command != "redo":
+            break
+    raise TitoError("There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done.", 2)
+
+
+def _steps(root):
+    """The backups that were not brought back yet, newest first."""
+    for manifest in sorted((root.state / "backups").glob("[0-9]*/manifest.json"), reverse=True):
+        folder = manifest.parent
+        if folder.suffix in (DONE, ASIDE):
+            continue
+        try:
+            told = json.loads(manifest.read_text(encoding="utf-8"))
+            changes = {root.path / file["path"]: (folder / "files" / file["path"]).read_bytes() if file["existed"] else None for file in told["files"]}
+            yield Step(folder, told["command"], datetime.fromisoformat(told["when"]), changes)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise TitoError(f"The backup {folder} is damaged: {error}.", f"Its copies are in {folder / 'files'}: take what you need by hand.", 3) from None
+
+
+def _take_back(root, step, command):
+    replace(root, command, step.changes)
+    os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))
+    return step

@@ -176,7 +176,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
         if entry.name not in helped:
             try:
                 if kept := export.put(entry, export.current(entry, notebook.read(entry, records.get(entry.name, {}))))[1]:
-                    warn(f"{entry.relative(entry.module_path)} had been edited by hand; a copy is in {kept}")
+                    warn(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
             except TitoError as error:
                 if error.code != 1:
                     raise

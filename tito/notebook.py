@@ -154,7 +154,7 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
             changes = {entry.notebook: to_notebook(text, _text(entry.notebook))}
         else:
             changes = {entry.script: _to_script(entry, text)}
-        kept = files.replace(entry.root, "notebook", changes)
+        kept = files.replace(entry.root, "notebook", changes, step=bool(keep))
         # What was read, not what stands there by now: a save in between counts as an edit.
         record["pair"] = hashes(entry) | {side: seen[side]}
         return kept

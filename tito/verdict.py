@@ -114,7 +114,7 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
         result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
         module = export.current(entry, source)
         if kept := export.put(entry, module)[1]:
-            result.saved.append(f"{entry.relative(entry.module_path)} had been edited by hand; a copy is in {kept}")
+            result.saved.append(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
         texts = {str(entry.module_path): module.text} | _export_lower(entry, result)
         run = Run(entry, source, module, result, texts)
         if process:
@@ -150,7 +150,7 @@ def _export_lower(entry, result):
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
                 if kept := export.put(lower, export.current(lower, notebook.read(lower, records.get(lower.name, {}))))[1]:
-                    result.saved.append(f"{entry.relative(lower.module_path)} had been edited by hand; a copy is in {kept}")
+                    result.saved.append(f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}")
             except TitoError as error:
                 if error.code != 1:
                     raise

@@ -151,15 +151,15 @@ def reset(entry, exercise=None, warn=lambda text: None):
         return kept
 
 
-def undo(root, warn=lambda text: None):
-    """`files.undo`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
+def undo(root, warn=lambda text: None, back=files.undo):
+    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
     with progress.locked(root):
-        command, paths = files.undo(root)
+        step = back(root)
         for entry in root.lessons:
-            if {entry.script, entry.notebook} & set(paths) and entry.notebook.exists():
+            if {entry.script, entry.notebook} & set(step.paths) and entry.notebook.exists():
                 with progress.change(root, entry.name, warn) as record:
                     record.pop("pair", None)
-    return command, paths
+    return step
 
 
 def skip(entry):

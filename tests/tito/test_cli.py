@@ -11,7 +11,7 @@ import pytest
 from small_course import edit, solve
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-COMMANDS = "init status start notebook export test watch hint reset undo skip submit restore doctor check release grade feedback similar".split()
+COMMANDS = "init status start notebook export test watch hint reset undo redo skip submit restore doctor check release grade feedback similar".split()
 
 
 def tito(root, *words, code=0):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from small_course import edit, solve
 
-from tito import cells, export, notebook, workspace
+from tito import cells, export, files, notebook, workspace
 from tito.errors import TitoError
 
 
@@ -140,3 +140,37 @@ def test_a_notebook_exports_the_same_module_as_its_script(small_workspace):
     entry.notebook.write_text(notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8")
     entry.script.unlink()
     assert built(entry).text.split("\n")[1:] == from_script.split("\n")[1:]
+
+
+@pytest.mark.parametrize("loss", ["emptied and reset", "cut in two", "one exercise is a stub again"])
+def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(small_workspace, loss):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    export.put(entry, export.current(entry, cells.read(entry.script)))
+    held = entry.module_path.read_bytes()
+    if loss == "cut in two":
+        text = entry.script.read_text(encoding="utf-8")
+        entry.script.write_text(text[:text.index('"grade_id": "numbers-triple"')].rpartition("# %%")[0], encoding="utf-8")
+    else:
+        wanted = None if loss == "emptied and reset" else "numbers-triple"
+        pristine = small_workspace.lesson("numbers").declared
+        entry.script.write_text(pristine.source.text if wanted is None else entry.script.read_text(encoding="utf-8").replace(
+            entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source, pristine.exercise(wanted).cell.source), encoding="utf-8")
+    kept = export.put(entry, export.current(entry, cells.read(entry.script)))[1]
+    assert (kept / "files" / entry.module_path.relative_to(small_workspace.path)).read_bytes() == held
+    with pytest.raises(TitoError, match="nothing to undo"):
+        files.undo(small_workspace)  # it would bring back the package, not the lesson
+
+
+def test_an_exercise_that_is_only_edited_saves_nothing(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    export.put(entry, export.current(entry, cells.read(entry.script)))
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)
+
+
+def test_the_end_of_a_skip_saves_nothing(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    workspace.skip(entry)
+    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)

@@ -303,8 +303,8 @@ def test_a_save_while_the_notebook_is_written_counts_as_an_edit(paired, monkeypa
     solve(paired, "numbers-double")
     write = files.replace
 
-    def slow(root, command, changes):
-        kept = write(root, command, changes)
+    def slow(*arguments, **options):
+        kept = write(*arguments, **options)
         edit(paired, "twice = x + x", "twice = 2 * x")
         return kept
 
