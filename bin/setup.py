@@ -2,7 +2,7 @@
 
 In a release of the course the project is the wheel beside this file; else it is this repository.
 
-    python bin/setup.py [EXTRA ...]     extras: notebook, dev (see pyproject.toml)
+    python bin/setup.py [EXTRA ...]     extras: notebook, book, lite, instructor, dev (see pyproject.toml)
 
 It says on stderr what it does, so that stdout stays for the command that follows. It may be
 interrupted at any moment or started twice: one works while the other waits, and an environment

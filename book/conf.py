@@ -13,6 +13,7 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+myst_url_schemes = {"http": None, "https": None, "mailto": None, "lite": "../lite/notebooks/index.html?path={{path}}"}  # lite: from a lesson's page
 highlight_language = "python"
 smartquotes = False  # would make one dash of the two in --help
 
@@ -27,6 +28,7 @@ html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_last_updated_fmt = None
 html_math_renderer = "katex"
 html_theme_options = {
+    "footer_content_items": [],
     "home_page_in_toc": True,
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",

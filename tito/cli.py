@@ -310,7 +310,7 @@ def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None)
 
 
 @app.command()
-def hint(lesson: Lesson = None, exercise: Annotated[str | None, typer.Argument(help="Default: the first one that fails.", show_default=False)] = None,
+def hint(lesson: Lesson = None, exercise: Annotated[str | None, typer.Argument(metavar="EXERCISE", help="Default: the first one that fails.", show_default=False)] = None,
          module: Module = None, json: Json = False, root: RootOption = None):
     """Give the next hint, a little more each time.
 
@@ -544,16 +544,21 @@ Fast = Annotated[bool, typer.Option("--fast", help="Without running the lessons:
 @book_app.command("build")
 def build_book(fast: Fast = False, edition: Edition = "learner",
                output: Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where the site goes: a new folder, or an earlier book's; default: book/_build/EDITION/html.", show_default=False)] = None,
+               lite: Annotated[bool, typer.Option("--lite", help="With the lessons in the browser, too: JupyterLite, in the site's folder lite.")] = False,
+               pyodide: Annotated[Path | None, typer.Option(metavar="DIR", help="For --lite: an unpacked Pyodide distribution, the Python that runs in the browser.", show_default=False)] = None,
                root: RootOption = None):
     """For authors: make the site. What the lessons print and draw is kept until they change.
 
-    Example: tito book build --edition author
+    Example: tito book build --lite
     """
     from tito import book, views
 
     with progress_bar(True) as told:
-        built = book.build(here(root), edition, fast, output and current_folder() / output.expanduser(), lambda name, done, of: told(f"ran {name}", done, of))
+        built = book.build(here(root), edition, fast, output and current_folder() / output.expanduser(), lambda name, done, of: told(f"ran {name}", done, of),
+                           lite, pyodide and current_folder() / pyodide.expanduser())
     out(views.book(built))
+    if built.lite:
+        warn(built.lite)
 
 
 @book_app.command("serve")

@@ -6,6 +6,7 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # title = "Digits, read by two layers"
     # needs = ["tensor", "layers", "training"]     the lessons whose modules it imports, in the end
     # seconds = 300                                it may take
+    # alt = "Loss against epoch: it falls to 0.1"  what its picture shows, in words, for the book
     # [bar]
     # "test accuracy" = 0.97                       at least
     # ///
@@ -50,6 +51,7 @@ class Milestone:
     needs: tuple
     seconds: float
     bar: dict = field(hash=False)
+    alt: str = ""
 
     @property
     def picture(self):
@@ -116,7 +118,7 @@ def _read(path):
     for key, kind in HEADER.items():
         if not isinstance(meta.get(key), kind):
             raise TitoError(f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.", f"It needs {', '.join(HEADER)}.", 3)
-    return Milestone(path, int(number), int(year), name, meta["title"], tuple(meta["needs"]), meta["seconds"], meta["bar"])
+    return Milestone(path, int(number), int(year), name, meta["title"], tuple(meta["needs"]), meta["seconds"], meta["bar"], str(meta.get("alt", "")).strip())
 
 
 def find(root, wanted):
@@ -183,7 +185,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 result.reason, result.remedy, result.lesson = error.what, error.remedy, entry.name
                 return _recorded(root, milestone, result, {}, warn)
     texts = modules(root, milestone)
-    told, picture = _run(root, milestone, texts, seed, out)
+    told, picture = execute(root, milestone, texts, seed, out)
     result.measured, result.seconds = told.get("measured", {}), told.get("seconds", 0.0)
     if picture:
         result.picture = root.path / SOURCE / milestone.picture
@@ -192,8 +194,11 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
     return _recorded(root, milestone, result, texts, warn)
 
 
-def _run(root, milestone, texts, seed, out):
-    """What the process told, and the picture's bytes, or None."""
+def execute(root, milestone, texts, seed, out):
+    """Run a milestone's program in a process of its own. Returns what it told, and the picture's bytes, or None.
+
+    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson where that was when one is known.
+    """
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
         answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
         request = {"root": str(root.path), "package": root.package, "texts": texts, "program": str(milestone.path), "seed": seed,
@@ -215,8 +220,7 @@ def _run(root, milestone, texts, seed, out):
 
 def _judge(root, result, told, entries, helped, warn):
     """Fill in the verdict, and when it is no pass, why not and where to look."""
-    short = [f"{name} is {_figure(result.measured.get(name))}, the bar is {_figure(least)}" for name, least in result.bar.items()
-             if not result.measured.get(name, math.nan) >= least]
+    short = missed(result.bar, result.measured)
     if not told.get("error") and not short:
         result.verdict = "helped" if helped else "passed"
         if helped:
@@ -241,7 +245,14 @@ def _judge(root, result, told, entries, helped, warn):
     result.remedy = f"Every lesson it needs passes its checks. Try another seed: tito milestone run {result.name} --seed {result.seed + 1}"
 
 
-def _figure(value):
+def missed(bar, measured):
+    """What was not reached of a bar, as sentences without a full stop; empty when all was."""
+    return [f"{name} is {figure(measured.get(name))}, the bar is {figure(least)}" for name, least in bar.items()
+            if not measured.get(name, math.nan) >= least]
+
+
+def figure(value):
+    """A measured number as it is shown: a share as 98.3%."""
     return "missing" if value is None else f"{value:.1%}" if 0 <= value <= 1 else f"{value:.4g}"
 
 

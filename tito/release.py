@@ -156,7 +156,7 @@ def contents(source, chosen):
     tools = source.path if (source.path / "bin").is_dir() else course.installed_course().path
     out |= {name: (tools / name).read_bytes() for name in SETUP}
     out |= {path.relative_to(ADDED).as_posix(): path.read_bytes() for path in sorted(ADDED.rglob("*")) if path.is_file()}
-    name, data = wheel.build("learner", _course_of_stubs(source, out))
+    name, data = wheel.build("learner", course_of_stubs(source, out))
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
@@ -180,7 +180,7 @@ def _json(value):
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def _course_of_stubs(source, held):
+def course_of_stubs(source, held):
     """The course as a learner's tito carries it, so that `tito init` serves there, too: what is released, as a course."""
     out = {name: data for name, data in held.items()
            if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED}

@@ -283,5 +283,5 @@ def check_problems(findings):
 
 def book(built):
     """A finished book in one line."""
-    ran = f", {count(len(built.ran), 'lesson')} run anew" if built.ran else ""
+    ran = f", {len(built.ran)} of its programs run anew" if built.ran else ""
     return f"{built.path / 'index.html'}: the {built.edition}'s edition, {count(built.pages, 'page')}, {built.seconds:.1f} s{ran}."

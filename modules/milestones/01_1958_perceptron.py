@@ -9,6 +9,7 @@ always parted after a limited number of mistakes; that was proved soon after.
 # title = "The perceptron parts two classes"
 # needs = ["tensor", "layers"]
 # seconds = 60
+# alt = "Left: a blue and a red cloud of points, and a black line between them. Right: mistakes in each epoch, which fall to 0."
 # [bar]
 # "training accuracy" = 1.0
 # "test accuracy" = 0.98

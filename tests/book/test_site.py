@@ -1,9 +1,11 @@
-"""The course's own site in a real browser: what a reader sees, on a screen and on a phone, with a keyboard and without scripts."""
+"""The course's own site, every lesson and milestone run, in a real browser: what a reader sees, on a screen and on a phone, with a
+keyboard and without scripts."""
 
 import functools
 import os
 import re
 import shutil
+import socket
 import threading
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,10 +17,19 @@ import pytest
 pytest.importorskip("myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`")
 
-from tito import book, course  # noqa: E402
+from tito import book, course, milestone  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+
+
+def text_of(path):
+    return unescape(re.sub("<[^>]*>", "", path.read_text(encoding="utf-8")))
+
+
+# The text of each table of few columns, and of each link to the next page, that is wider than its place.
+CUT = """[...document.querySelectorAll(".pst-scrollable-table-container:not(:has(th:nth-child(5))), .prev-next-area a")]
+    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText.slice(0, 60))"""
 
 
 class Silent(SimpleHTTPRequestHandler):
@@ -33,18 +44,25 @@ def chromium(driver):
     return found or (own if os.path.exists(own) else None)
 
 
+def nobody(*words, **more):
+    raise OSError("the book is made without a network")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The course's site, without outputs, and its address on this machine."""
+    """The course's site, made without a network from nothing but the repository's files, and its address on this machine."""
     root = tmp_path_factory.mktemp("site") / "course"
     for name in ("modules", "tinytorch", "book"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"))
     shutil.copy(REPOSITORY / "tito.toml", root)
-    folder = book.build(course.open_root(root), fast=True).path
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(socket, "getaddrinfo", nobody)
+        built = book.build(course.open_root(root))
+    folder = built.path
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         pages = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
-        yield SimpleNamespace(folder=folder, pages=pages, address=f"http://127.0.0.1:{server.server_address[1]}/", lesson=next(p for p in pages if "activations" in p))
+        yield SimpleNamespace(root=root, built=built, folder=folder, pages=pages, address=f"http://127.0.0.1:{server.server_address[1]}/", lesson=next(p for p in pages if "activations" in p))
         server.shutdown()
 
 
@@ -75,8 +93,26 @@ def open_page(browser, site):
         context.close()
 
 
+def test_the_whole_course_was_run_and_is_not_run_again_for_the_other_edition(site):
+    root = course.open_root(site.root)
+    everything = [entry.name for entry in root.lessons] + [one.name for one in milestone.milestones(root)]
+    assert sorted(site.built.ran) == sorted(everything) and len(everything) > 12
+    author = book.build(root, "author")
+    assert author.ran == [] and author.pages == site.built.pages == len(list((root.path / "book").glob("*.md"))) + len(everything)
+    assert [["The solution of" in text_of(one / name) for name in site.pages if name.startswith("lessons/")] for one in (author.path, site.folder)] == \
+        [[True] * len(root.lessons), [False] * len(root.lessons)]
+
+
+def test_lessons_and_milestones_show_what_they_print_and_draw(site):
+    bare = [name for name in site.pages if name.startswith(("lessons/", "milestones/")) and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")]
+    assert bare == []
+    assert [name for name in site.pages if " at 0x" in text_of(site.folder / name)] == []  # a place in memory is nothing to read
+    drawn = sum((site.folder / name).read_text(encoding="utf-8").count("../_images/") for name in site.pages)
+    assert drawn > 20
+
+
 def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
-    """No request to another host, no error in the console, no sideways scroll, no formula that KaTeX cannot set."""
+    """No request to another host, no error in the console, no sideways scroll, no table or title cut off, no formula that KaTeX cannot set."""
     wrong, formulas = [], 0
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
@@ -89,6 +125,7 @@ def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
         wide = page.evaluate("document.documentElement.scrollWidth")
         if wide > PHONE["width"]:
             wrong.append(f"{name} is {wide} pixels wide")
+        wrong += [f"{name}: not all of this is to be seen: {text}" for text in page.evaluate(CUT)]
         formulas += page.locator(".katex-html").count()
         wrong += [f"{name}: {text}" for text in page.locator(".katex-error").all_inner_texts()]
         if page.locator(".math:not(:has(.katex))").count():
@@ -96,6 +133,14 @@ def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
     context.close()
     assert wrong == []
     assert len(site.pages) > 8 and formulas > 50
+
+
+def test_a_formula_in_a_line_of_its_own_stands_in_the_middle(open_page):
+    page = open_page("lessons/10_convolutions.html")
+    formula, text = (page.locator(one).first.bounding_box() for one in (".math.display .katex .base", "article p"))
+    last = page.locator(".math.display").first.locator(".katex .base").last.bounding_box()
+    left, right = formula["x"] - text["x"], text["x"] + text["width"] - last["x"] - last["width"]
+    assert abs(left - right) < 5 and left > 50
 
 
 def test_search_finds_broadcast(open_page):
@@ -186,7 +231,7 @@ def test_every_command_is_in_the_reference(site):
     import tito.cli_class  # noqa: F401  adds the instructor's commands
     from tito.cli import app
 
-    text = unescape(re.sub("<[^>]*>", "", (site.folder / "commands.html").read_text(encoding="utf-8")))
+    text = text_of(site.folder / "commands.html")
     commands = [name for name, one in typer.main.get_command(app).commands.items() if not hasattr(one, "commands")]
     assert [name for name in [*commands, "book build"] if f"\ntito {name}#" not in text] == []
     assert "--check-seconds NUMBER" in text and len(commands) > 15

@@ -1,9 +1,10 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
-    execute.py    what the lessons' cells print and draw, run once and kept
-    pages.py      a lesson as the notebook that becomes its page
+    execute.py    what the lessons' cells print and draw and the milestones measure, run once and kept
+    pages.py      a lesson or a milestone as the notebook that becomes its page
     made.py       parts of the other pages that are made: the lessons' table, the commands, measurements, the drawn graph
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in the learner's edition solutions
+    lite.py       the lessons in the browser, below the site, when they are asked for
 
 Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back as a whole before it came there;
 the rest is kept for the next build. What Sphinx sets and how is in `book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
-from tito import course, files, notebook
+from tito import course, files, milestone, notebook
 from tito.book import pages
 from tito.errors import TitoError
 
@@ -31,31 +32,37 @@ NOTE = ".tito-book"  # a folder with this file is a book, which the next one may
 
 @dataclass
 class Built:
-    """The site: its folder, the pages in it, the seconds it took, and the lessons that were run for it."""
+    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that were run for it; and of the lessons in the browser what one should know."""
 
     path: Path
     edition: str
     pages: int
     seconds: float
     ran: list
+    lite: str = ""
 
 
-def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name, done, of: None):
+def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name, done, of: None, browser=False, pyodide=None):
     """Make the site of a course. Returns a Built.
 
     edition  "learner", to publish: no solution and no hidden check is in any file; or "author"
     fast     without running the lessons: pages without outputs, in a moment
     output   a new folder, or an earlier book's; None for `book/_build/EDITION/html`
-    told     is called with each lesson that was run, how many are done, and of how many
+    told     is called with each lesson or milestone that was run, how many are done, and of how many
+    browser  with the lessons in the browser, in the site's folder `lite`
+    pyodide  the folder of the Python for them; None for tito.toml's, or for no Python
 
-    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a picture without alt text, a link that leads
+    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone below its bar, a picture without alt text, a link that leads
     nowhere, a page that asks another host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
-    from tito.book import execute, proof
+    from tito.book import execute, lite, proof
 
     began = time.monotonic()
     _refuse(root, edition, output)
+    if pyodide and not browser:
+        raise TitoError(f"--pyodide {pyodide} is for the lessons in the browser.", "Give --lite, too: tito book build --lite --pyodide DIR")
+    runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
     site, work = site_folder(root), root.path / "book" / "_build"
     here = work / edition
     ran = []
@@ -67,18 +74,22 @@ def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name
     try:
         package = execute.package(root, work / "package")
         shown = {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
-        sources = _sources(root, site, edition, shown, work / "package")
+        sources = _sources(root, site, edition, shown, work / "package", browser)
         if _lay_out(here / "source", sources):
             shutil.rmtree(here / "set", ignore_errors=True)  # a page is gone: Sphinx would leave what it made of it
         _sphinx(root, site, here)
         (here / "set" / NOTE).write_text(f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8")
         (here / "set" / ".nojekyll").touch()  # GitHub would leave out folders such as _static
+        shutil.rmtree(here / "set" / "lite", ignore_errors=True)
+        if browser:
+            lite.make(root, work / "lite", runtime, here / "set" / "lite")
         proof.read_back(root, here / "set", edition)
         place = output or here / "html"
         _copy(here / "set", place)
     except OSError as error:
         raise TitoError(f"{error.filename or work} was not written: {error.strerror or error}.", "Free some space, or make its folder writable.", 3) from None
-    return Built(place, edition, len([name for name in sources if name.startswith("lessons/") or name.endswith(".md")]), time.monotonic() - began, ran)
+    return Built(place, edition, len([name for name in sources if name.startswith(("lessons/", "milestones/")) or name.endswith(".md")]), time.monotonic() - began, ran,
+                 lite.warning(runtime) if browser else "")
 
 
 def site_folder(root):
@@ -90,12 +101,14 @@ def site_folder(root):
 
 
 def settings(root):
-    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners get, for launch links; `branch`."""
+    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners get, for launch links; `branch`;
+    `pyodide`, the folder of the Python for lessons in the browser."""
     found = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
     release = found.get("release", "")
     if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
         raise TitoError(f"tito.toml: [book] release is {release!r}.", 'It should be an address like "https://github.com/OWNER/REPOSITORY".', 3)
-    return {"release": release, "branch": found.get("branch", "main")}
+    pyodide = found.get("pyodide")
+    return {"release": release, "branch": found.get("branch", "main"), "pyodide": pyodide and root.path / Path(pyodide).expanduser()}
 
 
 def _refuse(root, edition, output):
@@ -114,7 +127,7 @@ def _refuse(root, edition, output):
 
 # What Sphinx is given.
 
-def _sources(root, site, edition, shown, package):
+def _sources(root, site, edition, shown, package, browser):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
     from tito.book import made
 
@@ -125,13 +138,18 @@ def _sources(root, site, edition, shown, package):
     out = {name: made.filled(name, text, root, package) if name.endswith(".md") else text for name, text in out.items()}
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(entry.declared.released)
-        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(entry, edition, shown.get(entry.name, {}), _links(root, entry))
+        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser))
+    for one in milestone.milestones(root):
+        name = f"milestones/{one.path.stem}"
+        out[f"{name}.ipynb"] = pages.of_milestone(root, one, shown.get(name, {}))
     return out
 
 
-def _links(root, entry):
-    """Where to get or open the lesson: a copy beside the page, and in the released repository where there is one."""
+def _links(root, entry, browser):
+    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released repository where there is one."""
     found = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
+    if browser:
+        found.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
     told = settings(root)
     if told["release"]:
         name, path = told["release"].removeprefix("https://github.com/"), entry.relative(entry.notebook)
@@ -188,6 +206,8 @@ def _at_home(root, site, source, said):
     said = re.sub("\x1b\\[[0-9;]*m", "", said).strip()
     for entry in root.lessons:
         said = said.replace(str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script))
+    for one in milestone.milestones(root):
+        said = said.replace(str(source / "milestones" / f"{one.path.stem}.ipynb"), (milestone.SOURCE / one.path.name).as_posix())
     return said.replace(f"{source}{os.sep}", "book/")
 
 
@@ -226,7 +246,7 @@ def serve(root, edition, fast, port, ready, built, complain):
         raise TitoError(f"Port {port} cannot be used: {error.strerror}.", "Give another one: tito book serve --port 8001", 3) from None
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        folders = [folder for folder in (root.path / course.SOURCE, root.path / "book") if folder.is_dir()]
+        folders = [folder for folder in (root.path / course.SOURCE, root.path / milestone.SOURCE, root.path / "book") if folder.is_dir()]
         told = False
         for changes in watchfiles.watch(*folders, watch_filter=_is_source, rust_timeout=300, yield_on_timeout=True):
             if not told:  # now, when no save is missed any more
@@ -241,7 +261,7 @@ def serve(root, edition, fast, port, ready, built, complain):
 
 
 def _is_source(change, path):
-    return "_build" not in path and path.endswith(WATCHED)
+    return "_build" not in path and (path.endswith(WATCHED) or path.endswith(".py") and Path(path).parts[-3:-1] == milestone.SOURCE.parts)
 
 
 class _Silent(SimpleHTTPRequestHandler):

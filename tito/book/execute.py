@@ -1,9 +1,10 @@
-"""What a lesson's cells print and draw: run once with the course's own solutions, and kept.
+"""What a lesson's cells print and draw, and what a milestone measures: run once with the course's own solutions, and kept.
 
 What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose results are shown, so
-a changed lesson is run anew, and so are the later ones, which import it.
+a changed lesson is run anew, and so are the later ones, which import it; a milestone by its program and the lessons it needs.
 """
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -11,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import version
 
-from tito import cells, export, files
+from tito import cells, course, export, files, milestone
 from tito.errors import TitoError
 from tito.lesson import is_hidden
 
@@ -23,31 +26,47 @@ PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells is no place a reader could open.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
+PLACE = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")  # what Python calls a thing that has no better name: nothing to read
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")
 
 
 def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
-    """{lesson's name: {number of a cell: its outputs, as in a notebook}} of every lesson of a course.
+    """{page: what is shown there} of every lesson and every milestone of a course, pages such as "lessons/01_tensor".
+
+    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a milestone {"measured": [[name, number], ...],
+    "printed": outputs, "drawn": outputs}.
 
     scratch  the folder that holds the course's package, which the lessons import
     package  what `package` returned for it
     kept     a folder where outputs are kept between runs; what this run did not use is deleted there
-    told     is called with each lesson that was run, how many are done, and of how many
+    told     is called with the name of each that was run, how many are done, and of how many
 
-    Raises TitoError, code 1, for a cell that fails and for a picture without alt text, with its place.
+    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture without alt text, with its place.
     """
     kept.mkdir(parents=True, exist_ok=True)
-    places = {entry: kept / f"{entry.name}-{_key(entry, package)[:16]}.json" for entry in root.lessons}
+    programs = milestone.milestones(root)
+    jobs = {f"milestones/{one.path.stem}": (one.name, _key_of_milestone(root, one, package), partial(_run_milestone, root, one, scratch))
+            for one in reversed(programs)}  # first, and the last of them before the others: it takes longest
+    jobs |= {f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch)) for entry in root.lessons}
+    places = {page: kept / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
+
+    def run(page):
+        files.write(places[page], json.dumps(jobs[page][2](), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        return jobs[page][0]
+
+    waiting = [page for page, path in places.items() if not path.exists()]
     with _no_interference(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        waiting = [entry for entry in root.lessons if not places[entry].exists()]
-        for done, entry in enumerate(pool.map(lambda one: (_run(one, scratch, places[one]), one)[1], waiting), 1):
-            told(entry.name, done, len(waiting))
+        for done, name in enumerate(pool.map(run, waiting), 1):
+            told(name, done, len(waiting))
     for path in kept.glob("*.json"):
         if path not in places.values():
             path.unlink()
-    found = {entry.name: {int(number): shown for number, shown in json.loads(path.read_text(encoding="utf-8")).items()} for entry, path in places.items()}
-    if wrong := [problem for entry in root.lessons for problem in _about_pictures(entry, found[entry.name])]:
+    found = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in places.items()}
+    if wrong := [problem for entry in root.lessons for problem in _about_pictures(entry, found[f"lessons/{entry.folder}"])]:
         raise TitoError("\n".join(wrong), 'Say what the picture shows, in the line above the cell: # %% alt="Loss against step: it falls from 0.7 to 0.1"', 1)
+    if wrong := [one for one in programs if found[f"milestones/{one.path.stem}"]["drawn"] and not one.alt]:
+        raise TitoError("\n".join(f"{place_of_milestone(one)}: this milestone draws a picture and has no alt text." for one in wrong),
+                        'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: it falls from 0.7 to 0.1"', 1)
     return found
 
 
@@ -69,13 +88,26 @@ def package(root, scratch):
 
 def _key(entry, package):
     """A hash of all that decides what the lesson's cells print."""
-    modules = {one.relative(one.module_path): one.number for one in entry.root.lessons}
-    found = hashlib.sha256(json.dumps([FIRST, sys.version, *(version(name) for name in LIBRARIES)]).encode())
-    for name, data in sorted(package.items()):
-        if modules.get(name, 0) < entry.number:  # a lesson uses only lower ones, and what belongs to none
-            found.update(name.encode() + b"\0" + data)
-    for cell in _cells(entry):
-        found.update(json.dumps([cell.number, cell.source]).encode())
+    lower = {one.name for one in entry.root.lessons if one.number < entry.number}
+    return _hash([FIRST, *([cell.number, cell.source] for cell in _cells(entry))], _package_of(entry.root, package, lower))
+
+
+def _key_of_milestone(root, one, package):
+    """A hash of all that decides what a milestone measures: what lies beside it, too, may be imported."""
+    programs = {one.path} | set(one.path.parent.glob("*.py")) - {other.path for other in milestone.milestones(root)}
+    return _hash([], _package_of(root, package, one.needs) | {path.name: path.read_bytes() for path in programs})
+
+
+def _package_of(root, package, used):
+    """The package's files that belong to no lesson, or to one of those named."""
+    others = {entry.relative(entry.module_path) for entry in root.lessons if entry.name not in used}
+    return {name: data for name, data in package.items() if name not in others}
+
+
+def _hash(values, held):
+    found = hashlib.sha256(json.dumps([values, sys.version, *(version(name) for name in LIBRARIES)]).encode())
+    for name, data in sorted(held.items()):
+        found.update(name.encode() + b"\0" + data)
     return found.hexdigest()
 
 
@@ -94,8 +126,8 @@ def _no_interference():
         os.environ |= told
 
 
-def _run(entry, scratch, place):
-    """Run the lesson's cells, top to bottom, in a kernel of its own, and keep what they showed."""
+def _run(entry, scratch):
+    """Run the lesson's cells, top to bottom, in a kernel of its own. Returns what they showed."""
     import nbclient
     import nbformat
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -120,21 +152,34 @@ def _run(entry, scratch, place):
     except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
         raise TitoError(f"{entry.relative(entry.script)}: its kernel did not get to the end: {type(error).__name__}.",
                         f"Run the file with Python; a cell may take {SECONDS} s.", 1) from None
-    shown = {cell.number: [_plain(output) for output in ran.outputs] for cell, ran in zip(code, book.cells[1:]) if ran.outputs}
-    files.write(place, json.dumps(shown, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    shown = {str(cell.number): [output for output in map(_plain, ran.outputs) if output.get("data") != {}] for cell, ran in zip(code, book.cells[1:])}
+    return {number: outputs for number, outputs in shown.items() if outputs}
 
 
 def _plain(output):
-    """An output without what differs from run to run, and without a picture's name in words such as `<Figure size ...>`."""
+    """An output without what differs from run to run, such as a place in memory, and without a picture's name in words, `<Figure size ...>`."""
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
-    if any(kind in data for kind in PICTURES):
+    if any(kind in data for kind in PICTURES) or PLACE.fullmatch(data.get("text/plain", "")):
         data.pop("text/plain", None)
     if "execution_count" in output:
         output["execution_count"] = None
     if output["output_type"] == "stream":
         output["text"] = CELL_FILE.sub("cell", output["text"])
     return output
+
+
+def _run_milestone(root, one, scratch):
+    """Run a milestone as `tito milestone run` does. Returns what it measured, printed and drew."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        told, picture = milestone.execute(course.open_root(scratch), one, {}, 0, said)
+        said.seek(0)
+        printed = said.read()
+    if wrong := told.get("error") or "; ".join(milestone.missed(one.bar, told["measured"])):
+        raise TitoError(f"{place_of_milestone(one)}: this milestone does not pass: {wrong}",
+                        f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, then build the book again.", 1)
+    drawn = [{"output_type": "display_data", "metadata": {}, "data": {"image/png": base64.b64encode(picture).decode()}}] if picture else []
+    return {"measured": list(told["measured"].items()), "drawn": drawn, "printed": [{"output_type": "stream", "name": "stdout", "text": printed}] if printed else []}
 
 
 def pictures(shown):
@@ -145,7 +190,7 @@ def pictures(shown):
 def _about_pictures(entry, found):
     """What is wrong with the pictures a lesson draws, as sentences."""
     for cell in entry.declared.source.cells:
-        drawn, alt = pictures(found.get(cell.number, [])), cell.metadata.get("alt")
+        drawn, alt = pictures(found.get(str(cell.number), [])), cell.metadata.get("alt")
         if drawn and not (isinstance(alt, str) and alt.strip()):
             yield f"{place_of(entry, cell)}: this cell draws a picture and has no alt text."
         elif drawn > 1:
@@ -155,3 +200,7 @@ def _about_pictures(entry, found):
 def place_of(entry, cell):
     """The cell's place as an author finds it: modules/source/01_tensor/tensor_dev.py:12."""
     return f"{entry.relative(entry.script)}:{cell.line}"
+
+
+def place_of_milestone(one):
+    return (milestone.SOURCE / one.path.name).as_posix()

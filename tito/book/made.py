@@ -1,6 +1,6 @@
 """The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a page is replaced by one of them.
 
-    lessons      the lessons in a table, and in the site's contents
+    lessons      the lessons and milestones in a table, and in the site's contents
     commands     every command, from tito itself
     performance  what the benchmarks measured, from `book/measured/*.json`
     graph        the drawn graph of "How autograd works", with the engine's own numbers
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+from tito import milestone
+from tito.book import pages
 from tito.errors import TitoError
 
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
@@ -35,12 +37,19 @@ def plain_index(root):
 
 
 def lessons(root, package):
-    rows = []
+    """Every lesson, and each milestone after the last lesson it needs: the order to read them in."""
+    found = []
     for entry in root.lessons:
         meta = entry.declared.meta
-        rows.append(f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | {_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |")
-    contents = "\n".join(f"lessons/{entry.folder}" for entry in root.lessons)
-    return ("| lesson | what it is about | hours |\n| --- | --- | ---: |\n" + "\n".join(rows)
+        row = f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | {_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
+        found.append((entry.number, 0, f"lessons/{entry.folder}", row))
+    for one in milestone.milestones(root):
+        summary = " ".join(pages.summary_of(one).partition("\n\n")[0].split())
+        row = f"| [{one.year}. {_escaped(one.title)}](milestones/{one.path.stem}.ipynb) | {_escaped(summary.rstrip('.'))} | |"
+        found.append((max((root.lesson(name).number for name in one.needs), default=0), one.number, f"milestones/{one.path.stem}", row))
+    found.sort()
+    contents, rows = ("\n".join(one[part] for one in found) for part in (2, 3))
+    return ("| lesson | what it is about | hours |\n| --- | --- | ---: |\n" + rows
             + f"\n\n```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```")
 
 

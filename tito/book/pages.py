@@ -1,19 +1,22 @@
-"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed.
+"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed; and a milestone.
 
 Readers see what they need: exercises without what stands between the solution markers, checks and hints folded, no line that
-only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded.
+only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded. A milestone holds no
+solution; its page is the same in both.
 """
 
+import ast
 import html
 import json
 import re
 import textwrap
 
-from tito import cells
+from tito import cells, milestone
 from tito.lesson import MARK, TEST, is_hidden, stub
 
 BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
 AUTHOR, LEARNER = "author", "learner"
+PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HINTS = re.compile(r"(<details>.*?</details>)", re.S)
 HINT = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*)</details>", re.S)
@@ -23,7 +26,7 @@ CODE = re.compile(r"<code>(.*?)</code>", re.S)
 def notebook(entry, edition, shown, links):
     """The text of the notebook that becomes the lesson's page.
 
-    shown  {number of a cell: its outputs}; empty for a page without them
+    shown  {number of a cell, as a string: its outputs}; empty for a page without them
     links  [(words, address)] for the card at the top: where to get or open the lesson
     """
     lesson = entry.declared
@@ -32,7 +35,7 @@ def notebook(entry, edition, shown, links):
     titled = False
     for cell in lesson.source.cells:
         if cell.kind == "code":
-            parts = _code(lesson, cell, released, edition, shown.get(cell.number, []))
+            parts = _code(lesson, cell, released, edition, shown.get(str(cell.number), []))
         elif cell.kind == "markdown":
             parts = [_prose(line, text) for line, text in _split(cell)]
             if not titled and (found := TITLE.match(cell.source)):
@@ -44,10 +47,14 @@ def notebook(entry, edition, shown, links):
         for line, part in parts:
             made.append(part)
             lines.append(cell.line + line - BEHIND)
+    return _written(made, lines, lesson.source.header.get("kernelspec", PYTHON))
+
+
+def _written(made, lines, kernel):
+    """The notebook's text. `lines` are where the cells begin in the file they came from, for what Sphinx complains about."""
     for number, part in enumerate(made, 1):
         part["id"] = f"cell-{number}"
-    meta = {"kernelspec": lesson.source.header.get("kernelspec", {"name": "python3", "display_name": "Python 3", "language": "python"}),
-            "language_info": {"name": "python"}, "source_map": lines}  # so that what Sphinx complains about is a line of the lesson
+    meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
     return json.dumps({"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -57,15 +64,57 @@ def card(entry, edition, links=()):
     open_ = [check for check in lesson.checks if edition == AUTHOR or not is_hidden(check.cell)]
     exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
     rows = [("Difficulty", f"{meta['difficulty']} of 5"), ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"), ("To write", exercises),
-            ("Needs", _lessons(entry, meta["prerequisites"]) or "no other lesson"), ("Next", _lessons(entry, meta["enables"])),
+            ("Needs", _lessons(entry.root, meta["prerequisites"]) or "no other lesson"), ("Next", _lessons(entry.root, meta["enables"])),
             ("Begin", f"`tito start {entry.name}`"), ("Open", ", ".join(f"[{words}]({address})" for words, address in links))]
+    return _card(f"{meta['summary'].rstrip('.')}.", rows)
+
+
+def _card(summary, rows):
     listed = "\n".join(f"- **{name}** {value}" for name, value in rows if value)
-    return f":::{{container}} lesson-card\n{meta['summary'].rstrip('.')}.\n\n{listed}\n:::"
+    return f":::{{container}} lesson-card\n{summary}\n\n{listed}\n:::"
 
 
-def _lessons(entry, names):
-    known = {other.name: other for other in entry.root.lessons}
-    return ", ".join(f"[{known[name].declared.title}]({known[name].folder}.ipynb)" for name in names if name in known)
+def _lessons(root, names):
+    known = {other.name: other for other in root.lessons}
+    return ", ".join(f"[{known[name].declared.title}](../lessons/{known[name].folder}.ipynb)" for name in names if name in known)
+
+
+# A milestone.
+
+def of_milestone(root, one, shown):
+    """The text of the notebook that becomes the page of a milestone: what it is about, what it reaches, its program.
+
+    shown  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}; empty for a page without them
+    """
+    text = one.path.read_text(encoding="utf-8")
+    about, body = summary_of(one), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
+    summary, _, prose = about.partition("\n\n")
+    rows = [("Needs", _lessons(root, one.needs)), ("To reach", ", ".join(f"{name} {milestone.figure(least)}" for name, least in one.bar.items())),
+            ("Run it", f"`tito milestone run {one.name}`")]
+    parts = [_prose(0, f"# {one.year}. {one.title}"), _prose(0, _card(" ".join(summary.split()), rows)), _prose(summary.count("\n") + 2, prose)]
+    if shown:
+        parts.append(_prose(0, _reached(one, shown["measured"])))
+        if shown["drawn"]:
+            parts.append(_cell(0, "run(seed=0)", None, shown["drawn"], {"mystnb": {"image": {"alt": one.alt}}, "tags": ["remove-input"]}))
+    program = {"mystnb": {"code_prompt_show": "What it prints", "code_prompt_hide": "What it prints"}, "tags": ["hide-output"]}
+    parts += [_prose(0, "## The program"), _cell(text.count("\n", 0, text.index(body)), body, None, shown.get("printed", []), program)]
+    for path in sorted(one.path.parent.glob("*.py")):
+        if not milestone.FILE.fullmatch(path.name) and re.search(rf"^(?:from|import) {path.stem}\b", body, re.M):
+            parts.append(_cell(0, path.read_text(encoding="utf-8").strip("\n"), f"{path.name}, which it imports", []))
+    parts = [(line, part) for line, part in parts if part["source"]]
+    return _written([part for _, part in parts], [line + 1 - BEHIND for line, _ in parts], PYTHON)
+
+
+def summary_of(one):
+    """What a milestone says about itself, without the year."""
+    about = ast.get_docstring(ast.parse(one.path.read_text(encoding="utf-8"))) or ""
+    about = about.removeprefix(f"{one.year}:").lstrip()
+    return about[:1].upper() + about[1:]
+
+
+def _reached(one, measured):
+    rows = [f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |" for name, value in measured]
+    return "\n".join(["## What it reaches", "", "With the course's own lessons and seed 0:", "", "| | measured | at least |", "| --- | ---: | ---: |", *rows])
 
 
 # Prose.

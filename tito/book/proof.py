@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 from tito import release
+from tito.book import lite
 from tito.book.pages import LEARNER
 from tito.errors import TitoError
 
@@ -58,7 +59,7 @@ def read_back(root, folder, edition):
     """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a learner's edition gives something away."""
     held = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     read = {name: Page(path.read_text(encoding="utf-8")) for name, path in held.items()
-            if name.endswith(".html") and not name.startswith("_static/")}
+            if name.endswith(".html") and not name.startswith(("_static/", "lite/"))}
     if edition == LEARNER:
         _refuse_secrets(root, held, read)
     wrong = [problem for name, page in read.items() for problem in _of_page(name, page, held, read)]
@@ -89,11 +90,11 @@ def _of_page(name, page, held, read):
 
 
 def _refuse_secrets(root, held, read):
-    # What Sphinx and its theme bring along holds no lesson. The last hints are almost the code: where one tells a line, it is told.
+    # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost the code: where one tells a line, it is told.
     hints = "\n".join(Page(hint).text for entry in root.lessons for exercise in entry.declared.exercises for hint in exercise.hints)
     wanted = {secret: what for secret, what in release.secrets(root, root.lessons).items() if secret not in hints}
     texts = {name: read[name].text if name in read else _text(path) for name, path in held.items()
-             if not name.endswith(PICTURES) and (not name.startswith("_static/") or _is_ours(root, name))}
+             if not name.endswith(PICTURES) and _is_ours(root, name)}
     every = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
     words = set(every.split())
     for secret, what in wanted.items():
@@ -109,4 +110,6 @@ def _text(path):
 
 
 def _is_ours(root, name):
-    return (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
+    if name.startswith("lite/"):
+        return name.startswith(lite.OURS)
+    return not name.startswith("_static/") or (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
