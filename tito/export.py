@@ -24,10 +24,11 @@ SKIPPED = "# From the course's own {source} by `tito skip`"
 
 @dataclass
 class Module:
-    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None."""
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None; `lesson`, as the course has it."""
 
     text: str
     origin: list
+    lesson: object
 
 
 def build(source, declared, relative, package):
@@ -67,7 +68,7 @@ def build(source, declared, relative, package):
     rows = [(line, None) for text in head for line in text.split("\n")] + body
     text = "\n".join(line for line, _ in rows) + "\n"
     first = relative if relative.startswith("#") else f"# From {relative} by `tito export`; edit that file, not this one."
-    return Module(f"{first}\n# checksum: {_checksum(text)}\n{text}", [None, None] + [place for _, place in rows])
+    return Module(f"{first}\n# checksum: {_checksum(text)}\n{text}", [None, None] + [place for _, place in rows], declared)
 
 
 def _parse(source, cell):
@@ -183,7 +184,7 @@ def put(entry, module, command="export"):
     before = path.stat().st_mtime if path.exists() else 0
     kept = None
     by_hand = old is not None and not _is_ours(old)
-    if by_hand or old and not old.startswith(SKIPPED.split("{")[0]) and _written(old, entry.declared) - _written(module.text, entry.declared):
+    if by_hand or old and not old.startswith(SKIPPED.split("{")[0]) and _written(old, module.lesson) - _written(module.text, module.lesson):
         kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
