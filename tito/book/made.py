@@ -114,7 +114,7 @@ def _escaped(text):
 
 # Measurements.
 
-HOW = {"engine": "The engine", "cli": "The command line", "grading": "Grading a class"}
+HOW = {"engine": "The engine", "training": "Training", "cli": "The command line", "grading": "Grading a class"}
 
 
 def performance(root, package):
@@ -128,7 +128,7 @@ def _measured(root, name):
     if not path.exists():
         return f"Nothing is stored yet. On a machine that does nothing else:\n\n```sh\n{command}\n```"
     try:
-        head, rows, note = {"engine": _engine, "cli": _cli, "grading": _grading}[name](json.loads(path.read_text(encoding="utf-8")))
+        head, rows, note = {"engine": _engine, "training": _training, "cli": _cli, "grading": _grading}[name](json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as error:
         raise TitoError(f"book/measured/{name}.json is not what benchmarks/{name}.py prints: {type(error).__name__}: {error}.", f"Make it anew: {command}", 1) from None
     sides = ["---:" if column and cell[:1].isdigit() else "---" for column, cell in enumerate((rows or [head])[0])]
@@ -144,6 +144,13 @@ def _engine(found):
     return ["", "tinytorch", "beside", "", "ratio"], rows, note
 
 
+def _training(found):
+    rows = [[f"{one['network'].upper()}, {one['epochs']} epochs", _time(one["tinytorch"]["cpu_seconds"]), f"{one['tinytorch']['accuracy']:.1%}", "torch",
+             _time(one["torch"]["cpu_seconds"]), f"{one['torch']['accuracy']:.1%}", f"{one['ratio']:.2f}"] for one in found]
+    return (["", "tinytorch", "digits read", "beside", "", "digits read", "ratio"], rows,
+            "CPU time, and the share of the test digits that were read rightly; the losses of both were compared step by step.")
+
+
 def _cli(found):
     rows = [[f"`{m['command']}`", _time(m["seconds"]), m["peer"], _time(m["peer_seconds"]), f"{m['ratio']:.2f}"] for m in found["measurements"]]
     return ["", "time", "beside", "", "ratio"], rows, f"Medians of {found['runs']} pairs of runs, on lesson {found['lesson']}."
@@ -152,6 +159,9 @@ def _cli(found):
 def _grading(found):
     rows = [[one["name"], str(one["submissions"]), _time(one["seconds"]), f"{one['peak_bytes'] / 1e6:.0f} MB"] for one in found["class"]]
     faster = [f" {one['name']} grades {one['ratio']:.1f} times as many per worker as {one['peer']}." for one in found["ratios"]]
+    growth, line = found["growth"]["points"], found["growth"]["lines"]["seconds"]
+    faster.append(f" From {growth[0]['submissions']} to {growth[-1]['submissions']} submissions, {found['growth']['workers']} workers: {_time(line['start'])} and "
+                  f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off that.")
     return ["", "submissions", "time", "memory"], rows, f"{found['runs']} turns, isolation {found['isolation']}.{''.join(faster)}"
 
 
