@@ -226,44 +226,43 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def serve(control, nothing, agent, seconds, filtered):
+def serve(control, agent, seconds, filtered):
     """Fork for each check, until the judge is gone.
 
-    Requests: {"do": "fork"} with the fork's end of a socket pair, answered {"pid"} with a handle to the process;
-    {"do": "wait", "pid"}, answered {"pid", "code"}, once it was killed or has ended.
+    A request brings the fork's end of a socket pair and names forks that were killed or have ended: {"ended": [pid, ...]}. The answer
+    brings a handle to the new one, and what became of those: {"pid", "codes": [[pid, exit code], ...]}.
     """
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
         if not message:
             return
-        request = json.loads(message)
-        if request["do"] == "wait":
-            try:
-                os.killpg(request["pid"], signal.SIGKILL)  # should the level let it have children
-            except (ProcessLookupError, PermissionError):
-                pass
-            _, status = os.waitpid(request["pid"], 0)
-            control.send(json.dumps({"pid": request["pid"], "code": os.waitstatus_to_exitcode(status)}).encode())
-            continue
+        codes = [[pid, ended(pid)] for pid in json.loads(message)["ended"]]
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
-                fork(theirs, nothing, agent, seconds, filtered)
+                fork(theirs, agent, seconds, filtered)
             finally:
                 os._exit(70)
         os.close(theirs)
         handles = [os.pidfd_open(pid)] if hasattr(os, "pidfd_open") else []
-        socket.send_fds(control, [json.dumps({"pid": pid}).encode()], handles)
+        socket.send_fds(control, [json.dumps({"pid": pid, "codes": codes}).encode()], handles)
         for handle in handles:
             os.close(handle)
 
 
-def fork(theirs, nothing, agent, seconds, filtered):
-    """The life of one fork: nothing open but its socket, its limits, then what the judge asks."""
+def ended(pid):
+    """The exit code of a fork that was killed or has ended, once it is gone."""
+    try:
+        os.killpg(pid, signal.SIGKILL)  # should the level let it have children
+    except (ProcessLookupError, PermissionError):
+        pass
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def fork(theirs, agent, seconds, filtered):
+    """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits; then what the judge asks."""
     os.setsid()
     os.dup2(theirs, 3)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
     os.closerange(4, 4096)
     agent.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
     if confine := sys.modules.get("confine"):
@@ -297,11 +296,12 @@ def main():
             confine.drop_privileges()
             confine.landlock(start["readable"])
             confine.seccomp(confine.table())
+    os.dup2(nothing, 1)
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(b'{"ready": true}')
     seconds, confined = start["seconds"], start["confine"]
     del start  # what stays here, learners' code can find
-    serve(control, nothing, agent, seconds, confined)
+    serve(control, agent, seconds, confined)
 
 
 def readable(path):

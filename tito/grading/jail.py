@@ -66,10 +66,12 @@ class Fork:
             os.close(self.handle)
         else:
             os.kill(self.pid, signal.SIGKILL)
-        self.jail.tell({"do": "wait", "pid": self.pid})
+        self.jail.ended.append(self.pid)
 
     def code(self):
         """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has it."""
+        if self.pid in self.jail.ended:
+            self.jail.order()
         while self.pid not in self.jail.codes:
             self.jail.hear()
         return self.jail.codes[self.pid]
@@ -86,7 +88,8 @@ class Jail:
 
     def __init__(self, level, secret=(), memory=1024, seconds=10):
         self.level = level
-        self.ordered, self.ready, self.codes = [], [], {}  # our sockets of forks to come; (pid, handle) of those that have; exit codes by pid
+        self.ordered, self.ready = [], []  # our sockets of forks to come; (pid, handle) of those that have
+        self.ended, self.codes = [], {}  # pids of forks that the server is to bury; exit codes of those that it has
         # With a stream, one `send` could arrive as two parts; where there is nothing better, the messages are short.
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM)
         self.control = ours
@@ -115,13 +118,6 @@ class Jail:
         finally:
             fork.end()
 
-    def tell(self, request, descriptor=None):
-        """Ask something of the server; what it says to that is for `hear`. Raises JailFailed when it is gone."""
-        try:
-            socket.send_fds(self.control, [json.dumps(request).encode()], [descriptor] if descriptor is not None else [])
-        except OSError as error:
-            raise JailFailed(str(error)) from None
-
     def receive(self):
         try:
             message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
@@ -130,19 +126,21 @@ class Jail:
             raise JailFailed(str(error)) from None
 
     def hear(self):
-        """Take the server's next answer: to a request for a fork, or what became of one."""
+        """Take the server's next answer: a fork, and what became of others."""
         said, handles = self.receive()
-        if "code" in said:
-            self.codes[said["pid"]] = said["code"]
-        else:
-            self.codes.pop(said["pid"], None)  # of an earlier process with this number
-            self.ready.append((said["pid"], handles[0] if handles else None))
+        self.codes = dict(said["codes"])
+        self.ready.append((said["pid"], handles[0] if handles else None))
 
     def order(self):
+        """Ask the server for a fork; what it says to that is for `hear`. Raises JailFailed when it is gone."""
         ours, theirs = socket.socketpair()
         self.ordered.append(ours)
         with theirs:
-            self.tell({"do": "fork"}, theirs.fileno())
+            try:
+                socket.send_fds(self.control, [json.dumps({"ended": self.ended}).encode()], [theirs.fileno()])
+            except OSError as error:
+                raise JailFailed(str(error)) from None
+        self.ended = []
 
     def fork(self):
         """A fresh Fork. One that ended while it waited to be used is passed over: what killed it was not whom it is for."""
