@@ -92,7 +92,9 @@ def choose(entry, record):
         return "script"
     folder = entry.relative(entry.script.parent)
     when = "since they last agreed" if pair else "and tito has not seen them agree"
-    raise TitoError(f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}.",
+    where = differing(entry)
+    parts = f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
+    raise TitoError(f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}{parts}.",
                     f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.", 1)
 
 
@@ -104,6 +106,15 @@ def agree(entry):
         return False
     one, two = ([(c.kind, c.source) for c in side.cells if c.source] for side in sides)
     return one == two
+
+
+def differing(entry):
+    """The ids of the exercises and checks that differ between the two files; text and cells without an id are not compared."""
+    try:
+        script, book = ({cell.id: cell.source for cell in cells.read(path).cells if cell.id} for path in (entry.script, entry.notebook))
+    except TitoError:
+        return []
+    return [name for name in script | book if script.get(name) != book.get(name)]
 
 
 def hashes(entry):

@@ -130,7 +130,7 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
     done = tito(paired, *command)
     said = done.stdout + done.stderr
     assert done.returncode == 1
-    for words in ("numbers_dev.py", "numbers_dev.ipynb", "both edited", "tito notebook numbers --keep script", "--keep notebook"):
+    for words in ("numbers_dev.py", "numbers_dev.ipynb", "both edited", "they differ in numbers-double", "tito notebook numbers --keep script", "--keep notebook"):
         assert words in said
     assert "Traceback" not in said
     assert both(paired) == before
