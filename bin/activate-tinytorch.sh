@@ -74,4 +74,9 @@ if [ -n "${ZSH_VERSION-}" ]; then eval '_tt_zsh_file=${(%):-%x}'; fi
 if _tinytorch_activate; then _tt_status=0; else _tt_status=1; fi
 unset -f _tinytorch_activate _tinytorch_root
 unset _tt_folder _tt_root _tt_file _tt_zsh_file _tt_environment
-if [ "$_tt_status" = 0 ]; then unset _tt_status; else unset _tt_status; return 1; fi
+if [ "$_tt_status" != 0 ]; then
+    unset _tt_status
+    return 1
+fi
+unset _tt_status
+case $- in *i*) echo "TinyTorch in ${PYTHONPATH%%:*}: tito status" ;; esac # to a person; a script hears nothing

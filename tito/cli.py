@@ -17,7 +17,7 @@ import typer
 from tito.errors import TitoError
 
 app = typer.Typer(name="tito", add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
-                  help="Write your own deep-learning library, lesson by lesson.\n\nStart with: tito init my-tinytorch")
+                  help="Write your own deep-learning library, lesson by lesson.\n\nStart with: bin/tito init ../my-tinytorch")
 
 RootOption = Annotated[Path | None, typer.Option("--root", help="The course or workspace, instead of the one around this folder.", show_default=False)]
 Lessons = Annotated[list[str] | None, typer.Argument(metavar="[LESSON]...", help="A name or number: tensor, 1, 01 or 01_tensor.", show_default=False)]
@@ -25,6 +25,7 @@ Lesson = Annotated[str | None, typer.Argument(metavar="LESSON", help="A name or 
 Module = Annotated[str | None, typer.Option("--module", "-m", metavar="LESSON", help="The same as the argument.", show_default=False)]
 All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
+PANELS = {"For learners": (), "For instructors": ("release", "grade", "gradebook", "feedback", "similar"), "For authors": ("check", "book")}
 given_root = None
 
 
@@ -49,7 +50,19 @@ def out(*renderables):
 
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 500, color_system=None if os.environ.get("NO_COLOR") else "auto")
     for renderable in renderables:
-        console.print(renderable, soft_wrap=isinstance(renderable, str), crop=False)
+        text = isinstance(renderable, str)
+        console.print(folded(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False)
+
+
+def folded(text, stream, indent=0):
+    """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
+    if not stream.isatty():
+        return text
+    import shutil
+
+    from tito import views
+
+    return views.folded(text, shutil.get_terminal_size().columns, indent)
 
 
 def out_json(values):
@@ -59,7 +72,19 @@ def out_json(values):
 
 
 def warn(text):
-    print(f"tito: {text}", file=sys.stderr)
+    print(folded(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
+
+
+def going_on(root, said=True):
+    """In a workspace, the name of the lesson one is at, and `said`, why; None in a course and when all is done."""
+    if root.is_course:
+        return None
+    from tito import status as standing
+
+    found = standing.current(root, warn)
+    if found and said:
+        out(f"lesson {found[0]}, {found[1]}")
+    return found and found[0]
 
 
 def one(root, lesson, module):
@@ -96,7 +121,7 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folde
     """
     import shlex
 
-    from tito import course, workspace
+    from tito import course, views, workspace
 
     try:
         source = here(root)
@@ -111,7 +136,7 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folde
         out(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
         out(f"{folder} is ready: {len(source.lessons)} lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
-            f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}")
+            views.unbroken(f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}"))
     else:
         out(f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:", *(f"  {path}" for path in added))
 
@@ -129,7 +154,7 @@ def status(json: Json = False, root: RootOption = None):
     root = here(root)
     rows = standing.rows(root, warn)
     if json:
-        out_json([asdict(row) for row in rows])
+        out_json([{key: value for key, value in asdict(row).items() if key != "edited"} for row in rows])
         return
     from tito import views
 
@@ -146,7 +171,8 @@ def start(lesson: Lesson = None, module: Module = None, edit: Annotated[bool, ty
     from tito import doctor, notebook, progress, views
     from tito import status as standing
 
-    entry = one(here(root), lesson, module)
+    root = here(root)
+    entry = one(root, lesson or module or going_on(root), None)
     with progress.change(entry.root, entry.name, warn) as record:
         came_back = "started" in record
         record.setdefault("started", progress.now())
@@ -159,6 +185,8 @@ def start(lesson: Lesson = None, module: Module = None, edit: Annotated[bool, ty
     at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
     place = views.link(entry.root, entry.relative(source.path) + at)
     out(views.lesson_card(entry, place, standing.needs(entry, records), first and first.id, line))
+    if root.is_course:
+        out(views.Pieces(["This folder holds the course with its solutions.", "To learn: bin/tito init ../my-tinytorch"]))
     if edit:
         import shlex
         import subprocess
@@ -259,6 +287,8 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
         raise TitoError(f"{junit} is there and is no .xml file.", "Name another file for the report.")
     root = here(root)
     verdicts = []
+    if not (lessons or module or all_):
+        module = going_on(root, not json)
     entries = some(root, lessons, module, all_)
     with Process(warm=len(entries) > 1) as process:
         from tito import verdict, views  # here, as much else, it costs nothing: the process is loading NumPy and pytest
@@ -280,7 +310,7 @@ def test(lessons: Lessons = None, module: Module = None, all_: All = False,
         raise typer.Exit(1)
 
 
-def show_verdict(entry, result, whole=True):
+def show_verdict(entry, result, whole=True, key=None):
     from tito import progress, views
     from tito import status as standing
 
@@ -290,7 +320,7 @@ def show_verdict(entry, result, whole=True):
     rows = (standing.row(one, records.get(one.name, {})) for one in entry.root.lessons)
     step = standing.next_step(rows) if result.passed and whole else None
     following = step and step[0]
-    out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole, following))
+    out(views.verdict(result, {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises}, whole, following, key))
 
 
 @app.command()
@@ -299,14 +329,10 @@ def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None)
 
     Example: tito watch tensor
     """
-    from tito import status as standing
     from tito import watch as watching
 
     root = here(root)
-    if not (lesson or module):
-        rows = standing.rows(root, warn)
-        lesson = next((row.name for row in rows if row.state in ("started", "stale", "new")), root.lessons[0].name)
-    watching.watch(one(root, lesson, module), out, show_verdict, warn)
+    watching.watch(one(root, lesson or module or going_on(root) or root.lessons[0].name, None), out, show_verdict, warn)
 
 
 @app.command()
@@ -320,7 +346,8 @@ def hint(lesson: Lesson = None, exercise: Annotated[str | None, typer.Argument(m
 
     from tito import status as standing
 
-    entry = one(here(root), lesson, module)
+    root = here(root)
+    entry = one(root, lesson or module or going_on(root, not json), None)
     found = standing.hint(entry, exercise, warn)
     if json:
         out_json(asdict(found))
@@ -340,12 +367,13 @@ def reset(lesson: Lesson = None, module: Module = None,
     from tito import workspace
 
     entry = one(here(root), lesson, module)
+    was_there = entry.script.exists()
     kept = workspace.reset(entry, exercise, warn)
     what = entry.declared.exercise(exercise).id if exercise else entry.name
     if kept:
         out(f"{what} is back at its start. What you had is saved in {kept}; `tito undo` brings it back.")
     else:
-        out(f"{what} is at its start already; nothing was changed.")
+        out(f"{what} is at its start already; nothing was changed." if was_there else f"{what} is there again, at its start.")
 
 
 @app.command()
@@ -590,15 +618,27 @@ def progress_bar(wanted):
 
 def complain(error):
     """The two lines of an error: what is wrong, what to do."""
-    print(f"tito: {error.what}", file=sys.stderr)
+    print(folded(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
     if error.remedy:
-        print(f"      {error.remedy}", file=sys.stderr)
+        print(folded(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
+
+
+def arrange():
+    """Let `tito --help` list the commands by who needs them, each with the first words of its own help."""
+    panels = {name: panel for panel, names in PANELS.items() for name in names}
+    for one in app.registered_commands + app.registered_groups:
+        one.rich_help_panel = panels.get(one.name or one.callback.__name__, "For learners")
+        text = one.callback.__doc__ if isinstance(one, typer.models.CommandInfo) else one.typer_instance.info.help
+        words = (text or "").split("\n")[0].removeprefix("For instructors: ").removeprefix("For authors: ").replace(":", ".").replace(";", ".").split(". ")[0].rstrip(".")
+        one.short_help = words[:1].upper() + words[1:]
+    app.registered_commands.sort(key=lambda one: list(PANELS).index(one.rich_help_panel))
 
 
 def run():
     """The `tito` command."""
     import tito.cli_class  # noqa: F401  adds the instructor's commands
 
+    arrange()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal that cannot show a letter gets a ? instead of a crash
     try:

@@ -50,7 +50,7 @@ def build(source, declared, relative, package):
         tree = _parse(source, cell)
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not _shares_a_line(node, tree):
-                imports.append(node)
+                imports.append((node, (cell, node.lineno - 1)))
                 lines = [(n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno]
             elif "export" in cell.directives:
                 names += [name for name in defined(node) if not name.startswith("_") and name not in names]
@@ -62,10 +62,10 @@ def build(source, declared, relative, package):
             lines.pop()
         if lines:
             body += [("", None), ("", None)] * bool(body) + [(text, (cell, n)) for n, text in lines]
-    head = [f'"""{declared.title}: {declared.meta["summary"].rstrip(".")}."""', ""]
+    head = [(f'"""{declared.title}: {declared.meta["summary"].rstrip(".")}."""', None), ("", None)]
     head += _tidy(imports, package)
-    head += [_all(names), "", ""] if names else [""]
-    rows = [(line, None) for text in head for line in text.split("\n")] + body
+    head += [(text, None) for text in ([_all(names), "", ""] if names else [""])]
+    rows = [(line, place) for text, place in head for line in text.split("\n")] + body
     text = "\n".join(line for line, _ in rows) + "\n"
     first = relative if relative.startswith("#") else f"# From {relative} by `tito export`; edit that file, not this one."
     return Module(f"{first}\n# checksum: {_checksum(text)}\n{text}", [None, None] + [place for _, place in rows], declared)
@@ -76,9 +76,12 @@ def _parse(source, cell):
         return cells.tree_of(cell.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error) or "too deeply nested")
-        text = (getattr(error, "text", "") or "").strip()
-        raise TitoError(f"{source.place(cell, line - 1)}: syntax error: {what}" + (f": {text[:80]}" if text else "."),
-                        "Python cannot read the lesson until that is mended.", 1) from None
+        text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
+        problem = TitoError(f"{source.place(cell, line - 1)}: syntax error: {what}" + (f": {text.strip()[:80]}" if text else "."),
+                            "Python cannot read the lesson until that is mended.", 1)
+        if text:  # as Python shows it: a terminal has room for the line and a mark under it
+            problem.excerpt = f"{text.strip()}\n{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+        raise problem from None
 
 
 def _shares_a_line(node, tree):
@@ -101,33 +104,38 @@ def exported_names(lesson):
 
 
 def _tidy(nodes, ours):
-    """Import lines, once each and in three groups: Python's own, installed, ours."""
-    plain, named = set(), {}
-    for node in nodes:
+    """Import lines, once each and in three groups: Python's own, installed, ours. Each with the place of the first that asks for it.
+
+    nodes  [(import statement, (cell, line in it))]
+    """
+    plain, named, places = {}, {}, {}
+    for node, place in nodes:
         if isinstance(node, ast.Import):
-            plain |= {(alias.name, alias.asname) for alias in node.names}
+            for alias in node.names:
+                plain.setdefault((alias.name, alias.asname), place)
         else:
             module = "." * node.level + (node.module or "")
             named.setdefault(module, set()).update((alias.name, alias.asname) for alias in node.names)
+            places.setdefault(module, place)
 
     def group(module):
         top = module.split(".")[0]
         return 0 if module == "__future__" else 1 if top in sys.stdlib_module_names else 3 if top in ("", ours) else 2
 
-    lines = [(group(m), 0, m, f"import {_as(m, alias)}") for m, alias in plain]
+    lines = [(group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()]
     for module, found in named.items():
         texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
         line = f"from {module} import {', '.join(texts)}"
         if len(line) > LONGEST:
             line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
-        lines.append((group(module), 1, module, line))
+        lines.append((group(module), 1, module, line, places[module]))
     out, last = [], None
-    for kind, _, _, line in sorted(lines):
+    for kind, _, _, line, place in sorted(lines, key=lambda one: one[:4]):
         if last not in (None, kind):
-            out.append("")
-        out.append(line)
+            out.append(("", None))
+        out.append((line, place))
         last = kind
-    return out + [""] * bool(out)
+    return out + [("", None)] * bool(out)
 
 
 def _as(name, alias):
@@ -199,6 +207,13 @@ def _is_ours(text):
     return bool(found) and len(head) == 3 and found.group(1) == _checksum(head[2])
 
 
+def _written(text, declared):
+    """Ids of the exercises that a module's text holds, written."""
+    names = set(DEFINED.findall(text))
+    return {exercise.id for exercise in declared.exercises
+            if stub(declared.name, exercise.id) not in text and names.issuperset(DEFINED.findall(exercise.cell.source))}
+
+
 def _look_newer(path, before):
     """Give `path` a time in a later second than `before`.
 
@@ -207,10 +222,3 @@ def _look_newer(path, before):
     """
     if int(path.stat().st_mtime) <= int(before):
         os.utime(path, (before + 1, before + 1))
-def _written(text, declared):
-    """Ids of the exercises that a module's text holds, written."""
-    names = set(DEFINED.findall(text))
-    return {exercise.id for exercise in declared.exercises
-            if stub(declared.name, exercise.id) not in text and names.issuperset(DEFINED.findall(exercise.cell.source))}
-
-

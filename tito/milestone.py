@@ -20,6 +20,7 @@ import difflib
 import hashlib
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -173,16 +174,19 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
     result = Result(milestone.name, milestone.title, seed, bar=milestone.bar)
     entries = [root.lesson(name) for name in milestone.needs]
     helped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    records = progress.load(root, warn)["lessons"]
+    records, built = progress.load(root, warn)["lessons"], {}
     for entry in entries:
         if entry.name not in helped:
             try:
-                if kept := export.put(entry, export.current(entry, notebook.read(entry, records.get(entry.name, {}))))[1]:
+                source = notebook.read(entry, records.get(entry.name, {}))
+                module = export.current(entry, source)
+                built[str(entry.module_path)] = entry, source, module
+                if kept := export.put(entry, module)[1]:
                     warn(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
             except TitoError as error:
                 if error.code != 1:
                     raise
-                result.reason, result.remedy, result.lesson = error.what, error.remedy, entry.name
+                result.reason, result.remedy, result.lesson = error.what.replace(f"{root.path}{os.sep}", ""), error.remedy, entry.name
                 return _recorded(root, milestone, result, {}, warn)
     texts = modules(root, milestone)
     told, picture = execute(root, milestone, texts, seed, out)
@@ -190,7 +194,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
     if picture:
         result.picture = root.path / SOURCE / milestone.picture
         files.write(result.picture, picture)
-    _judge(root, result, told, entries, helped, warn)
+    _judge(result, told, entries, helped, built, warn)
     return _recorded(root, milestone, result, texts, warn)
 
 
@@ -218,8 +222,11 @@ def execute(root, milestone, texts, seed, out):
         return told, picture.read_bytes() if picture.exists() else None
 
 
-def _judge(root, result, told, entries, helped, warn):
-    """Fill in the verdict, and when it is no pass, why not and where to look."""
+def _judge(result, told, entries, helped, built, warn):
+    """Fill in the verdict, and when it is no pass, why not and where to look.
+
+    built  {module's path: (lesson, source, module)} of the lessons that are the learner's own
+    """
     short = missed(result.bar, result.measured)
     if not told.get("error") and not short:
         result.verdict = "helped" if helped else "passed"
@@ -235,11 +242,16 @@ def _judge(root, result, told, entries, helped, warn):
         return
     from tito import verdict
 
+    if told.get("frame") and (place := verdict.place_of(told["frame"], built, entries[0])[1]):
+        result.reason = f"{verdict.at_place(place)}: {told['message']}"
     for entry in entries:
         if entry.name not in helped and not (tested := verdict.test(entry, warn=warn)).passed:
-            first = next((check for check in tested.checks if not check.passed), None)
+            first = next((check for check in tested.checks if check.wrong), None)
             result.lesson, result.remedy = entry.name, f"tito test {entry.name}"
-            result.reason += f" Lesson {entry.name} fails its checks" + (f", first: {first.name}." if first and tested.asked else f": {tested.reason}")
+            if tested.asked:
+                result.reason = f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks" + (f", first: {first.name}." if first else f": {tested.reason}")
+            else:  # why the lesson cannot be tested is why the program could not run
+                result.reason = tested.reason
             return
     result.lesson = told.get("lesson", "") if told.get("lesson") in names else ""
     result.remedy = f"Every lesson it needs passes its checks. Try another seed: tito milestone run {result.name} --seed {result.seed + 1}"

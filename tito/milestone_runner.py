@@ -45,7 +45,7 @@ def main():
         core = os.path.join(request["root"], request["package"], "core") + os.sep
         frames = [frame for frame in told["frames"] if frame["file"].startswith(core)]
         where = f" ({os.path.relpath(frames[-1]['file'], request['root'])}:{frames[-1]['line']})" if frames else ""
-        answer |= {"error": f"{told['message']}{where}", "unwritten": told.get("unwritten"),
+        answer |= {"error": f"{told['message']}{where}", "message": told["message"], "frame": frames[-1] if frames else None, "unwritten": told.get("unwritten"),
                    "lesson": os.path.basename(frames[-1]["file"]).removesuffix(".py") if frames else ""}
     answer["modules"] = sorted(name for name in sys.modules if name.startswith(f"{request['package']}.core."))
     with open(request["answer"], "w", encoding="utf-8") as file:

@@ -8,7 +8,10 @@ from tito.errors import TitoError
 
 @dataclass
 class Row:
-    """A lesson's state: new, started, passed, stale (edited since it passed) or skipped; points of its last run."""
+    """A lesson's state: new, started, passed, stale (edited since it passed) or skipped; points of its last run.
+
+    edited  whether the lesson was edited since that run
+    """
 
     number: int
     name: str
@@ -18,6 +21,7 @@ class Row:
     max_points: int
     hints_used: int
     last_run: str | None
+    edited: bool = False
 
 
 @dataclass
@@ -44,8 +48,9 @@ def row(entry, record):
     except TitoError:
         source = None  # missing, damaged or both edited: `tito test` says which
     last = record.get("last", {})
+    edited = bool(last) and (source is None or progress.code_of(source, entry.declared) != last["code"])
     return Row(entry.number, entry.name, entry.declared.title, progress.state_of(entry, source, record), last.get("points", 0),
-               entry.declared.points, sum(record.get("hints", {}).values()), last.get("when"))
+               entry.declared.points, sum(record.get("hints", {}).values()), last.get("when"), edited)
 
 
 def next_step(rows):
@@ -56,8 +61,21 @@ def next_step(rows):
         if row.state == "stale":
             return f"tito test {row.name}", f"{row.title} had passed and was edited since."
         if row.state == "started":
-            return f"tito test {row.name}", f"{row.title} is begun: {row.points} of {row.max_points} points so far."
+            return f"tito test {row.name}", f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}."
     return None
+
+
+def current(root, warn=lambda text: None):
+    """The name of the lesson one is at, and why it is that one; None when every lesson is passed or skipped.
+
+    The one that was tested last, unless it passed; then the first that has not.
+    """
+    every = rows(root, warn)
+    waiting = [row for row in every if row.state in ("new", "started", "stale")]
+    last = max(every, key=lambda row: row.last_run or "", default=None)
+    if last in waiting and last.last_run:
+        return last.name, "tested last"
+    return (waiting[0].name, "the first that has not passed") if waiting else None
 
 
 def needs(entry, records):

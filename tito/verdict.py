@@ -24,7 +24,12 @@ MOST_DEATHS = 2  # after so many checks that killed or hung the process, the res
 
 @dataclass
 class Outcome:
-    """What became of one check. `where` is {"path", "line", "cell", "code"} in the lesson, or None."""
+    """What became of one check.
+
+    where      {"path", "line", "cell", "code"} in the lesson, or None
+    unwritten  the exercise that it waits for because that is not written yet
+    waits      the exercise that it waits for because its error arises in that one's code, which fails checks of its own
+    """
 
     id: str
     exercise: str
@@ -37,10 +42,16 @@ class Outcome:
     where: dict | None = None
     output: str = ""
     unwritten: str | None = None
+    waits: str | None = None
 
     @property
     def passed(self):
         return self.status == "passed"
+
+    @property
+    def wrong(self):
+        """Whether it ran and failed by itself."""
+        return not (self.passed or self.status == "missing" or self.unwritten or self.waits)
 
 
 @dataclass
@@ -48,6 +59,7 @@ class Verdict:
     """What one lesson earned in one run.
 
     remedy  what to do about the reason
+    excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
     saved   sentences about what was overwritten, and where its copy is
     partial only some checks were asked for
@@ -65,6 +77,7 @@ class Verdict:
     checks: list = field(default_factory=list)
     own_checks: list = field(default_factory=list)
     remedy: str = ""
+    excerpt: str = ""
     places: dict = field(default_factory=dict)
     saved: list = field(default_factory=list)
     partial: bool = False
@@ -89,7 +102,7 @@ class Verdict:
         out = {key: value for key, value in asdict(self).items() if key in keys.split()}
         out["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
         for check in out["checks"] + out["own_checks"]:
-            del check["unwritten"]
+            del check["unwritten"], check["waits"]
         return out
 
 
@@ -115,8 +128,9 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
         module = export.current(entry, source)
         if kept := export.put(entry, module)[1]:
             result.saved.append(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
-        texts = {str(entry.module_path): module.text} | _export_lower(entry, result)
-        run = Run(entry, source, module, result, texts)
+        built, broken = _export_lower(entry, result)
+        built[str(entry.module_path)] = entry, source, module
+        run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
         if process:
             run.go(process, keyword, first_only, seconds)
         else:
@@ -125,7 +139,7 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     except TitoError as error:
         if error.code != 1:
             raise
-        result.reason, result.remedy = short(error.what, entry), error.remedy
+        result.reason, result.remedy, result.excerpt = short(error.what, entry), error.remedy, error.excerpt
     result.points = sum(o.points for o in result.checks)
     result.verdict = "failed" if result.reason else "passed"
     result.seconds = round(time.perf_counter() - began, 3)
@@ -143,19 +157,23 @@ def short(text, entry):
 def _export_lower(entry, result):
     """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now.
 
-    Returns {module's path: text that raises} for those that cannot be: whoever needs one learns why.
+    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of those that cannot be: whoever
+    needs one learns why.
     """
-    records, broken = progress.load(entry.root)["lessons"], {}
+    records, built, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
-                if kept := export.put(lower, export.current(lower, notebook.read(lower, records.get(lower.name, {}))))[1]:
+                source = notebook.read(lower, records.get(lower.name, {}))
+                module = export.current(lower, source)
+                built[str(lower.module_path)] = lower, source, module
+                if kept := export.put(lower, module)[1]:
                     result.saved.append(f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}")
             except TitoError as error:
                 if error.code != 1:
                     raise
                 broken[str(lower.module_path)] = f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
-    return broken
+    return built, broken
 
 
 def _settle(entry, source, result, warn):
@@ -170,12 +188,15 @@ def _settle(entry, source, result, warn):
 
 
 def _record(entry, source, result, warn):
-    """Remember a whole run."""
+    """Remember a whole run. One that could not test anything takes nothing away: what the run before it earned stays."""
+    code = progress.code_of(source, entry.declared) if source else ""
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
-        record["last"] = {"when": progress.now(), "code": progress.code_of(source, entry.declared) if source else "",
-                          "verdict": result.verdict, "points": result.points,
-                          "checks": {o.id: o.status for o in result.checks}}
+        if result.asked:
+            record["last"] = {"when": progress.now(), "code": code, "verdict": result.verdict, "points": result.points,
+                              "checks": {o.id: o.status for o in result.checks}}
+        elif record.get("last", {}).get("code") == code:
+            record["last"]["code"] = ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
 
 
 def request_of(entry, source, texts, seconds):
@@ -216,9 +237,10 @@ def imports_of(lesson):
 class Run:
     """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
 
-    def __init__(self, entry, source, module, result, texts):
-        self.entry, self.source, self.module, self.result, self.texts = entry, source, module, result, texts
+    def __init__(self, entry, source, result, built, texts):
+        self.entry, self.source, self.result, self.built, self.texts = entry, source, result, built, texts
         self.outcomes = {o.id: o for o in result.checks}
+        self.arose = {}  # {check: the exercise in whose cell its error arose}
 
     def go(self, process, keyword, first_only, seconds):
         """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
@@ -240,6 +262,7 @@ class Run:
         if (late or deaths) and not self.result.partial:
             for check in left:
                 self.outcomes[check["id"]].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+        self._wait()
         self.result.own_checks = [o for o in own if o.status != "missing" or not self.result.partial]
         self.result.reason = self.result.reason or self._why(ended and not deaths)
 
@@ -258,9 +281,10 @@ class Run:
             elif kind == "output":
                 self.outcomes[event["id"]].output = event["text"]
             elif kind == "failed":
-                where = self._where(event["frames"])
-                at = f" ({at_place(where)}: {where['code']})" if where else ""
-                self.result.reason = f"The lesson stops while it is imported{at}: {event['message']}"
+                where = next((place for _, place in reversed(self._places(event["frames"])) if place), None)
+                self.result.reason = f"{at_place(where)}: the" if where else "The"
+                self.result.reason += f" lesson stops while it is imported: {event['message']}"
+                self.result.excerpt = where["code"] or "" if where else ""
             elif kind == "rest":
                 wait = request["rest_seconds"] + GRACE
             elif kind == "stopped":
@@ -288,9 +312,21 @@ class Run:
         outcome.status, outcome.message = event["status"], event["message"]
         outcome.seconds, outcome.unwritten = round(event["seconds"], 4), event.get("unwritten")
         outcome.points = outcome.max_points if outcome.passed else 0
-        outcome.where = self._where(event["frames"], outcome.exercise)
+        outcome.where, self.arose[outcome.id] = self._where(event["frames"], outcome.exercise)
         if outcome.unwritten and outcome.unwritten != outcome.exercise:
             outcome.message = f"needs exercise {outcome.unwritten}, which is not written yet"
+
+    def _wait(self):
+        """Say of the checks that cannot be right yet which exercise they wait for."""
+        failing, stubs = [o for o in self.result.checks if not o.passed and o.status != "missing" and not o.unwritten], self.unwritten()
+        for outcome in failing:
+            if outcome.exercise in stubs:
+                outcome.unwritten = outcome.exercise
+        # An exercise that passes its own checks may raise because it was called wrongly: then the caller is to blame.
+        wrong = {o.exercise for o in failing if not o.unwritten and self.arose.get(o.id) in (None, o.exercise)}
+        for outcome in failing:
+            if not outcome.unwritten and outcome.status == "error" and outcome.exercise != (arose := self.arose.get(outcome.id)) and arose in wrong:
+                outcome.waits = arose
 
     def _how_it_ended(self, done, end):
         """What is to be said of a process that did not end well, or ""."""
@@ -304,22 +340,20 @@ class Run:
             return f"Every check passes, but the process {how} before the lesson had run to its end."
         return f"The process {how} before its last check was done."
 
-    def _where(self, frames, exercise=None):
-        """The place to look at, of the package's frames of an error: the innermost in the exercise, else in the lesson, else of all."""
-        places = []
-        for frame in frames:
-            origin = None
-            if frame["file"] == str(self.entry.module_path) and 0 < (frame["line"] or 0) <= len(self.module.origin):
-                origin = self.module.origin[frame["line"] - 1]
-            if origin:
-                cell, line = origin
-                number = cell.number if self.source.is_notebook else None
-                place = {"path": self.entry.relative(self.source.path), "line": cell.line + line, "cell": number, "code": frame["code"]}
-                places.append((2 if cell.id == exercise else 1, place))
-            else:
-                places.append((0, {"path": short(frame["file"], self.entry), "line": frame["line"], "cell": None, "code": frame["code"]}))
+    def _places(self, frames):
+        """(cell, place) of each frame of an error that lies in a lesson, (None, None) of the others."""
+        return [place_of(frame, self.built, self.entry) for frame in frames]
+
+    def _where(self, frames, exercise):
+        """The place to look at: the innermost in the exercise, else in the lesson, else of all. And the innermost exercise on the way, or None."""
+        ids, places, arose = {e.id for e in self.entry.declared.exercises}, [], None
+        for frame, (cell, place) in zip(frames, self._places(frames)):
+            mine = cell and frame["file"] == str(self.entry.module_path)
+            place = place or {"path": short(frame["file"], self.entry), "line": frame["line"], "cell": None, "code": frame["code"]}
+            places.append((2 if mine and cell.id == exercise else 1 if mine else 0, place))
+            arose = cell.id if mine and cell.id in ids else arose
         best = max((rank for rank, _ in places), default=0)
-        return next((place for rank, place in reversed(places) if rank == best), None)
+        return next((place for rank, place in reversed(places) if rank == best), None), arose
 
     def _why(self, ended):
         """Why the lesson did not pass, or "" when it did."""
@@ -328,10 +362,11 @@ class Run:
             return f"Nothing is written yet: all {len(exercises)} exercises are as released."
         if result.partial and not result.asked:
             return "No check was run: none has that name."
-        wrong = sum(not o.passed and not o.unwritten for o in result.asked)
+        wrong, behind = sum(o.wrong for o in result.asked), sum(bool(o.waits) for o in result.asked)
         waiting = sum(bool(o.unwritten) for o in result.asked)
         missing = len(result.checks) - len(result.asked)
-        parts = [(wrong, f"{wrong} of {len(result.checks)} checks fail"), (waiting, f"{waiting} wait for what is not written yet"),
+        parts = [(wrong, f"{wrong} of {len(result.checks)} checks fail"), (behind, f"{behind} wait{'s' * (behind == 1)} for {' and '.join(dict.fromkeys(o.waits for o in result.asked if o.waits))}"),
+                 (waiting, f"{waiting} wait{'s' * (waiting == 1)} for what is not written yet"),
                  (missing, f"{missing} did not run")]
         if any(number for number, _ in parts):
             return ", ".join(words for number, words in parts if number) + "."
@@ -341,6 +376,19 @@ class Run:
         """The exercises that are as released."""
         return [e.id for e in self.entry.declared.exercises
                 if stub(self.entry.name, e.id) in e.cell.source and (cell := self.source.cell(e.id)) and cell.source == e.cell.source]
+
+
+def place_of(frame, built, entry):
+    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told in the lesson's own lines; (None, None) outside.
+
+    built  {module's path: (lesson, source, module)}
+    entry  a lesson of the root that paths are told from
+    """
+    lesson, source, module = built.get(frame["file"], (None, None, None))
+    if not module or not 0 < (frame["line"] or 0) <= len(module.origin) or not (origin := module.origin[frame["line"] - 1]):
+        return None, None
+    cell, line = origin
+    return cell, {"path": entry.relative(source.path), "line": cell.line + line, "cell": cell.number if source.is_notebook else None, "code": frame["code"]}
 
 
 def at_place(where):

@@ -1,7 +1,10 @@
 """How values look in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 
+from rich.cells import cell_len
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
@@ -9,8 +12,10 @@ from rich.text import Text
 
 STYLES = {"passed": "green", "failed": "red", "error": "red", "timeout": "red", "missing": "yellow",
           "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "helped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
-WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "--  "}
+WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "not run"}
 FIRST = 3  # failures shown in full
+WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
+VALUES = re.compile(r" (?=yours\b|should\b)")  # a message that is too long is folded here rather than inside a value
 
 
 def count(number, word):
@@ -26,12 +31,59 @@ def unbroken(*parts, indent=0):
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
 
 
-def verdict(one, hints, whole=True, following=None):
+@dataclass
+class Pieces:
+    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays whole. One that is too long is folded at its spaces."""
+
+    pieces: list
+    indent: int = 0
+
+    def __rich_console__(self, console, options):
+        room, lines = options.max_width - self.indent, []
+        for piece in self.pieces:
+            piece = piece if isinstance(piece, Text) else Text(piece)
+            if lines and lines[-1].cell_len + 1 + piece.cell_len <= room:
+                lines[-1].append(" ").append(piece)
+            else:
+                lines.append(piece.copy())
+        for line in lines:
+            for folded in line.divide(ends(line.plain, room)):
+                folded.rstrip()
+                yield unbroken(folded, indent=self.indent)
+
+
+def ends(text, width, indent=0):
+    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a `command`; so a line can be wider than `width`.
+
+    indent  of all lines but the first
+    """
+    found, used = [], 0
+    for word in WORD.finditer(text):
+        size = cell_len(word.group())
+        if used and used + size > width:
+            found.append(word.start(1))
+            size, used = cell_len(word.group(1)), indent
+        used += size
+    return found
+
+
+def folded(text, width, indent=0):
+    """`text` as lines of `width`, those that go on with a long one indented."""
+    lines = []
+    for line in text.split("\n"):
+        offsets = [0, *ends(line, width, indent), len(line)]
+        parts = [line[start:end].rstrip() for start, end in zip(offsets, offsets[1:])]
+        lines += [" " * (indent if n else 0) + part for n, part in enumerate(parts)]
+    return "\n".join(lines)
+
+
+def verdict(one, hints, whole=True, following=None, key=None):
     """A tested lesson.
 
     hints      {exercise: hints not yet shown}
     whole      show every check of what is right, too
     following  the command to type next
+    key        the key that gives the next hint of the first open exercise, where keys work
     """
     parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim")), Text()]
     shown = one.asked if one.partial else one.checks if one.asked else []
@@ -39,7 +91,7 @@ def verdict(one, hints, whole=True, following=None):
         parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(shown)]
         if one.own_checks and one.asked:
             parts += [Text("\nyour own checks (they count for nothing)")] + [_check_line(c) for c in one.own_checks]
-        parts += _failures(one, hints)
+        parts += _failures(one, _hint_lines(one, hints, key))
     return Group(*parts, *_sum(one, following))
 
 
@@ -56,6 +108,8 @@ def _exercise(name, checks, whole):
     head = Text.assemble((name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if full else "dim"))
     if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
         return head.append("  to write" if checks[0].unwritten == name else f"  to write, after {checks[0].unwritten}", "dim")
+    if len({c.waits for c in checks}) == 1 and checks[0].waits:
+        return head.append(f"  waits for {checks[0].waits}", "dim")
     if full and not whole:
         return head
     return Group(head, *(_check_line(c) for c in checks))
@@ -63,45 +117,52 @@ def _exercise(name, checks, whole):
 
 def _check_line(check):
     word, style = WORDS[check.status], STYLES[check.status]
-    if check.unwritten:
+    if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
     points = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
-    waits = f"  (needs {check.unwritten})" if word == "wait" else ""
+    waits = f"  (waits for {check.waits})" if check.waits else f"  (needs {check.unwritten})" if word == "wait" else ""
     return Text.assemble("  ", (word, style), "  ", check.name, (points + waits, "dim"))
 
 
-def _failures(one, hints):
+def _failures(one, hint_line):
     """The first failures in full, those of one exercise together; or, when nothing is wrong, the next exercise to write."""
     # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
-    telling = [c for c in one.asked + one.own_checks if not c.passed and c.status != "missing" and not c.unwritten]
+    telling = [c for c in one.asked + one.own_checks if c.wrong]
     unwritten = [c.unwritten for c in one.asked if c.unwritten]
     if unwritten and not telling:
         first = unwritten[0]
-        return [Text(), unbroken(("Next to write: ", "bold"), f"exercise {first}, {one.places.get(first, one.source)}"), *_hint_line(one, first, hints)]
+        return [Text(), Pieces([Text.assemble(("Next to write: ", "bold"), f"exercise {first},"), one.places.get(first, one.source)]), *hint_line(first)]
     parts = []
     for exercise, checks in _by_exercise(telling[:FIRST]):
-        place = f"exercise {exercise}, {one.places.get(exercise, one.source)}" if exercise else "your own check"
-        parts += [Text(), unbroken((place, "dim")), *(line for check in checks for line in _failure(check)), *_hint_line(one, exercise, hints)]
+        place = [f"exercise {exercise},", one.places.get(exercise, one.source)] if exercise else ["your own check"]
+        parts += [Text(), Pieces([Text(piece, "dim") for piece in place]), *(line for check in checks for line in _failure(check)), *hint_line(exercise)]
     if len(telling) > FIRST:
         parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
     return parts
 
 
 def _failure(check):
-    lines = [Text(check.name, "bold red"), indented(Text(check.message), 3)]
+    lines = [Text(check.name, "bold red"), *(Pieces(VALUES.split(line), 3) for line in check.message.split("\n"))]
     if check.where:
         cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
         line = f":{check.where['line']}" if check.where["line"] else ""
-        lines.append(unbroken(("at ", "dim"), f"{check.where['path']}{cell}{line}", (f"  {check.where['code'] or ''}", "cyan"), indent=3))
+        lines.append(Pieces([Text.assemble(("at ", "dim"), f"{check.where['path']}{cell}{line}"), Text(f" {check.where['code'] or ''}", "cyan")], 3))
     if check.output.strip():
         lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
     return lines
 
 
-def _hint_line(one, exercise, hints):
-    if (left := hints.get(exercise, 0)) <= 0:
-        return []
-    return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (f"tito hint {one.lesson} {exercise}", "bold"))]
+def _hint_lines(one, hints, key):
+    """A function that gives the line about an exercise's hints, or none."""
+    first = next((check.exercise for check in one.checks if not check.passed), None)
+
+    def line(exercise):
+        if (left := hints.get(exercise, 0)) <= 0:
+            return []
+        how = f"key {key}" if key and exercise == first else f"tito hint {one.lesson} {exercise}"
+        return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold"))]
+
+    return line
 
 
 def _clip(text, lines):
@@ -111,6 +172,9 @@ def _clip(text, lines):
 
 def _sum(one, following):
     """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
+    saved = [Pieces([Text(line, "dim")]) for line in one.saved]
+    if not one.asked:
+        return [*_untested(one), *saved]
     passed = sum(c.passed for c in one.checks)
     figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
     reason = one.reason
@@ -122,10 +186,18 @@ def _sum(one, following):
     else:
         word, style = one.verdict, STYLES[one.verdict]
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
-    lines += [Text(line) for line in (reason, one.remedy) if line]
+    lines += [Pieces([line]) for line in (reason, one.remedy) if line]
     if one.passed and following:
         lines.append(Text.assemble("next: ", (following, "bold")))
-    return lines + [Text(line, "dim") for line in one.saved]
+    return lines + saved
+
+
+def _untested(one):
+    """Why a lesson could not be tested: the cause first. There is no score; what the last run earned stays."""
+    code, _, mark = one.excerpt.partition("\n")
+    reason = Pieces([one.reason.removesuffix(f": {code[:80]}") if code else one.reason])
+    excerpt = [unbroken((code, "cyan"), indent=4), *[unbroken((mark, "red"), indent=4)] * bool(mark)] if code else []
+    return [reason, *excerpt, *([Pieces([one.remedy])] if one.remedy else []), Text("\nnot tested", "bold red")]
 
 
 def totals(verdicts):
@@ -137,6 +209,8 @@ def totals(verdicts):
 
 def tested(one):
     """A tested lesson in one line."""
+    if not one.asked:
+        return Text.assemble(f"{one.number:02} {one.lesson:<14}", ("not tested: ", STYLES[one.verdict]), one.reason)
     return Text.assemble(f"{one.number:02} {one.lesson:<14}", (f"{one.verdict:<8}", STYLES[one.verdict]), f"{one.points} of {count(one.max_points, 'point')}")
 
 
@@ -148,7 +222,7 @@ def status(root, rows, step):
         column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
     for row in rows:
         table.add_row(f"{row.number:02}", row.name, Text(row.state, STYLES[row.state]), f"{row.points} of {row.max_points}",
-                      str(row.hints_used or ""), ago(row.last_run))
+                      str(row.hints_used or ""), ago(row.last_run) + (", edited since" if row.edited and row.state != "skipped" else ""))
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     else:
@@ -181,8 +255,8 @@ def lesson_card(entry, place, needs, first, line):
                                    ", or for now ", (f"tito skip {name}", "bold")))
     parts += [Text(), unbroken("open  ", place)]
     if first:
-        parts.append(Text(f"begin with exercise {first}, line {line}" if line else f"begin with exercise {first}"))
-    parts.append(Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save;  ", (f"tito test {entry.name}", "bold"), "  once"))
+        parts.append(Pieces([f"begin with exercise {first}" + ("," if line else ""), *([f"line {line}"] if line else [])]))
+    parts.append(Pieces([Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save; "), Text.assemble((f"tito test {entry.name}", "bold"), "  once")]))
     return Group(*parts)
 
 
@@ -192,8 +266,10 @@ def link(root, place):
     return Text(place, f"bold link {path.as_uri()}")
 
 
-def hint(one):
-    said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: tito hint {one.lesson} {one.exercise}"
+def hint(one, key=None):
+    """A hint, and how to get the next: by `key`, where keys work."""
+    how = f"key {key}" if key else f"tito hint {one.lesson} {one.exercise}"
+    said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: {how}"
     again = " (shown before)" if one.again else ""
     return Group(Text.assemble((f"{one.exercise}, hint {one.level} of {one.of}{again}", "bold")), indented(Text(plain(one.text))), Text(said, "dim"))
 
@@ -201,7 +277,6 @@ def hint(one):
 def plain(html):
     """A hint's text without its HTML tags."""
     import html as parser
-    import re
 
     text = re.sub(r"<br\s*/?>", "\n", html)
     text = re.sub(r"</?(?:pre|p|code|em|strong|b|i|sub|sup)\b[^>]*>", "", text)
@@ -242,8 +317,10 @@ def milestone_card(one):
 
 def milestone(result, picture):
     """What came of a milestone. `picture` is a link to it, or None."""
-    lines = [Text.assemble("\n", (result.verdict, f"bold {STYLES[result.verdict]}"), f"  {_figures(result.measured)}", f"  {result.seconds:.1f} s" if result.measured else "")]
-    lines += [Text(line) for line in (result.reason, result.remedy) if line]
+    said = [f"{_figures(result.measured)}  {result.seconds:.1f} s", result.reason] if result.measured else [result.reason]
+    lines = [Text(), Pieces([Text.assemble((result.verdict, f"bold {STYLES[result.verdict]}"), f"  {said[0]}")]), *(Pieces([line]) for line in said[1:] if line)]
+    command = result.remedy.startswith("tito ")
+    lines += [unbroken("next: ", (result.remedy, "bold")) if command else Pieces([result.remedy])] * bool(result.remedy)
     if picture:
         lines.append(unbroken("picture: ", picture))
     return Group(*lines)

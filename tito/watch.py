@@ -21,6 +21,7 @@ from tito.keys import single_keys
 from tito.process import Process, Superseded
 
 KEYS = "h hint  l list  n next lesson  q quit"
+PATIENCE = 0.5  # seconds without a word
 EMPTY = hashlib.sha256().hexdigest()
 HALF_SECONDS = 0.25  # what looks like half a save gets so long to become whole
 
@@ -43,7 +44,7 @@ class Watcher:
             if event == "save" and _now(self.entry) != tested:  # equal: what we wrote ourselves
                 tested = self.test()
             elif event == "h":
-                self.tell(lambda: views.hint(status.hint(self.entry, None, self.warn)))
+                self.tell(lambda: views.hint(status.hint(self.entry, None, self.warn), "h"))
             elif event == "l":
                 rows = status.rows(self.entry.root, self.warn)
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
@@ -60,7 +61,8 @@ class Watcher:
         """Test and show the verdict. Returns the hashes of what it is about, or None when a newer event ended the test."""
         before, result, problem = _now(self.entry), None, None
         try:
-            result = verdict.test(self.entry, process=self.process, warn=self.warn)
+            with self.sign_of_life():
+                result = verdict.test(self.entry, process=self.process, warn=self.warn)
         except Superseded:
             return None
         except TitoError as error:  # one bad save must not end the watching
@@ -70,7 +72,7 @@ class Watcher:
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
         else:
-            self.show(self.entry, result, whole=not result.passed)
+            self.show(self.entry, result, whole=not result.passed, key="h" if self.has_keys else None)
         self.out(f"Watching {self.entry.relative(self.entry.script)}." + ("" if self.has_keys else " Ctrl-C ends it."))
         if self.has_keys:
             self.out(KEYS)
@@ -78,6 +80,17 @@ class Watcher:
         side = "notebook" if result and result.source.endswith(".ipynb") else "script"
         agreed = progress.load(self.entry.root, self.warn)["lessons"].get(self.entry.name, {}).get("pair")
         return after if after.get(side) == before.get(side) and after == agreed else before
+
+    @contextmanager
+    def sign_of_life(self):
+        """Say that something is going on, if it takes long and somebody may look."""
+        timer = threading.Timer(PATIENCE, self.out, ["testing ..."])
+        if sys.stdout.isatty():
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def tell(self, make):
         try:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from small_course import edit, solve
 
+from tito import progress
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMANDS = "init status start notebook export test watch hint reset undo redo skip submit restore doctor check release grade feedback similar".split()
 
@@ -112,7 +114,7 @@ def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["test"], "Which lesson?"),
+    (["reset"], "Which lesson?"),
     (["test", "nubers"], "Did you mean 'numbers'?"),
     (["test", "--all", "numbers"], "contradict"),
     (["test", "numbers", "-k", "and and"], "pytest did not run the checks"),
@@ -133,6 +135,85 @@ def test_wrong_usage_is_two_lines_and_exit_2(small_workspace, words, said):
     out, err = tito(small_workspace, *words, code=2)
     assert said in err and out == ""
     assert len(err.strip().split("\n")) == 2
+
+
+def test_help_lists_the_commands_by_who_needs_them(small_workspace, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out, _ = tito(small_workspace, "--help")
+    learners, rest = out.split("For learners")[1].split("For instructors")
+    instructors, authors = rest.split("For authors")
+    for panel, names in ((learners, "init status start test hint undo milestone"), (instructors, "release grade gradebook"), (authors, "check book")):
+        assert [name for name in names.split() if f"│ {name} " not in panel] == []
+
+
+def test_help_begins_as_the_readme_does(small_workspace):
+    command = "bin/tito init ../my-tinytorch"
+    assert f"Start with: {command}\n" in re.sub(" +\n", "\n", tito(small_workspace, "--help")[0])
+    assert command in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def test_without_a_lesson_it_is_the_one_tested_last_until_that_has_passed(small_workspace):
+    numbers, sums = small_workspace.lessons
+    for words, code in ((["start"], 0), (["hint"], 0), (["test"], 1)):
+        assert tito(small_workspace, *words, code=code)[0].startswith("lesson numbers, the first that has not passed\n")
+    tito(small_workspace, "test", "sums", code=1)
+    with progress.change(small_workspace, "numbers") as record:
+        record["last"]["when"] = "2026-01-01T00:00:00"
+    for words, code in ((["start"], 0), (["hint"], 2), (["test", "-k", "total"], 1)):  # sums has no hints
+        assert tito(small_workspace, *words, code=code)[0].startswith("lesson sums, tested last\n")
+    assert json.loads(tito(small_workspace, "test", "--json", code=1)[0])[0]["lesson"] == "sums"
+    solve(numbers)
+    solve(sums)
+    assert tito(small_workspace, "test")[0].startswith("lesson sums, tested last\n")
+    assert tito(small_workspace, "test")[0].startswith("lesson numbers, the first that has not passed\n")
+    assert "Which lesson?" in tito(small_workspace, "test", code=2)[1]
+
+
+def test_in_the_course_a_lesson_has_to_be_named_and_start_says_where_to_learn(small_course, small_workspace):
+    assert "Which lesson?" in tito(small_course, "test", code=2)[1]
+    told = "This folder holds the course with its solutions. To learn: bin/tito init ../my-tinytorch\n"
+    assert tito(small_course, "start", "numbers")[0].endswith(told)
+    assert "solutions" not in tito(small_workspace, "start", "numbers")[0] + tito(small_course, "test", "numbers")[0]
+
+
+def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "return twice", "return (twice")
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("    return (twice") + 1
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert out == (f"01 numbers  modules/source/01_numbers/numbers_dev.py\n\nmodules/source/01_numbers/numbers_dev.py:{line}: syntax error: '(' was never closed\n"
+                   "    return (twice\n           ^\nPython cannot read the lesson until that is mended.\n\nnot tested\n")
+    (one,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
+    assert (one["verdict"], one["points"], {c["status"] for c in one["checks"]}) == ("failed", 0, {"missing"})
+    assert one["reason"].endswith(f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot read the lesson until that is mended.")
+
+
+@pytest.mark.parametrize(("spoil", "said"), [
+    (lambda entry: entry.script.write_text("", encoding="utf-8"), "numbers_dev.py is empty"),
+    (lambda entry: edit(entry, "LIMIT = 10", "1 / 0"), "the lesson stops while it is imported: ZeroDivisionError: division by zero\n    1 / 0\n"),
+    (lambda entry: [path.write_text(path.read_text(encoding="utf-8").replace("Twice and", who), encoding="utf-8") for path, who in ((entry.script, "A"), (entry.notebook, "B"))],
+     "were both edited")])
+def test_what_cannot_be_tested_has_no_score(small_workspace, spoil, said):
+    entry = small_workspace.lesson("numbers")
+    tito(small_workspace, "notebook", "numbers", "--no-open")
+    spoil(entry)
+    if "1 / 0" in said:
+        entry.notebook.unlink()
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert said in out and out.endswith("\n\nnot tested\n") and "0 of" not in out
+
+
+def test_one_mistake_is_told_once_and_what_is_not_begun_is_to_write(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry, "numbers-double")
+    edit(entry, "twice = x + x", "twice = x.nothing")
+    edit(entry, '    """Three times `x`."""\n', '    """Three times `x`."""\n    double(x)\n')
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert out.count("FAIL") == 2 and "numbers-triple  0 of 1 point  waits for numbers-double\n" in out
+    assert "2 of 3 checks fail, 1 waits for numbers-double.\n" in out
+    edit(entry, "    double(x)\n", "")
+    assert "numbers-triple  0 of 1 point  to write\n" in tito(small_workspace, "test", "numbers", code=1)[0]
 
 
 def test_outside_any_root_tito_says_how_to_begin(tmp_path):
@@ -182,8 +263,14 @@ def test_reset_and_undo_say_where_the_copy_is(small_workspace):
     solve(entry)
     out, _ = tito(small_workspace, "reset", "numbers")
     assert ".tito/backups/" in out
-    assert "What `tito reset` had overwritten is back" in tito(small_workspace, "undo")[0]
+    assert "What `tito reset` overwrote" in tito(small_workspace, "undo")[0]
     assert "twice = x + x" in entry.script.read_text(encoding="utf-8")
+
+
+def test_reset_of_a_file_that_is_gone_makes_it_again(small_workspace):
+    small_workspace.lesson("numbers").script.unlink()
+    assert "numbers is there again, at its start" in tito(small_workspace, "reset", "numbers")[0]
+    assert "at its start already" in tito(small_workspace, "reset", "numbers")[0]
 
 
 def commands_of(path):

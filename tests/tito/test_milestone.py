@@ -129,7 +129,17 @@ def test_a_program_that_does_not_end_is_ended(work):
 def test_an_error_names_the_learners_own_line(work):
     solved(work)
     edit(work.lesson("numbers"), "twice = x + x", "twice = x / 0")
-    assert "tinytorch/core/numbers.py:" in go(work).reason.replace("\\", "/")
+    assert go(work).reason == "modules/source/01_numbers/numbers_dev.py:55: ZeroDivisionError: division by zero. Lesson numbers fails its checks, first: double of two is four."
+
+
+def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_next_command(work):
+    solved(work)
+    edit(work.lesson("numbers"), "import math", "import mathh")
+    line = work.lesson("numbers").script.read_text(encoding="utf-8").split("\n").index("import mathh") + 1
+    said = tito(work, "milestone", "run", "sum").stdout
+    assert said.endswith(f"failed  modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'mathh'\n"
+                         "next: tito test numbers\n")
+    assert said.count("mathh") == 1
 
 
 def test_a_lesson_that_python_cannot_read_is_told(work):

@@ -60,6 +60,39 @@ def test_writing_in_a_lesson_begins_it(entry):
     assert states(entry.root) == ["started", "new"]
 
 
+@pytest.mark.parametrize("spoil", [lambda e: edit(e, "return twice", "return (twice"), lambda e: e.script.write_bytes(b""), lambda e: edit(e, "LIMIT = 10", "1 / 0")],
+                         ids=["syntax error", "empty", "import"])
+def test_what_cannot_be_tested_keeps_the_points_of_the_last_run(entry, spoil):
+    solve(entry, "numbers-double")
+    run_test(entry)
+    before = row(entry)
+    assert (before.points, before.edited) == (4, False)
+    spoil(entry)
+    assert not run_test(entry).passed
+    assert (row(entry).state, row(entry).points, row(entry).edited, row(entry).last_run) == ("started", 4, True, before.last_run)
+    assert status.next_step([row(entry)])[1] == "Numbers is begun: 4 of 5 points before your last edit."
+    assert "edited" not in json.loads(tito(entry.root, "status", "--json").stdout)[0]
+
+
+def test_a_pass_is_not_kept_when_an_earlier_lesson_stops_the_same_code(entry):
+    sums = entry.root.lesson("sums")
+    solve(entry)
+    solve(sums)
+    assert run_test(sums).passed
+    edit(entry, "LIMIT = 10", "1 / 0")
+    assert not run_test(sums).passed
+    assert status.row(sums, progress.load(entry.root)["lessons"]["sums"]).state == "stale"
+
+
+def test_points_of_before_a_reset_are_told_as_such(entry):
+    solve(entry, "numbers-double")
+    run_test(entry)
+    assert "4 of 5 points so far" in tito(entry.root, "status").stdout
+    tito(entry.root, "reset", "numbers")
+    said = tito(entry.root, "status").stdout
+    assert "4 of 5 points before your last edit" in said and "just now, edited since" in said
+
+
 def test_a_part_of_the_checks_earns_nothing(entry):
     solve(entry)
     assert run_test(entry, keyword="two_is_four").points == 2

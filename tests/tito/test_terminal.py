@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -119,6 +120,52 @@ def test_forty_columns_lose_nothing(root, entry, words):
     else:
         assert re.sub(r"\d\.\d+s", "", squeezed(narrow)) == re.sub(r"\d\.\d+s", "", squeezed(wide))
         assert "modules/source/01_numbers/numbers_dev.py:47" in CODES.sub("", narrow)  # the terminal may fold it; we do not
+
+
+SAID = [("reset", "numbers"), ("undo",), ("skip", "numbers"), ("test", "nubers"), ("test", "--all", "numbers"), ("hint", "numbers", "halve")]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("words", SAID, ids=" ".join)
+def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(root, entry, words, columns):
+    tito(root.path, "reset", "numbers", "--exercise", "triple")
+    text = CODES.sub("", on_screen(root.path, *words, columns=columns))
+    assert text.strip()
+    for line in text.split("\n"):
+        # A line too long is one that could not end earlier: a word, a path or a `command`, behind an indentation or "tito:".
+        assert len(line) <= columns or not re.search(r"\S ", re.sub(r"`[^`]*`", "x", line.removeprefix("tito: ").strip())) or str(root.path.name) in line, line
+        assert line.count("`") % 2 == 0, line
+
+
+def test_where_there_is_no_terminal_a_sentence_is_one_line(root, entry):
+    assert len(tito(root.path, "reset", "numbers").splitlines()) == 1
+
+
+def test_a_place_that_does_not_fit_stands_on_a_line_of_its_own(root, entry):
+    tito(root.path, "reset", "numbers")
+    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))
+    assert "\nNext to write: exercise numbers-double,\nmodules/source/01_numbers/numbers_dev.py:47\n" in shown
+    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=100))
+    assert "\nNext to write: exercise numbers-double, modules/source/01_numbers/numbers_dev.py:47\n" in shown
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, ["double([1, 3]) should be [2, 6], yours is [1 9]"]),
+                                                (44, ["double([1, 3]) should be [2, 6],", "yours is [1 9]"]), (30, ["double([1, 3])", "should be [2, 6],", "yours is [1 9]"])])
+def test_a_message_that_is_too_long_breaks_before_a_value_not_inside(root, entry, columns, lines):
+    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=columns))
+    assert "\n".join(f"   {line}" for line in lines) + "\n" in shown
+
+
+def test_a_syntax_error_has_its_mark_under_the_place(root, entry):
+    edit(entry, "    return x * x  # größer", "    return 'größer' +* x")
+    shown = CODES.sub("", on_screen(root.path, "test", "numbers"))
+    assert "\n    return 'größer' +* x\n                     ^\n" in shown
+
+
+def test_activating_says_where_one_is_to_a_person_only(root):
+    script = Path(__file__).resolve().parents[2] / "bin" / "activate-tinytorch.sh"
+    said = {option: subprocess.run(["bash", "--norc", option, f". '{script}'"], cwd=root.path, capture_output=True, text=True).stdout for option in ("-c", "-ic")}
+    assert said == {"-c": "", "-ic": f"TinyTorch in {root.path}: tito status\n"}
 
 
 def test_columns_of_the_environment_count(root, entry):

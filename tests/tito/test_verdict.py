@@ -72,7 +72,7 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
     "raise at the end": (append("raise RuntimeError('no')"), "does not run to its end"),
     "sys.exit at import": (lambda e: change(e, "LIMIT = 10", "import sys; sys.exit(0)"), "ends the program with sys.exit(0)"),
     "os._exit at import": (lambda e: change(e, "LIMIT = 10", "import os; os._exit(0)"), "ended with exit code 0 while the lesson was imported"),
-    "sys.exit in a function": (lambda e: change(e, "return twice", "import sys; sys.exit(0)"), "3 of 3 checks fail"),
+    "sys.exit in a function": (lambda e: change(e, "return twice", "import sys; sys.exit(0)"), "2 of 3 checks fail, 1 waits for numbers-double."),
     "os._exit in a function": (lambda e: change(e, "return twice", "import os; os._exit(0)"), "checks fail"),
     "sys.exit at the end": (append("import sys; sys.exit(0)"), "does not run to its end"),
     "a crash after the last check": (append("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), "exit code -9 before the lesson had run to its end"),
@@ -159,6 +159,45 @@ def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
 def test_a_check_that_waits_for_another_exercise_says_which(entry):
     solve(entry, "numbers-triple")
     assert verdict.test(entry).checks[2].message == "needs exercise numbers-double, which is not written yet"
+
+
+def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_is_wrong(entry):
+    change(entry, "twice = x + x", "twice = x.nothing")
+    first, second, third = (result := verdict.test(entry)).checks
+    assert [(c.status, c.waits, c.unwritten) for c in (first, second, third)] == [("error", None, None), ("error", None, None), ("error", "numbers-double", None)]
+    assert third.message == "AttributeError: 'int' object has no attribute 'nothing'" and third.where["code"] == "return double(x) + x"
+    assert result.reason == "2 of 3 checks fail, 1 waits for numbers-double."
+    assert "waits" not in result.as_json()["checks"][2] and result.as_json()["checks"][2]["status"] == "error"
+
+
+def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):
+    change(entry, "return double(x) + x", "return double(None) + x")
+    assert [(c.status, c.waits) for c in verdict.test(entry).checks] == [("passed", None), ("passed", None), ("error", None)]
+
+
+def test_two_exercises_that_fail_in_each_other_are_both_told(entry):
+    change(entry, "twice = x + x", "twice = triple(x)")
+    result = verdict.test(entry)
+    assert [c.wrong for c in result.checks] != [False] * 3 and result.reason.startswith(("2", "3"))
+
+
+def test_an_untouched_exercise_is_to_write_whatever_stops_its_check(entry):
+    solve(entry, "numbers-double")
+    edit(entry, "return twice", "return [].nothing")
+    edit(entry, "def _given(x):", "written = triple\n\n\ndef triple(x):\n    double(x)\n    written(x)\n\n\ndef _given(x):")  # on its way to the stub
+    checks = verdict.test(entry).checks
+    assert [(c.wrong, c.unwritten) for c in checks] == [(True, None), (True, None), (False, "numbers-triple")]
+
+
+def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_workspace):
+    later = small_workspace.lesson("sums")
+    solve(later)
+    change(entry, "import numpy as np", "import numpyy as np")
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("import numpyy as np") + 1
+    for tested in (entry, later):
+        result = verdict.test(tested)
+        assert result.reason == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'numpyy'"
+        assert result.excerpt == "import numpyy as np"
 
 
 def test_a_function_that_is_gone_is_named(entry):

@@ -275,11 +275,30 @@ def test_a_file_that_stays_empty_is_told(watching, entry):
     terminal = watching()
     verdict_of(terminal)
     entry.script.write_bytes(b"")
-    assert verdict_of(terminal) == "failed 0"
-    assert "numbers_dev.py is empty" in terminal.before
+    terminal.expect("numbers_dev.py is empty")
+    terminal.expect("not tested")
+    terminal.expect(READY)
     entry.script.unlink()
-    assert verdict_of(terminal) == "failed 0"
-    assert "numbers_dev.py does not exist" in terminal.before
+    terminal.expect("numbers_dev.py does not exist")
+    terminal.expect("not tested")
+
+
+def test_where_keys_work_the_key_is_what_gives_the_hint(watching, entry):
+    terminal = watching()
+    terminal.expect("2 hints left: ")
+    terminal.expect(READY)
+    assert "key h" in terminal.before and "tito hint" not in terminal.before
+    terminal.send("h")
+    terminal.expect("1 more: key h")
+
+
+def test_a_test_that_takes_long_says_that_it_goes_on(watching, entry):
+    terminal = watching()
+    verdict_of(terminal)
+    good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
+    entry.script.write_text(good.replace("LIMIT = 10", "import time; LIMIT = 10; time.sleep(1)"), encoding="utf-8")
+    terminal.expect(r"testing \.\.\.")
+    assert verdict_of(terminal) == "passed 5"
 
 
 def test_touching_and_saving_the_same_text_again_is_no_new_verdict(watching, entry):
