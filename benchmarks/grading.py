@@ -6,7 +6,7 @@
     class    a class of 200 that solved six NumPy exercises with twelve checks, in notebooks: `tito grade` with one worker and
              with two, nbgrader's autograde, and `otter run`, in turn (A B C D A B C D ...). The peers are slow, so they get
              the first 10 submissions of the class; what tito needs for the same 10, its start included, stands beside it
-    growth   `tito grade` with two workers for classes of 50 to 1,000: a line through the times, and the memory
+    growth   `tito grade` with two workers for classes of 50 to 1,000: a line through the times, the memory, in as many turns
     lessons  the lessons of this course, right solutions, one worker: there is no peer for these
 
 Each peer is installed by pip into an environment of its own, in a temporary folder or, to have it again, in --environments.
@@ -17,7 +17,7 @@ once for each submission, as it does without Docker. Both run the checks in the 
 Before a time counts, its points are compared: tito's with what the class was made to get, a peer's with tito's. If they
 differ, the program stops with 1. "per worker" is seconds x workers / submissions; a rate is its inverse; what counts is the
 median of the ratios within each turn. CPU time is that of every process that was started, to its end; memory is the most that all
-of them held together, each shared page counted once where the system tells, looked up every quarter second. Linux only.
+of them held together, each shared page counted once where the system tells, looked up every second. Linux only.
 """
 
 import argparse
@@ -47,7 +47,7 @@ KINDS = ["right", "partly right", "mistake", "right", "partly right", "stub"]
 GOAL = 15  # times nbgrader's rate, per worker
 PATIENCE = 3600  # seconds until a program is given up
 LAST = 20  # seconds in which all that a program started must have ended after it
-EVERY = 0.25  # seconds between two looks at the memory
+EVERY = 1  # seconds between two looks at the memory; four a second took a twentieth of a core from what is measured
 SUBREAPER = 36  # linux/prctl.h
 LEARNER = "handed in by LEARNER"  # stands in each notebook, so that no two are the same
 
@@ -532,12 +532,10 @@ def measure_class(titos, peers, learners, peer_size, runs, folder):
     return found, ratios, left_out
 
 
-def measure_growth(tito, sizes, folder):
-    """What classes of these sizes cost, each graded once, and the lines through wall and CPU time."""
-    found = []
-    for size in sizes:
-        _, cost = once(tito, make_class(tito.root, size), folder)
-        found.append({"submissions": size} | asdict(cost))
+def measure_growth(tito, sizes, runs, folder):
+    """What classes of these sizes cost, each the median of so many turns, and the lines through wall and CPU time."""
+    turns = [{size: once(tito, make_class(tito.root, size), folder)[1] for size in sizes} for _ in range(runs)]
+    found = [{"submissions": size} | {key: statistics.median(getattr(turn[size], key) for turn in turns) for key in vars(turns[0][size])} for size in sizes]
     lines = {}
     for key in ("seconds", "cpu_seconds"):
         start, each = line_through(sizes, [one[key] for one in found])
@@ -637,7 +635,7 @@ def main():
         measured, ratios, failed = measure_class(titos, peers, make_class(root, given.class_size), given.peer_size, given.runs, folder)
         report = {"cores": os.cpu_count(), "isolation": titos[0].level, "runs": given.runs, "class_size": given.class_size, "peer_size": given.peer_size,
                   "peers": {peer.name: peer.version for peer in peers if peer.name not in failed}, "left_out": left_out | failed, "class": measured, "ratios": ratios,
-                  "growth": measure_growth(titos[1], sorted(set(given.growth)), folder),
+                  "growth": measure_growth(titos[1], sorted(set(given.growth)), given.runs, folder),
                   "lessons": measure_lessons(course.open_root(given.course.resolve()), 1 if given.quick else 3, folder, environment)}
     if given.json:
         report |= {"class": [asdict(one) for one in measured], "ratios": [asdict(one) | {"met": one.met} for one in ratios]}

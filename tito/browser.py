@@ -53,7 +53,8 @@ class Notebooks:
         held = self.drive / entry.folder / entry.notebook.name
         if not held.is_file():
             raise TitoError(f"Your notebook {entry.folder}/{held.name} cannot be read from here.",
-                            "Is it there, in the list of files? A private window, or a browser that blocks service workers, keeps it from other notebooks.", 1)
+                            "Just after the first visit, run the cell again. Is the notebook there, in the list of files? "
+                            "A private window, or a browser that blocks service workers, keeps it from other notebooks.", 1)
         source = cells.read(held)
         source.path = held.relative_to(self.drive)
         declared = lesson.load(entry.notebook)  # as released; its script would need a reader of YAML

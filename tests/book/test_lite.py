@@ -403,7 +403,14 @@ def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python)
 
 
 def run_all(page, address, name):
-    """Open a notebook, run it, and give what its cells put out."""
+    """Open a notebook, run it, and give what its cells put out. Other notebooks can be read from the moment in which the browser has set that up."""
+    for _ in range(5):
+        if "run the cell again" not in (said := run_once(page, address, name)):
+            break
+    return said
+
+
+def run_once(page, address, name):
     page.goto(f"{address}lite/notebooks/index.html?path={name}")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     page.locator(".jp-NotebookPanel-toolbar, .jp-Toolbar").get_by_text("Python (Pyodide)").wait_for()
