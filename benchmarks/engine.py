@@ -691,7 +691,6 @@ class Failed(Exception):
 
 class Worker:
     def __init__(self, workload, library):
-        self.workload, self.library = workload, library
         path = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]))
         self.process = subprocess.Popen([sys.executable, str(HERE), "--worker", workload, library], text=True,
                                         env=os.environ | THREADS | {"PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
