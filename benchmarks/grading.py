@@ -47,7 +47,7 @@ KINDS = ["right", "partly right", "mistake", "right", "partly right", "stub"]
 GOAL = 15  # times nbgrader's rate, per worker
 PATIENCE = 3600  # seconds until a program is given up
 LAST = 20  # seconds in which all that a program started must have ended after it
-EVERY = 1  # seconds between two looks at the memory; four a second took a twentieth of a core from what is measured
+EVERY = 1  # seconds between two looks at the memory, in the end; four a second took a twentieth of a core from what is measured
 SUBREAPER = 36  # linux/prctl.h
 LEARNER = "handed in by LEARNER"  # stands in each notebook, so that no two are the same
 
@@ -314,10 +314,12 @@ class Memory:
         self.thread.join()
 
     def watch(self):
+        pause = 0.05  # of a short run, too, something should be seen
         while True:
             self.peak = max(self.peak, sum(map(held, below(os.getpid()))))
-            if self.stop.wait(EVERY):
+            if self.stop.wait(pause):
                 break
+            pause = min(EVERY, 1.5 * pause)
 
 
 def below(pid):

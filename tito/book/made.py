@@ -162,7 +162,7 @@ def _grading(found):
     growth, line = found["growth"]["points"], found["growth"]["lines"]["seconds"]
     faster.append(f" From {growth[0]['submissions']} to {growth[-1]['submissions']} submissions, {found['growth']['workers']} workers: {_time(line['start'])} and "
                   f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off that.")
-    return ["", "submissions", "time", "memory"], rows, f"{found['runs']} turns, isolation {found['isolation']}.{''.join(faster)}"
+    return ["", "graded", "time", "memory"], rows, f"{found['runs']} turns, isolation {found['isolation']}.{''.join(faster)}"
 
 
 def _time(seconds):
