@@ -426,6 +426,7 @@ def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_ro
         pytest.skip("no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what tests/book/get_pyodide.py puts together")
     built = book.build(plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site")
     page, address, wrong = visit(built.path)
+    page.set_default_timeout(120_000)  # a Python starts in here
     for name, old, new, said in ((SUMS, "sums-total is yours", "return sum(map(double, numbers)) + 1", "NotImplementedError: exercise numbers-double is yours to write"),
                                  (NUMBERS, "numbers-double is yours", "return x + x", "AssertionError: total([1, 2]) should be 6, yours is 7")):
         page.goto(f"{address}lite/notebooks/index.html?path={name}")
