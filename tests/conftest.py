@@ -3,12 +3,18 @@
 The file with the gate of every lesson comes first: it takes longest, and the other cores would wait for it in the end.
 """
 
+import os
 import re
 from pathlib import Path
 
 from tito import course
 
 NAMES = {entry.name for entry in course.find_root(Path(__file__).parent).lessons}
+
+
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: many tests wait, for a time limit or for a file to be on the disk."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(config, items):

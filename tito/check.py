@@ -56,7 +56,7 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
     told   is called with how many of the slow cases are done, and of how many
-    every  put only every so many-th mutation to the checks
+    every  take only every so many-th mutation, and to the judge every so many-th mistake and liar
     """
     try:
         lesson = entry.declared
@@ -67,7 +67,7 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
-        yield from _graded(entry, lesson, mistakes)
+        yield from _graded(entry, lesson, mistakes[::every], dict([*liars.texts(lesson).items()][::every]))
         yield _through(entry, scratches)
         yield _doctests(entry, scratches)
     yield _fresh(entry)
@@ -200,7 +200,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     yield finding
 
 
-def _graded(entry, lesson, mistakes):
+def _graded(entry, lesson, mistakes, answers):
     """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
     lower = {one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number}
     setting = judge.Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)  # the author's own code needs no jail
@@ -218,7 +218,6 @@ def _graded(entry, lesson, mistakes):
                 problems.append(f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}")
         cases = 2 * len(lesson.checks) + len(mistakes)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
-        answers = liars.texts(lesson)
         problems = [f"{c.name} passes when every answer is {answer}" for answer, text in answers.items() for c in graded(text, lesson.checks) if c.passed]
         cases = len(answers) * len(lesson.checks)
         yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)

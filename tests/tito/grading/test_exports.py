@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
 
-import jsonschema
 import pytest
 from some_results import result
 
@@ -118,7 +117,14 @@ def trees(book, kind):
     return {path: json.loads(text) for path, text in exports.tree(book, kind, "Small Course")}
 
 
-def test_gradescope_gets_a_valid_result_for_each_learner_who_has_grades(book):
+@pytest.fixture
+def jsonschema():
+    import jsonschema  # takes seconds, which no run of other tests should pay
+
+    return jsonschema
+
+
+def test_gradescope_gets_a_valid_result_for_each_learner_who_has_grades(book, jsonschema):
     found = trees(book, "gradescope")
     assert list(found) == ["ada/results.json", "bob/results.json"]
     for value in found.values():
@@ -134,7 +140,7 @@ def test_gradescope_hides_hidden_checks_and_holds_nothing_that_they_said(book):
         ("Numbers: check 0", "visible", "message 0"), ("Numbers: check 1", "hidden", None)]
 
 
-def test_classroom50_gets_whole_points_and_no_other_key(book):
+def test_classroom50_gets_whole_points_and_no_other_key(book, jsonschema):
     book.override("bob", "numbers", "1.5", "prof", "half", check="c0")
     found = trees(book, "classroom50")
     assert list(found) == ["ada/numbers/result.json", "ada/sums/result.json", "bob/numbers/result.json"]

@@ -190,24 +190,24 @@ def central(data, offset, form, value):
 
 GOOD = zipped({"numbers_dev.py": NUMBERS})
 BAD_ZIPS = {
-    "no zip": (b"%PDF-1.4 ...", "is no zip, or a damaged one"),
-    "empty": (b"", "is empty"),
-    "truncated": (GOOD[: len(GOOD) // 2], "is no zip, or a damaged one"),
-    "only its end": (GOOD[-30:], "is no zip, or a damaged one"),
-    "a bomb by ratio": (zipped({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}), "that is a bomb"),
-    "a bomb by its own words": (central(GOOD, 24, "<I", 4_000_000_000), "that is a bomb"),
-    "a bomb in a zip": (zipped({"a.zip": zipped({"numbers_dev.py": bytes(50_000_000)})}), "holds a.zip, which is"),
-    "many files": (zipped({f"{n}": b"" for n in range(20_001)}), "holds too many files: 20,001, and 20,000 are allowed"),
-    "a list of members without end": (zipped([(f"{n:0300}", b"") for n in range(18_000)]), "holds too many files"),
-    "a damaged zip in it": (zipped({"work.zip": GOOD[:100]}), "holds work.zip, which is no zip, or a damaged one"),
-    "a name that is no UTF-8": (zipped({"ü/numbers_dev.py": NUMBERS}).replace("ü".encode(), b"\xff\xff"), "is no zip, or a damaged one"),
+    "no zip": (lambda: b"%PDF-1.4 ...", "is no zip, or a damaged one"),
+    "empty": (lambda: b"", "is empty"),
+    "truncated": (lambda: GOOD[: len(GOOD) // 2], "is no zip, or a damaged one"),
+    "only its end": (lambda: GOOD[-30:], "is no zip, or a damaged one"),
+    "a bomb by ratio": (lambda: zipped({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}), "that is a bomb"),
+    "a bomb by its own words": (lambda: central(GOOD, 24, "<I", 4_000_000_000), "that is a bomb"),
+    "a bomb in a zip": (lambda: zipped({"a.zip": zipped({"numbers_dev.py": bytes(50_000_000)})}), "holds a.zip, which is"),
+    "many files": (lambda: zipped({f"{n}": b"" for n in range(20_001)}), "holds too many files: 20,001, and 20,000 are allowed"),
+    "a list of members without end": (lambda: zipped([(f"{n:0300}", b"") for n in range(18_000)]), "holds too many files"),
+    "a damaged zip in it": (lambda: zipped({"work.zip": GOOD[:100]}), "holds work.zip, which is no zip, or a damaged one"),
+    "a name that is no UTF-8": (lambda: zipped({"ü/numbers_dev.py": NUMBERS}).replace("ü".encode(), b"\xff\xff"), "is no zip, or a damaged one"),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_ZIPS)
 def test_a_zip_that_cannot_be_read_is_told(inbox, lessons, kind):
     data, why = BAD_ZIPS[kind]
-    put(inbox / "ada.zip", data)
+    put(inbox / "ada.zip", data())
     put(inbox / "bob.zip", GOOD)
     found = all_of(inbox, lessons)
     assert found["ada"].problem.startswith("ada.zip ") and why in found["ada"].problem and found["ada"].problem.endswith(".")
