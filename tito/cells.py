@@ -6,6 +6,7 @@ lesson's own text with some lines replaced (`lesson.py`). A test holds it to jup
 """
 
 import ast
+import functools
 import hashlib
 import itertools
 import json
@@ -70,7 +71,7 @@ class Cell:
         return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Source:
     """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it, `sha256` of its bytes."""
 
@@ -115,6 +116,11 @@ def read(path):
         raise TitoError(f"{path} does not exist.", "`tito reset` brings the starting version back.", 1) from None
     except OSError as error:
         raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
+    return _source(path, raw)
+
+
+@functools.lru_cache(maxsize=64)  # a test reads every lower lesson, and hardly any has changed since the last one
+def _source(path, raw):
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:

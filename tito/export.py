@@ -162,7 +162,10 @@ def _checksum(text):
 
 def current(entry, source):
     """What the package's module of this lesson should be: a Module built from `source`."""
-    return build(source, entry.declared, entry.relative(source.path), entry.root.package)
+    return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
+
+
+_current = functools.lru_cache(maxsize=64)(build)  # like the sources of lower lessons, see `cells.read`
 
 
 def is_skipped(entry):

@@ -62,7 +62,24 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, name):
         text = self.texts.get(self.path)
-        return self.source_to_code(self.get_data(self.path) if text is None else text, self.path)
+        return self.source_to_code(self.get_data(self.path), self.path) if text is None else compiled(text, self.path)
+
+
+@functools.lru_cache(maxsize=64)
+def compiled(text, path):
+    """The code of a module. What a warm process has compiled, its forks inherit."""
+    return compile(text, path, "exec", dont_inherit=True)
+
+
+def compile_lower(request):
+    """Compile the modules of lower lessons, which hardly ever change between two requests."""
+    own = os.path.join(request["root"], request["package"], *request["module"].split(".")) + ".py"
+    for path, text in request["texts"].items():
+        if path != own:
+            try:
+                compiled(text, path)
+            except Exception:  # noqa: BLE001  whoever imports it is told
+                pass
 
 
 def imported(request, *sources):
@@ -330,13 +347,15 @@ def main():
 
     signal.signal(signal.SIGTERM, end)
     for line in requests:
+        request = json.loads(line)
+        compile_lower(request)
         if (child := os.fork()) == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             _die_with_parent()
             requests.close()
             os.setsid()  # so that it can be killed with all that it starts
             emit(event="started", pid=os.getpid())
-            answer(json.loads(line), emit)
+            answer(request, emit)
             return
         _, status = os.waitpid(child, 0)
         child = None
