@@ -23,6 +23,9 @@ import traceback
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_FRAMES = 20  # of an error are passed on
 LONGEST = 4000  # characters of a learner's message or output that are passed on
+# Parts of pytest that no check uses; to start them would be a third of what pytest itself takes.
+UNUSED = ("assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath logging monkeypatch pastebin recwarn setuponly setupplan "
+          "skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings").split()
 
 
 class OutOfTime(BaseException):
@@ -244,9 +247,7 @@ def run_pytest(request, module, emit):
     """Run the checks of the request."""
     import pytest
 
-    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--noconftest", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:terminal",
-                 "-p", "no:faulthandler", "-p", "no:junitxml", "-p", "no:doctest", "-p", "no:unittest", "-p", "no:pastebin",
-                 "-p", "no:stepwise", "-p", "no:setuponly", "-p", "no:setupplan", "-p", "no:logging", "-p", "no:warnings"]
+    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--noconftest", "--capture=sys", *(f"-pno:{name}" for name in UNUSED)]
     if request.get("keyword"):
         arguments += ["-k", request["keyword"]]
     if request.get("first_only"):
@@ -336,7 +337,7 @@ def main():
     if not serve:
         answer(json.loads(requests.readline()), emit)
         return
-    pytest.main(["-c", os.devnull, "--version", "-p", "no:cacheprovider"])
+    pytest.main(["-c", os.devnull, "--version", *(f"-pno:{name}" for name in UNUSED)])
     gc.freeze()
     child = None
 
