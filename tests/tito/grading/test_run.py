@@ -17,7 +17,7 @@ from tito import course, workspace
 from tito.grading import run
 from tito.grading.judge import Setting
 
-KILLS = int(os.environ.get("TITO_KILLS", 3))  # of each kind; 17 make the 50
+KILLS = int(os.environ.get("TITO_KILLS", 2))  # of each kind; 17 make the 50
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 
