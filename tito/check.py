@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -207,7 +208,8 @@ def _graded(entry, lesson, mistakes, answers):
 
     def graded(text, checks):
         code = judge.compiled(entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text)))
-        return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+        with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
+            return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
 
     with judge.Judge(setting) as one:
         problems = [f"graded, {c.name} fails on the solution: {c.message}" for c in graded(lesson.source.text, lesson.checks) if not c.passed]
