@@ -259,13 +259,23 @@ def test_bytecode_of_an_older_version_is_never_run(entry):
         assert (printed == "6\n") == passed
 
 
-def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace):
+@pytest.mark.parametrize("warm", [False, True], ids=["alone", "in a warm process"])
+def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace, warm):
+    """Also when they change between two tests of one process, which keeps what it has read, and back again."""
     later = small_workspace.lesson("sums")
     solve(entry)
     solve(later)
-    assert verdict.test(later).passed
-    edit(entry, "twice = x + x", "twice = x")
-    assert "yours is 3" in verdict.test(later).checks[0].message
+    with verdict.Process(warm=True) as process:
+        def tested():
+            return verdict.test(later, process=process if warm else None)
+
+        for _ in range(2):
+            assert tested().passed
+            edit(entry, "twice = x + x", "twice = x")
+            assert "yours is 3" in tested().checks[0].message
+            edit(entry, "twice = x", "twice = (x")
+            assert "lesson numbers cannot be exported: " in tested().reason
+            edit(entry, "twice = (x", "twice = x + x")
 
 
 def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
