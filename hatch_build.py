@@ -39,7 +39,11 @@ class Contents(BuildHookInterface):
     def initialize(self, version, build_data):
         root = Path(self.root)
         start = runpy.run_path(str(root / "tito" / "finder.py"))["START"]
-        code = START_FROM.format(root=ascii(self.root), start=start) if version == "editable" else start
+        code = (
+            START_FROM.format(root=ascii(self.root), start=start)
+            if version == "editable"
+            else start
+        )
         self.scratch = Path(tempfile.mkdtemp())
         start_file = self.scratch / "tinytorch-root.pth"
         start_file.write_text(f"import sys; exec({ascii(code)})\n", encoding="utf-8")
@@ -47,8 +51,13 @@ class Contents(BuildHookInterface):
         if version == "editable":
             build_data["force_include_editable"] = include
             return
-        include |= {str(path): path.relative_to(root).as_posix() for path in files(root, ["tito/**/*"])}
-        include |= {str(path): f"tito/course/{path.relative_to(root).as_posix()}" for path in files(root, COURSE)}
+        include |= {
+            str(path): path.relative_to(root).as_posix() for path in files(root, ["tito/**/*"])
+        }
+        include |= {
+            str(path): f"tito/course/{path.relative_to(root).as_posix()}"
+            for path in files(root, COURSE)
+        }
         build_data["force_include"] |= include
 
     def finalize(self, version, build_data, artifact_path):
@@ -58,6 +67,9 @@ class Contents(BuildHookInterface):
 def files(root, patterns):
     """The files that match, without what is made on each machine (see .gitignore)."""
     for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
-        made = path.name.endswith((".pyc", "_dev.ipynb", ".tito-tmp")) or ".ipynb_checkpoints" in path.parts
+        made = (
+            path.name.endswith((".pyc", "_dev.ipynb", ".tito-tmp"))
+            or ".ipynb_checkpoints" in path.parts
+        )
         if path.is_file() and not made:
             yield path

@@ -64,12 +64,20 @@ class Bench:
 
     def __init__(self, folder, source):
         self.folder = folder
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST", "TITO"))}
-        self.environment = keep | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TERM": "xterm", "COLUMNS": "100"}
+        keep = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST", "TITO"))
+        }
+        self.environment = keep | {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "TERM": "xterm",
+            "COLUMNS": "100",
+        }
         self.tito = [sys.executable, str(self._write("tito", LAUNCH.format(module="tito.cli")))]
         self.bare = [sys.executable, str(self._write("bare", LAUNCH.format(module="bare_program")))]
         self._write("bare_program.py", bare_program(cli.app))
-        self.entry, self.watched = (self._workspace(name, source) for name in ("workspace", "watched"))
+        self.entry, self.watched = (
+            self._workspace(name, source) for name in ("workspace", "watched")
+        )
         self.solved = source.lessons[0].script.read_text(encoding="utf-8")
         self.saves = 0
         self.save(self.entry)
@@ -82,7 +90,10 @@ class Bench:
 
     def _workspace(self, name, source):
         """The first lesson of a new workspace of that course."""
-        self.run([*self.tito, "--root", str(source.path), "init", str(self.folder / name)], says="is ready")
+        self.run(
+            [*self.tito, "--root", str(source.path), "init", str(self.folder / name)],
+            says="is ready",
+        )
         return course.open_root(self.folder / name).lessons[0]
 
     def _write(self, name, text):
@@ -110,11 +121,22 @@ class Bench:
         """Run a command in the workspace; seconds from start to end. It must succeed and say `says`."""
         where = self.folder / "workspace"
         began = time.perf_counter()
-        ended = subprocess.run(command, cwd=where if where.exists() else self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=PATIENCE)
+        ended = subprocess.run(
+            command,
+            cwd=where if where.exists() else self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+        )
         seconds = time.perf_counter() - began
         if ended.returncode or says not in ended.stdout:
-            raise SystemExit(f"{' '.join(command)} ended with {ended.returncode} and did not say {says!r}:\n{ended.stdout}")
+            raise SystemExit(
+                f"{' '.join(command)} ended with {ended.returncode} and did not say {says!r}:\n{ended.stdout}"
+            )
         return seconds
 
 
@@ -125,25 +147,47 @@ def counted(number, word):
 
 def bare_program(app):
     """A Typer program with the commands and options of `app`, and nothing in them."""
-    lines = ["from pathlib import Path", "from typing import Annotated", "", "import typer", "",
-             'app = typer.Typer(name="bare", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", help="A bare program.")', ""]
+    lines = [
+        "from pathlib import Path",
+        "from typing import Annotated",
+        "",
+        "import typer",
+        "",
+        'app = typer.Typer(name="bare", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", help="A bare program.")',
+        "",
+    ]
     for name, command in typer.main.get_command(app).commands.items():
         parameters = []
         for p in command.params:
             kind = {"boolean": "bool", "float": "float", "path": "Path"}.get(p.type.name, "str")
             kind = f"list[{kind}]" if p.nargs == -1 else kind
             kind, default = (kind, "False") if kind == "bool" else (f"{kind} | None", "None")
-            about = f'typer.Argument(help={p.help!r})' if p.param_type_name == "argument" else f"typer.Option({', '.join(map(repr, p.opts))}, help={p.help!r})"
+            about = (
+                f"typer.Argument(help={p.help!r})"
+                if p.param_type_name == "argument"
+                else f"typer.Option({', '.join(map(repr, p.opts))}, help={p.help!r})"
+            )
             parameters.append(f"{p.name}: Annotated[{kind}, {about}] = {default}")
-        lines += ["", f"@app.command({name!r})", f"def {name}_({', '.join(parameters)}):", f'    """{command.help.splitlines()[0]}"""', ""]
+        lines += [
+            "",
+            f"@app.command({name!r})",
+            f"def {name}_({', '.join(parameters)}):",
+            f'    """{command.help.splitlines()[0]}"""',
+            "",
+        ]
     return "\n".join([*lines, "", "def run():", "    app()", ""])
 
 
 def plain_tests(entry):
     """A pytest file as one would write it by hand: the lesson's imports, its names, its checks."""
     lesson = entry.declared
-    imports = [ast.unparse(node) for cell in lesson.source.cells if cell.kind == "code" and not cell.nbgrader.get("grade")
-               for node in ast.parse(cell.source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [
+        ast.unparse(node)
+        for cell in lesson.source.cells
+        if cell.kind == "code" and not cell.nbgrader.get("grade")
+        for node in ast.parse(cell.source).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     names = f"from {entry.root.package}.{lesson.module} import {', '.join(dict.fromkeys(export.exported_names(lesson)))}"
     cells = {check.cell.id: check.cell.source for check in lesson.checks}
     functions = [re.sub(r"^test_\w+\(.*\)$", "", source, flags=re.M) for source in cells.values()]
@@ -157,8 +201,15 @@ class Watch:
     def __init__(self, bench):
         self.bench, self.shown = bench, ""
         self.terminal, other = pty.openpty()
-        self.process = subprocess.Popen([*bench.tito, "watch", bench.entry.name], cwd=bench.watched.root.path, env=bench.environment,
-                                        stdin=other, stdout=other, stderr=other, start_new_session=True)
+        self.process = subprocess.Popen(
+            [*bench.tito, "watch", bench.entry.name],
+            cwd=bench.watched.root.path,
+            env=bench.environment,
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            start_new_session=True,
+        )
         os.close(other)
 
     def read(self, seconds):
@@ -183,7 +234,9 @@ class Watch:
 
     def saved(self):
         """Seconds from a save to its verdict."""
-        while self.read(0.15):  # the rest of the last verdict; then a while of rest, as between two saves
+        while self.read(
+            0.15
+        ):  # the rest of the last verdict; then a while of rest, as between two saves
             pass
         self.shown = ""
         began = time.perf_counter()
@@ -197,7 +250,9 @@ class Watch:
     def __exit__(self, *error):
         if self.process.poll() is None:
             os.write(self.terminal, b"q")
-        drain = threading.Thread(target=lambda: [None for _ in iter(lambda: self.read(PATIENCE), False)], daemon=True)
+        drain = threading.Thread(
+            target=lambda: [None for _ in iter(lambda: self.read(PATIENCE), False)], daemon=True
+        )
         drain.start()  # a terminal that nobody reads would block it
         try:
             code = self.process.wait(10)
@@ -217,12 +272,20 @@ def in_turn(runs, one, two):
 
 
 def help_(bench, runs):
-    times = in_turn(runs, lambda: bench.run([*bench.tito, "--help"], says="status"), lambda: bench.run([*bench.bare, "--help"], says="status"))
+    times = in_turn(
+        runs,
+        lambda: bench.run([*bench.tito, "--help"], says="status"),
+        lambda: bench.run([*bench.bare, "--help"], says="status"),
+    )
     return Measurement("help", "tito --help", "bare Typer program --help", *times, goal=1.15)
 
 
 def status(bench, runs):
-    times = in_turn(runs, lambda: bench.run([*bench.tito, "status"], says=bench.entry.name), lambda: bench.run([*bench.bare, "--help"], says="status"))
+    times = in_turn(
+        runs,
+        lambda: bench.run([*bench.tito, "status"], says=bench.entry.name),
+        lambda: bench.run([*bench.bare, "--help"], says="status"),
+    )
     return Measurement("status", "tito status", "bare Typer program --help", *times, goal=1.3)
 
 
@@ -233,16 +296,34 @@ def tested(bench):
 
 def test(bench, runs):
     number = len(bench.entry.declared.checks)
-    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(bench.folder), str(bench.checks)]
-    times = in_turn(runs, lambda: tested(bench), lambda: bench.run(command, says=f"{number} passed"))
-    return Measurement("test", f"tito test {bench.entry.name}", "pytest -q on the same checks", *times, goal=1.5)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--rootdir",
+        str(bench.folder),
+        str(bench.checks),
+    ]
+    times = in_turn(
+        runs, lambda: tested(bench), lambda: bench.run(command, says=f"{number} passed")
+    )
+    return Measurement(
+        "test", f"tito test {bench.entry.name}", "pytest -q on the same checks", *times, goal=1.5
+    )
 
 
 def watch(bench, runs):
     with Watch(bench) as watching:
         watching.verdict()  # the one at its start
         times = in_turn(runs, watching.saved, lambda: tested(bench))
-    return Measurement("watch", f"tito watch {bench.entry.name}: save to verdict", f"tito test {bench.entry.name}", *times, goal=0.4)
+    return Measurement(
+        "watch",
+        f"tito watch {bench.entry.name}: save to verdict",
+        f"tito test {bench.entry.name}",
+        *times,
+        goal=0.4,
+    )
 
 
 MEASUREMENTS = (help_, status, test, watch)
@@ -251,23 +332,58 @@ MEASUREMENTS = (help_, status, test, watch)
 def table(found):
     """The measurements as text, one line each."""
     rows = [("", "seconds", "peer", "ratio", "goal", "")]
-    rows += [(f"{m.command} / {m.peer}", f"{m.seconds:.3f}", f"{m.peer_seconds:.3f}", f"{m.ratio:.2f}", f"{m.goal:g}",
-              "met" if m.ratio <= m.goal else "MISSED") for m in found]
+    rows += [
+        (
+            f"{m.command} / {m.peer}",
+            f"{m.seconds:.3f}",
+            f"{m.peer_seconds:.3f}",
+            f"{m.ratio:.2f}",
+            f"{m.goal:g}",
+            "met" if m.ratio <= m.goal else "MISSED",
+        )
+        for m in found
+    ]
     wide = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join("  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:]))]).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:]))]
+        ).rstrip()
+        for row in rows
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--runs", type=int, default=9, metavar="N", help="pairs of runs per measurement (default: 9)")
-    parser.add_argument("--course", type=Path, default=HERE.parents[1], metavar="DIR", help="measure with this course's first lesson")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=9,
+        metavar="N",
+        help="pairs of runs per measurement (default: 9)",
+    )
+    parser.add_argument(
+        "--course",
+        type=Path,
+        default=HERE.parents[1],
+        metavar="DIR",
+        help="measure with this course's first lesson",
+    )
     parser.add_argument("--json", action="store_true", help="print the same values as JSON")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tito-benchmark-") as folder:
         bench = Bench(Path(folder).resolve(), course.open_root(given.course.resolve()))
         found = [measure(bench, max(1, given.runs)) for measure in MEASUREMENTS]
     if given.json:
-        print(json.dumps({"runs": given.runs, "lesson": bench.entry.name, "measurements": [m.as_json() for m in found]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "runs": given.runs,
+                    "lesson": bench.entry.name,
+                    "measurements": [m.as_json() for m in found],
+                },
+                indent=1,
+            )
+        )
     else:
         print(table(found))
 

@@ -45,8 +45,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
-THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS")} | {"VECLIB_MAXIMUM_THREADS": "1"}
-INSTALL = {"numpy": "numpy", "torch": "torch==2.13.0", "micrograd": "micrograd", "mygrad": "mygrad", "autograd": "autograd"}
+THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS")} | {
+    "VECLIB_MAXIMUM_THREADS": "1"
+}
+INSTALL = {
+    "numpy": "numpy",
+    "torch": "torch==2.13.0",
+    "micrograd": "micrograd",
+    "mygrad": "mygrad",
+    "autograd": "autograd",
+}
 SIZES, BATCH, RATE = (784, 256, 128, 10), 64, 0.05  # w1; the learning rate is per step
 IMAGES, ADAM_RATE = 32, 1e-3  # w2; the learning rate is per step
 NODES, CHAIN = 10_000, 50_000  # operations of w4, turns of w5 (two operations each)
@@ -66,10 +74,29 @@ class Workload:
 
 
 WORKLOADS = {
-    "w1": Workload("784-256-128-10, batch 64, SGD", "step", 1, 50, 1e-4, {"torch": 0.90}, 60_000_000),
-    "w2": Workload("conv 8, conv 16, linear 10, batch 32, Adam", "step", 1, 10, 1e-3, {"torch": 1.10}, 60_000_000),
-    "w4": Workload("10,000 operations on scalars", "operation", NODES, 3, 1e-9, {"micrograd": 0.50, "torch": 0.10}),
-    "w5": Workload("x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}),
+    "w1": Workload(
+        "784-256-128-10, batch 64, SGD", "step", 1, 50, 1e-4, {"torch": 0.90}, 60_000_000
+    ),
+    "w2": Workload(
+        "conv 8, conv 16, linear 10, batch 32, Adam",
+        "step",
+        1,
+        10,
+        1e-3,
+        {"torch": 1.10},
+        60_000_000,
+    ),
+    "w4": Workload(
+        "10,000 operations on scalars",
+        "operation",
+        NODES,
+        3,
+        1e-9,
+        {"micrograd": 0.50, "torch": 0.10},
+    ),
+    "w5": Workload(
+        "x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}
+    ),
     "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.45}),
 }
 
@@ -84,7 +111,9 @@ def w1_data():
 
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=(BATCH, SIZES[0])).astype("f"), rng.integers(0, SIZES[-1], BATCH)
-    weights = [(rng.normal(size=(m, n)) * (2 / m) ** 0.5).astype("f") for m, n in itertools.pairwise(SIZES)]
+    weights = [
+        (rng.normal(size=(m, n)) * (2 / m) ** 0.5).astype("f") for m, n in itertools.pairwise(SIZES)
+    ]
     biases = [rng.normal(size=n).astype("f") * 0.1 for n in SIZES[1:]]
     return x, labels, weights, biases
 
@@ -95,8 +124,13 @@ def w1_tinytorch():
 
     x, labels, weights, biases = w1_data()
     net = Sequential(Dense(784, 256), ReLU(), Dense(256, 128), ReLU(), Dense(128, 10))
-    net.load_state_dict({f"{2 * i}.{name}": part for i, pair in enumerate(zip(weights, biases))
-                         for name, part in zip(("weights", "bias"), pair)})
+    net.load_state_dict(
+        {
+            f"{2 * i}.{name}": part
+            for i, pair in enumerate(zip(weights, biases))
+            for name, part in zip(("weights", "bias"), pair)
+        }
+    )
     x, parameters = Tensor(x), net.parameters()
 
     def compute():
@@ -119,7 +153,9 @@ def w1_numpy():
 
     x, labels, weights, biases = w1_data()
     rows = np.arange(BATCH)
-    layers = [np.empty((BATCH, n), "f") for n in SIZES[1:]]  # every buffer is made once and used again
+    layers = [
+        np.empty((BATCH, n), "f") for n in SIZES[1:]
+    ]  # every buffer is made once and used again
     slopes = [np.empty_like(layer) for layer in layers[:-1]]
     masks = [np.empty(layer.shape, bool) for layer in layers[:-1]]
     to_weights, to_biases = [np.empty_like(w) for w in weights], [np.empty_like(b) for b in biases]
@@ -162,8 +198,13 @@ def w1_torch():
     import torch
 
     x, labels, weights, biases = w1_data()
-    net = torch.nn.Sequential(torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 128), torch.nn.ReLU(),
-                              torch.nn.Linear(128, 10))
+    net = torch.nn.Sequential(
+        torch.nn.Linear(784, 256),
+        torch.nn.ReLU(),
+        torch.nn.Linear(256, 128),
+        torch.nn.ReLU(),
+        torch.nn.Linear(128, 10),
+    )
     parameters = list(net.parameters())
     for p, part in zip(parameters, [part for pair in zip(weights, biases) for part in pair]):
         p.data[...] = torch.from_numpy(part.T)
@@ -246,7 +287,9 @@ def w2_data():
     parameters = []
     for shape, fan_in in [((8, 1, 5, 5), 25), ((16, 8, 5, 5), 200), ((256, 10), 256)]:
         parameters.append((rng.normal(size=shape) * (2 / fan_in) ** 0.5).astype("f"))
-        parameters.append(rng.normal(size=shape[-1] if len(shape) == 2 else shape[0]).astype("f") * 0.1)
+        parameters.append(
+            rng.normal(size=shape[-1] if len(shape) == 2 else shape[0]).astype("f") * 0.1
+        )
     return x, labels, parameters
 
 
@@ -256,8 +299,16 @@ def w2_tinytorch():
     from tinytorch.optim import Adam
 
     x, labels, start = w2_data()
-    net = Sequential(Conv2d(1, 8, 5), Tensor.relu, MaxPool2d(2), Conv2d(8, 16, 5), Tensor.relu, MaxPool2d(2), Flatten(),
-                     Dense(256, 10))
+    net = Sequential(
+        Conv2d(1, 8, 5),
+        Tensor.relu,
+        MaxPool2d(2),
+        Conv2d(8, 16, 5),
+        Tensor.relu,
+        MaxPool2d(2),
+        Flatten(),
+        Dense(256, 10),
+    )
     net.load_state_dict(dict(zip(net.state_dict(), start)))
     x, parameters = Tensor(x), net.parameters()
     optimizer = Adam(parameters, lr=ADAM_RATE)
@@ -279,12 +330,19 @@ def w2_numpy():
 
     x, labels, start = w2_data()
     sizes = np.cumsum([0, *[part.size for part in start]])
-    flat = np.concatenate([part.ravel() for part in start])  # all parameters in one row, and their gradients, for Adam
+    flat = np.concatenate(
+        [part.ravel() for part in start]
+    )  # all parameters in one row, and their gradients, for Adam
     slopes, m, v = np.zeros_like(flat), np.zeros_like(flat), np.zeros_like(flat)
-    views = [[row[a:b].reshape(part.shape) for part, a, b in zip(start, sizes, sizes[1:])] for row in (flat, slopes)]
+    views = [
+        [row[a:b].reshape(part.shape) for part, a, b in zip(start, sizes, sizes[1:])]
+        for row in (flat, slopes)
+    ]
     (w1, b1, w2, b2, w3, b3), (to_w1, to_b1, to_w2, to_b2, to_w3, to_b3) = views
     rows, steps = np.arange(IMAGES), 0
-    np.empty(31 << 20, np.uint8)  # freed at once; from then on glibc keeps what is freed, and no page is faulted in twice
+    np.empty(
+        31 << 20, np.uint8
+    )  # freed at once; from then on glibc keeps what is freed, and no page is faulted in twice
     columns = np.empty((IMAGES, 25, 24 * 24), "f")
 
     def halves(x, axis):
@@ -310,7 +368,7 @@ def w2_numpy():
     def compute():
         for i in range(5):
             for j in range(5):
-                columns.reshape(IMAGES, 25, 24, 24)[:, 5 * i + j] = x[:, 0, i:i + 24, j:j + 24]
+                columns.reshape(IMAGES, 25, 24, 24)[:, 5 * i + j] = x[:, 0, i : i + 24, j : j + 24]
         a1 = w1.reshape(8, 25) @ columns
         a1 += b1[:, None]
         np.maximum(a1, 0, out=a1)
@@ -318,12 +376,14 @@ def w2_numpy():
         p1, half1 = pool(a1, 2, 3)
         h = np.ascontiguousarray(p1.transpose(2, 0, 3, 1))  # (row, image, column, channel)
         step = h.strides
-        strips = np.lib.stride_tricks.as_strided(h, (12, IMAGES, 8, 40), step).reshape(12, -1, 40)  # 5 columns of 8 channels
+        strips = np.lib.stride_tricks.as_strided(h, (12, IMAGES, 8, 40), step).reshape(
+            12, -1, 40
+        )  # 5 columns of 8 channels
         kernel = w2.transpose(2, 3, 1, 0).reshape(5, 40, 16)
         a2 = np.empty((8 * IMAGES * 8, 16), "f")
         a2[...] = b2
         for i in range(5):
-            a2 += strips[i:i + 8].reshape(-1, 40) @ kernel[i]
+            a2 += strips[i : i + 8].reshape(-1, 40) @ kernel[i]
         np.maximum(a2, 0, out=a2)
         a2 = a2.reshape(8, IMAGES, 8, 16)
         p2, half2 = pool(a2, 0, 2)
@@ -348,11 +408,13 @@ def w2_numpy():
         np.add.reduce(g, axis=0, out=to_b2)
         to_strips = np.zeros((12, IMAGES * 8, 40), "f")
         for i in range(5):
-            to_w2[:, :, i] = (strips[i:i + 8].reshape(-1, 40).T @ g).reshape(5, 8, 16).transpose(2, 1, 0)
-            to_strips[i:i + 8] += (g @ kernel[i].T).reshape(8, -1, 40)
+            to_w2[:, :, i] = (
+                (strips[i : i + 8].reshape(-1, 40).T @ g).reshape(5, 8, 16).transpose(2, 1, 0)
+            )
+            to_strips[i : i + 8] += (g @ kernel[i].T).reshape(8, -1, 40)
         to_h, to_strips = np.zeros((12, IMAGES, 96), "f"), to_strips.reshape(12, IMAGES, 8, 40)
         for j in range(8):
-            to_h[:, :, 8 * j:8 * j + 40] += to_strips[:, :, j]
+            to_h[:, :, 8 * j : 8 * j + 40] += to_strips[:, :, j]
         g = np.ascontiguousarray(to_h.reshape(12, IMAGES, 12, 8).transpose(1, 3, 0, 2))
         g = unpool(g, p1, half1, a1, 2, 3)
         g *= a1 > 0
@@ -375,8 +437,16 @@ def w2_torch():
     import torch
 
     x, labels, start = w2_data()
-    net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(8, 16, 5),
-                              torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(256, 10))
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 8, 5),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 16, 5),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(256, 10),
+    )
     parameters = list(net.parameters())
     for p, part in zip(parameters, start):
         p.data[...] = torch.from_numpy(part.T if part.ndim == 2 else part)
@@ -403,9 +473,15 @@ def w4_plan():
     import random
 
     draw = random.Random(0)
-    inputs, weights = [draw.uniform(-1, 1) for _ in range(20)], [draw.uniform(-0.9, 0.9) for _ in range(20)]
-    turns = [[draw.randrange(max(0, i - 180), i + 20) for _ in "abc"] + [draw.randrange(20) for _ in "uvw"]
-             for i in range((NODES - 4) // 6)]
+    inputs, weights = (
+        [draw.uniform(-1, 1) for _ in range(20)],
+        [draw.uniform(-0.9, 0.9) for _ in range(20)],
+    )
+    turns = [
+        [draw.randrange(max(0, i - 180), i + 20) for _ in "abc"]
+        + [draw.randrange(20) for _ in "uvw"]
+        for i in range((NODES - 4) // 6)
+    ]
     return inputs, weights, turns
 
 
@@ -449,7 +525,10 @@ def w4_torch():
     inputs, weights, turns = w4_plan()
 
     def compute():
-        x, w = ([torch.tensor(n, dtype=torch.float64, requires_grad=True) for n in numbers] for numbers in (inputs, weights))
+        x, w = (
+            [torch.tensor(n, dtype=torch.float64, requires_grad=True) for n in numbers]
+            for numbers in (inputs, weights)
+        )
         result = w4_forward(x, w, turns)
         result.backward()
         return [result, [n.grad for n in x + w]]
@@ -636,7 +715,11 @@ def work(workload, library):
 
         torch.set_num_threads(1)
     make = globals()[f"{workload}_{library}"]
-    answers = {"check": lambda: checked(*make()), "time": lambda: timed(WORKLOADS[workload], *make()), "peak": peak_bytes}
+    answers = {
+        "check": lambda: checked(*make()),
+        "time": lambda: timed(WORKLOADS[workload], *make()),
+        "peak": peak_bytes,
+    }
     for line in sys.stdin:
         try:
             answer = answers[line.strip()]()
@@ -655,7 +738,9 @@ def checked(compute, improve):
         for part in parts:
             if isinstance(part, list):
                 part = [float(n) for n in part]
-            found.append(np.ravel(part.detach() if hasattr(part, "detach") else part).astype(float).tolist())
+            found.append(
+                np.ravel(part.detach() if hasattr(part, "detach") else part).astype(float).tolist()
+            )
         if improve:
             improve(parts)
     return found
@@ -682,7 +767,9 @@ def peak_bytes():
         import resource
     except ModuleNotFoundError:
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 class Failed(Exception):
@@ -692,8 +779,13 @@ class Failed(Exception):
 class Worker:
     def __init__(self, workload, library):
         path = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]))
-        self.process = subprocess.Popen([sys.executable, str(HERE), "--worker", workload, library], text=True,
-                                        env=os.environ | THREADS | {"PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE), "--worker", workload, library],
+            text=True,
+            env=os.environ | THREADS | {"PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def ask(self, word):
         try:
@@ -702,7 +794,9 @@ class Worker:
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
-        answer = json.loads(line) if line else {"error": f"the process ended with {self.process.wait()}"}
+        answer = (
+            json.loads(line) if line else {"error": f"the process ended with {self.process.wait()}"}
+        )
         if isinstance(answer, dict):
             raise Failed(answer["error"])
         return answer
@@ -747,11 +841,17 @@ def differences(workload, libraries):
                 failed[library] = str(failure)
     if "numpy" in failed or "tinytorch" in failed:
         raise SystemExit(f"{workload} failed: {failed}")
-    result = {library: max(map(difference, parts, found["numpy"])) for library, parts in found.items()}
-    wrong = {library: far for library, far in result.items() if not far <= WORKLOADS[workload].tolerance}
+    result = {
+        library: max(map(difference, parts, found["numpy"])) for library, parts in found.items()
+    }
+    wrong = {
+        library: far for library, far in result.items() if not far <= WORKLOADS[workload].tolerance
+    }
     if wrong:
-        raise SystemExit(f"{workload}: these differ from the handmade result and gradients by more than "
-                         f"{WORKLOADS[workload].tolerance:g} of the largest number: {wrong}. Nothing was timed")
+        raise SystemExit(
+            f"{workload}: these differ from the handmade result and gradients by more than "
+            f"{WORKLOADS[workload].tolerance:g} of the largest number: {wrong}. Nothing was timed"
+        )
     return result, failed
 
 
@@ -768,20 +868,45 @@ def measure(name, libraries, runs):
     workload = WORKLOADS[name]
     apart, failed = differences(name, ["tinytorch", *libraries])
     with contextlib.ExitStack() as stack:
-        workers = {library: stack.enter_context(Worker(name, library))
-                   for library in ["tinytorch", *libraries] if library in apart}
+        workers = {
+            library: stack.enter_context(Worker(name, library))
+            for library in ["tinytorch", *libraries]
+            if library in apart
+        }
         try:
-            turns = [{library: worker.ask("time") for library, worker in workers.items()} for _ in range(runs + 1)][1:]
+            turns = [
+                {library: worker.ask("time") for library, worker in workers.items()}
+                for _ in range(runs + 1)
+            ][1:]
             peak = {library: worker.ask("peak") for library, worker in workers.items()}
         except Failed as failure:
-            raise SystemExit(f"{name} passed its check and failed when it was timed: {failure}") from None
+            raise SystemExit(
+                f"{name} passed its check and failed when it was timed: {failure}"
+            ) from None
     median = {library: statistics.median(turn[library] for turn in turns) for library in workers}
-    measurements = [Measurement(peer, apart[peer], median["tinytorch"], median[peer],
-                                statistics.median(turn["tinytorch"] / turn[peer] for turn in turns), workload.goals.get(peer))
-                    for peer in workers if peer != "tinytorch"]
-    return {"name": name, "about": workload.about, "unit": workload.unit, "tolerance": workload.tolerance,
-            "difference": apart["tinytorch"], "measurements": measurements, "failed": failed,
-            "peak_bytes": peak, "peak_bytes_goal": workload.bytes_goal}
+    measurements = [
+        Measurement(
+            peer,
+            apart[peer],
+            median["tinytorch"],
+            median[peer],
+            statistics.median(turn["tinytorch"] / turn[peer] for turn in turns),
+            workload.goals.get(peer),
+        )
+        for peer in workers
+        if peer != "tinytorch"
+    ]
+    return {
+        "name": name,
+        "about": workload.about,
+        "unit": workload.unit,
+        "tolerance": workload.tolerance,
+        "difference": apart["tinytorch"],
+        "measurements": measurements,
+        "failed": failed,
+        "peak_bytes": peak,
+        "peak_bytes_goal": workload.bytes_goal,
+    }
 
 
 def able(workload, library):
@@ -794,12 +919,28 @@ def table(found):
     for one in found:
         for n, m in enumerate(one["measurements"]):
             name, unit = (f"{one['name']} {one['about']}", one["unit"]) if n == 0 else ("", "")
-            rows.append((name, unit, f"{m.seconds * 1e6:.4g} us", m.peer, f"{m.peer_seconds * 1e6:.4g} us", f"{m.ratio:.2f}",
-                         "" if m.goal is None else f"{m.goal:.2f}", {None: "", True: "met", False: "MISSED"}[m.met],
-                         f"{max(m.difference, one['difference']):.0e}"))
+            rows.append(
+                (
+                    name,
+                    unit,
+                    f"{m.seconds * 1e6:.4g} us",
+                    m.peer,
+                    f"{m.peer_seconds * 1e6:.4g} us",
+                    f"{m.ratio:.2f}",
+                    "" if m.goal is None else f"{m.goal:.2f}",
+                    {None: "", True: "met", False: "MISSED"}[m.met],
+                    f"{max(m.difference, one['difference']):.0e}",
+                )
+            )
     left = {0, 1, 3, 7}
     wide = [max(map(len, column)) for column in zip(*rows)]
-    lines = [[cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))] for row in rows]
+    lines = [
+        [
+            cell.ljust(w) if i in left else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, wide))
+        ]
+        for row in rows
+    ]
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
@@ -807,16 +948,42 @@ def memory(one):
     """The peak of each library in one workload, as a line of text."""
     peaks = {library: peak for library, peak in one["peak_bytes"].items() if peak is not None}
     goal = one["peak_bytes_goal"]
-    verdict = "" if goal is None or not peaks else f" (goal {goal / 1e6:.0f}, {'met' if peaks['tinytorch'] <= goal else 'MISSED'})"
-    return f"{one['name']} " + ", ".join(f"{library} {peak / 1e6:.0f} MB{verdict if library == 'tinytorch' else ''}"
-                                         for library, peak in peaks.items())
+    verdict = (
+        ""
+        if goal is None or not peaks
+        else f" (goal {goal / 1e6:.0f}, {'met' if peaks['tinytorch'] <= goal else 'MISSED'})"
+    )
+    return f"{one['name']} " + ", ".join(
+        f"{library} {peak / 1e6:.0f} MB{verdict if library == 'tinytorch' else ''}"
+        for library, peak in peaks.items()
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--runs", type=int, default=11, metavar="N", help="turns per workload (default: 11), after one to warm up")
-    parser.add_argument("--only", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="W", help="only these workloads")
-    parser.add_argument("--against", nargs="+", choices=INSTALL, default=list(INSTALL), metavar="PEER", help="only these peers")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=11,
+        metavar="N",
+        help="turns per workload (default: 11), after one to warm up",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=WORKLOADS,
+        default=list(WORKLOADS),
+        metavar="W",
+        help="only these workloads",
+    )
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        choices=INSTALL,
+        default=list(INSTALL),
+        metavar="PEER",
+        help="only these peers",
+    )
     parser.add_argument("--json", action="store_true", help="print the same values as JSON")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -824,11 +991,26 @@ def main():
         return work(*given.worker)
     there = [peer for peer in given.against if importlib.util.find_spec(peer)]
     absent = {peer: f"pip install {INSTALL[peer]}" for peer in given.against if peer not in there}
-    found = [measure(name, [peer for peer in there if able(name, peer)], max(1, given.runs)) for name in given.only]
+    found = [
+        measure(name, [peer for peer in there if able(name, peer)], max(1, given.runs))
+        for name in given.only
+    ]
     if given.json:
         versions = {peer: importlib.metadata.version(peer) for peer in there}
-        found = [one | {"measurements": [m.as_json() for m in one["measurements"]]} for one in found]
-        print(json.dumps({"runs": given.runs, "peers": versions, "not_installed": absent, "workloads": found}, indent=1))
+        found = [
+            one | {"measurements": [m.as_json() for m in one["measurements"]]} for one in found
+        ]
+        print(
+            json.dumps(
+                {
+                    "runs": given.runs,
+                    "peers": versions,
+                    "not_installed": absent,
+                    "workloads": found,
+                },
+                indent=1,
+            )
+        )
         return
     print(table(found))
     print("\nPeak memory:", *map(memory, found), sep="\n")

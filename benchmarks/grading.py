@@ -42,7 +42,10 @@ from tito import course, notebook
 from tito.grading import sample
 
 HERE = Path(__file__).resolve()
-PEERS = {"nbgrader": ["nbgrader", "ipykernel", "numpy"], "otter": ["otter-grader", "ipykernel", "numpy"]}
+PEERS = {
+    "nbgrader": ["nbgrader", "ipykernel", "numpy"],
+    "otter": ["otter-grader", "ipykernel", "numpy"],
+}
 KINDS = ["right", "partly right", "mistake", "right", "partly right", "stub"]
 GOAL = 15  # times nbgrader's rate, per worker
 PATIENCE = 3600  # seconds until a program is given up
@@ -102,76 +105,88 @@ CHECK = """
 """
 # Each exercise: its head, its solution, two checks, and (a part of the solution, what some write instead, what the check then says).
 EXERCISES = [
-    ('''def standardize(x):
+    (
+        '''def standardize(x):
     """Each column of `x`, shape (rows, columns), with mean 0 and standard deviation 1; a constant column becomes 0."""''',
-     '''    spread = x.std(axis=0)
-    return (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)''',
-     '''def test_each_column_has_mean_0_and_spread_1():
+        """    spread = x.std(axis=0)
+    return (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)""",
+        '''def test_each_column_has_mean_0_and_spread_1():
     x = standardize(np.random.default_rng(0).normal(3, [1, 5, 0.2], (40, 3)))
     assert np.allclose(x.mean(axis=0), 0), f"the means of the columns should be 0, yours are {x.mean(axis=0)}"
     assert np.allclose(x.std(axis=0), 1), f"the deviations of the columns should be 1, yours are {x.std(axis=0)}"''',
-     '''def test_a_constant_column_becomes_0():
+        '''def test_a_constant_column_becomes_0():
     x = standardize(np.array([[1.0, 7.0], [3.0, 7.0]]))
     assert np.array_equal(x, [[-1, 0], [1, 0]]), f"[[1, 7], [3, 7]] becomes [[-1, 0], [1, 0]], yours is {x}"''',
-     ("np.where(spread == 0, 1, spread)", "spread", "becomes")),
-    ('''def softmax(scores):
+        ("np.where(spread == 0, 1, spread)", "spread", "becomes"),
+    ),
+    (
+        '''def softmax(scores):
     """Probabilities from scores, shape (..., classes): each row is positive and sums to 1. Scores of 1000 must work."""''',
-     '''    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)''',
-     '''def test_rows_sum_to_1_in_the_order_of_the_scores():
+        """    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)""",
+        '''def test_rows_sum_to_1_in_the_order_of_the_scores():
     p = softmax(np.array([[0.0, np.log(3.0)], [2.0, 2.0]]))
     assert np.allclose(p, [[0.25, 0.75], [0.5, 0.5]]), f"this should be [[0.25, 0.75], [0.5, 0.5]], yours is {p}"''',
-     '''def test_large_scores_do_not_overflow():
+        '''def test_large_scores_do_not_overflow():
     p = softmax(np.array([1000.0, 1000.0, 0.0]))
     assert np.allclose(p, [0.5, 0.5, 0]), f"this should be [0.5, 0.5, 0], yours is {p}: subtract the largest score first"''',
-     ("scores - scores.max(axis=-1, keepdims=True)", "scores", "subtract the largest")),
-    ('''def one_hot(labels, classes):
+        ("scores - scores.max(axis=-1, keepdims=True)", "scores", "subtract the largest"),
+    ),
+    (
+        '''def one_hot(labels, classes):
     """For each label, a whole number below `classes`, a row of `classes` numbers: 1 at the label, else 0."""''',
-     '''    rows = np.zeros((len(labels), classes))
+        """    rows = np.zeros((len(labels), classes))
     rows[np.arange(len(labels)), labels] = 1
-    return rows''',
-     '''def test_each_row_has_its_1_at_the_label():
+    return rows""",
+        '''def test_each_row_has_its_1_at_the_label():
     rows = one_hot(np.array([2, 0, 1]), 4)
     assert np.array_equal(rows, [[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0]]), f"yours is {rows}"''',
-     '''def test_no_labels_make_no_rows():
+        '''def test_no_labels_make_no_rows():
     rows = one_hot(np.array([], dtype=int), 3)
     assert rows.shape == (0, 3), f"no labels of 3 classes have shape (0, 3), yours is {rows.shape}"''',
-     ("rows[np.arange(len(labels)), labels] = 1", "rows[:, labels] = 1", "yours is")),
-    ('''def distances(a, b):
+        ("rows[np.arange(len(labels)), labels] = 1", "rows[:, labels] = 1", "yours is"),
+    ),
+    (
+        '''def distances(a, b):
     """The distance of each point in `a`, shape (n, axes), from each in `b`, shape (m, axes): an array of shape (n, m)."""''',
-     '''    return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))''',
-     '''def test_every_pair_has_its_distance():
+        """    return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))""",
+        '''def test_every_pair_has_its_distance():
     d = distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [3.0, 0.0], [-3.0, -4.0]]))
     wanted = [[1, 3, 5], [np.sqrt(18), 4, 10]]
     assert np.allclose(d, wanted), f"the distances are {wanted}, yours are {d}"''',
-     '''def test_a_point_is_0_from_itself():
+        '''def test_a_point_is_0_from_itself():
     a = np.random.default_rng(1).normal(size=(5, 3))
     d = distances(a, a)
     assert d.shape == (5, 5) and np.allclose(np.diag(d), 0) and np.allclose(d, d.T), f"yours is {d}"''',
-     ("a[:, None, :] - b[None, :, :]", "a[None, :, :] - b[:, None, :]", "the distances are")),
-    ('''def moving_average(x, width):
+        ("a[:, None, :] - b[None, :, :]", "a[None, :, :] - b[:, None, :]", "the distances are"),
+    ),
+    (
+        '''def moving_average(x, width):
     """The means of every `width` neighbours in `x`, shape (n,): n - width + 1 numbers."""''',
-     '''    return np.lib.stride_tricks.sliding_window_view(x, width).mean(axis=-1)''',
-     '''def test_neighbours_are_averaged():
+        """    return np.lib.stride_tricks.sliding_window_view(x, width).mean(axis=-1)""",
+        '''def test_neighbours_are_averaged():
     out = moving_average(np.array([1.0, 2.0, 6.0, 4.0]), 2)
     assert np.allclose(out, [1.5, 4, 5]), f"pairs of [1, 2, 6, 4] have the means [1.5, 4, 5], yours are {out}"''',
-     '''def test_the_whole_is_one_window():
+        '''def test_the_whole_is_one_window():
     out = moving_average(np.array([1.0, 2.0, 6.0]), 3)
     assert np.allclose(out, [3]), f"[1, 2, 6] has the mean [3], yours is {out}"''',
-     (".mean(axis=-1)", ".sum(axis=-1)", "pairs of")),
-    ('''def confusion(truth, guess, classes):
+        (".mean(axis=-1)", ".sum(axis=-1)", "pairs of"),
+    ),
+    (
+        '''def confusion(truth, guess, classes):
     """How often each class was taken for each: counts, shape (classes, classes), a row for each true class."""''',
-     '''    counts = np.zeros((classes, classes), dtype=int)
+        """    counts = np.zeros((classes, classes), dtype=int)
     np.add.at(counts, (truth, guess), 1)
-    return counts''',
-     '''def test_counts_stand_in_the_row_of_the_true_class():
+    return counts""",
+        '''def test_counts_stand_in_the_row_of_the_true_class():
     counts = confusion(np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 2, 2]), 3)
     assert np.array_equal(counts, [[1, 1, 0], [0, 1, 0], [1, 0, 2]]), f"yours is {counts}"''',
-     '''def test_every_guess_is_counted():
+        '''def test_every_guess_is_counted():
     random = np.random.default_rng(2)
     counts = confusion(random.integers(0, 4, 500), random.integers(0, 4, 500), 4)
     assert counts.sum() == 500, f"500 guesses were made, you counted {counts.sum()}"''',
-     ("np.add.at(counts, (truth, guess), 1)", "counts[truth, guess] += 1", "yours is")),
+        ("np.add.at(counts, (truth, guess), 1)", "counts[truth, guess] += 1", "yours is"),
+    ),
 ]
 
 
@@ -188,7 +203,10 @@ def lesson_text():
         name = head.removeprefix("def ").partition("(")[0]
         place = name.replace("_", "-")
         parts.append(EXERCISE.format(name=name, id=place, head=head, body=body))
-        parts += [CHECK.format(id=place, number=number, source=source, function=function_of(source)) for number, source in enumerate((one, two), 1)]
+        parts += [
+            CHECK.format(id=place, number=number, source=source, function=function_of(source))
+            for number, source in enumerate((one, two), 1)
+        ]
     return "".join(parts)
 
 
@@ -202,11 +220,26 @@ def make_course(folder):
     mistakes = []
     for head, body, _, _, (old, new, message) in EXERCISES:
         place = head.removeprefix("def ").partition("(")[0].replace("_", "-")
-        values = {"id": f"{place}-wrong", "exercise": f"arrays-{place}", "mistake": "Seen in classes.", "old": old, "new": new, "message": message}
-        mistakes += ["[[misconception]]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
-    for name, text in {path: lesson_text(), path.with_name("misconceptions.toml"): "\n".join(mistakes),
-                       folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',
-                       folder / "tinytorch" / "__init__.py": "", folder / "tinytorch" / "core" / "__init__.py": ""}.items():
+        values = {
+            "id": f"{place}-wrong",
+            "exercise": f"arrays-{place}",
+            "mistake": "Seen in classes.",
+            "old": old,
+            "new": new,
+            "message": message,
+        }
+        mistakes += [
+            "[[misconception]]",
+            *(f"{key} = {json.dumps(value)}" for key, value in values.items()),
+            "",
+        ]
+    for name, text in {
+        path: lesson_text(),
+        path.with_name("misconceptions.toml"): "\n".join(mistakes),
+        folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',
+        folder / "tinytorch" / "__init__.py": "",
+        folder / "tinytorch" / "core" / "__init__.py": "",
+    }.items():
         name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(text, encoding="utf-8")
     return course.open_root(folder)
@@ -231,8 +264,15 @@ def make_class(root, size):
         if text not in books:
             books[text] = notebook.to_notebook(f"{text.rstrip()}\n\n# %%\n# {LEARNER}\n")
         student = f"learner{number:04}"
-        lessons = {name: dict(zip(("least", "most", "verdicts"), wanted)) for name, wanted in work.expected.items()}
-        found.append(Learner(student, books[text].replace(LEARNER, f"handed in by {student}"), work.kind, lessons))
+        lessons = {
+            name: dict(zip(("least", "most", "verdicts"), wanted))
+            for name, wanted in work.expected.items()
+        }
+        found.append(
+            Learner(
+                student, books[text].replace(LEARNER, f"handed in by {student}"), work.kind, lessons
+            )
+        )
     return found
 
 
@@ -256,7 +296,10 @@ class Cost:
     peak_bytes: int = 0
 
     def add(self, other):
-        self.seconds, self.cpu_seconds = self.seconds + other.seconds, self.cpu_seconds + other.cpu_seconds
+        self.seconds, self.cpu_seconds = (
+            self.seconds + other.seconds,
+            self.cpu_seconds + other.cpu_seconds,
+        )
         self.peak_bytes = max(self.peak_bytes, other.peak_bytes)
         return self
 
@@ -267,7 +310,14 @@ def run(command, folder, environment):
     called = " ".join(map(str, command[1:5]))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, Memory() as memory:
         began = time.perf_counter()
-        process = subprocess.Popen([str(word) for word in command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+        )
         try:
             code = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -275,11 +325,15 @@ def run(command, folder, environment):
             code = process.wait()
         seconds = time.perf_counter() - began
         reap(called)
-        said, complained = (file.seek(0) or file.read().decode("utf-8", "replace") for file in (out, errors))
+        said, complained = (
+            file.seek(0) or file.read().decode("utf-8", "replace") for file in (out, errors)
+        )
     if code:
         raise Failed(f"{called} ended with {code}: {' '.join((said + complained).split())[-400:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return said, Cost(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory.peak)
+    return said, Cost(
+        seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory.peak
+    )
 
 
 def reap(called):
@@ -289,13 +343,17 @@ def reap(called):
         while time.monotonic() < until:
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(0.01)
-        raise Failed(f"{called} left processes that still run after {LAST} s: {sorted(below(os.getpid()))}")
+        raise Failed(
+            f"{called} left processes that still run after {LAST} s: {sorted(below(os.getpid()))}"
+        )
 
 
 def adopt():
     """Become the parent of processes whose own one ends, so that their time is counted here."""
     if ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0):
-        raise SystemExit("this system does not let a program count the time of its children's children")
+        raise SystemExit(
+            "this system does not let a program count the time of its children's children"
+        )
 
 
 class Memory:
@@ -327,7 +385,9 @@ def below(pid):
     parent = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
-            parent[int(path.parent.name)] = int(path.read_text(errors="replace").rpartition(")")[2].split()[1])
+            parent[int(path.parent.name)] = int(
+                path.read_text(errors="replace").rpartition(")")[2].split()[1]
+            )
     found, new = set(), {pid}
     while new:
         new = {child for child, its in parent.items() if its in new} - found
@@ -337,7 +397,10 @@ def below(pid):
 
 def held(pid):
     """Bytes that a process holds: its share of what it shares, or, where that may not be read, all it has in memory."""
-    for name, read in (("smaps_rollup", lambda text: int(text.split("\nPss:")[1].split()[0]) * 1024), ("statm", lambda text: int(text.split()[1]) * resource.getpagesize())):
+    for name, read in (
+        ("smaps_rollup", lambda text: int(text.split("\nPss:")[1].split()[0]) * 1024),
+        ("statm", lambda text: int(text.split()[1]) * resource.getpagesize()),
+    ):
         with contextlib.suppress(OSError, ValueError, IndexError):
             return read(Path("/proc", str(pid), name).read_text())
     return 0
@@ -356,11 +419,30 @@ class Tito:
 
     def grade(self, learners, folder):
         submissions = hand_in(learners, folder / "submissions")
-        said, cost = run([sys.executable, "-m", "tito", "--root", self.root.path, "grade", submissions, "--all", "--jobs", self.workers,
-                          "--gradebook", folder / "grades.db", "--json"], folder, self.environment)
+        said, cost = run(
+            [
+                sys.executable,
+                "-m",
+                "tito",
+                "--root",
+                self.root.path,
+                "grade",
+                submissions,
+                "--all",
+                "--jobs",
+                self.workers,
+                "--gradebook",
+                folder / "grades.db",
+                "--json",
+            ],
+            folder,
+            self.environment,
+        )
         rows = json.loads(said)
         if wrong := sample.differences({"learners": [vars(learner) for learner in learners]}, rows):
-            raise SystemExit(f"{self.name} graded {len(wrong)} otherwise than the class was made to be graded, such as {wrong[0]}")
+            raise SystemExit(
+                f"{self.name} graded {len(wrong)} otherwise than the class was made to be graded, such as {wrong[0]}"
+            )
         self.level = next(row["isolation"] for row in rows)
         return {row["student"]: row["points"] for row in rows}, cost
 
@@ -372,12 +454,25 @@ class Peer:
 
     def __init__(self, root, folder, environments, environment):
         self.python = environments / self.name / "bin" / "python"
-        self.environment = environment | {"PATH": f"{self.python.parent}{os.pathsep}{environment['PATH']}"}
-        self.environment |= {f"{name}_DIR": str(folder / name) for name in ("JUPYTER_CONFIG", "JUPYTER_DATA", "JUPYTER_RUNTIME")}
+        self.environment = environment | {
+            "PATH": f"{self.python.parent}{os.pathsep}{environment['PATH']}"
+        }
+        self.environment |= {
+            f"{name}_DIR": str(folder / name)
+            for name in ("JUPYTER_CONFIG", "JUPYTER_DATA", "JUPYTER_RUNTIME")
+        }
         self.environment |= {"IPYTHONDIR": str(folder / "ipython"), "MPLBACKEND": "agg"}
         if not self.python.exists():
             install(environments / self.name, self.python, PEERS[self.name])
-        self.version = run([self.python, "-c", f"from importlib.metadata import version; print(version({PEERS[self.name][0]!r}))"], folder, self.environment)[0].strip()
+        self.version = run(
+            [
+                self.python,
+                "-c",
+                f"from importlib.metadata import version; print(version({PEERS[self.name][0]!r}))",
+            ],
+            folder,
+            self.environment,
+        )[0].strip()
         self.root, self.ready = root, folder
         self.make_ready()
 
@@ -385,12 +480,22 @@ class Peer:
 def install(folder, python, packages):
     """Make an environment with these packages, or none, with all that pip finds in this program's own environment variables."""
     try:
-        for command in ([sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]):
-            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        for command in (
+            [sys.executable, "-m", "venv", folder],
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+        ):
+            done = subprocess.run(
+                [str(word) for word in command],
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+            )
             if done.returncode:
                 raise Failed(" ".join((done.stdout + done.stderr).split())[-300:])
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # half an environment would be taken for a whole one the next time
+        shutil.rmtree(
+            folder, ignore_errors=True
+        )  # half an environment would be taken for a whole one the next time
         raise
 
 
@@ -402,17 +507,27 @@ class Nbgrader(Peer):
     def make_ready(self):
         path = self.ready / "course" / "source" / "ps" / "arrays.ipynb"
         path.parent.mkdir(parents=True)
-        path.write_text(notebook.to_notebook(self.root.lessons[0].declared.source.text), encoding="utf-8")
+        path.write_text(
+            notebook.to_notebook(self.root.lessons[0].declared.source.text), encoding="utf-8"
+        )
         self.configure(self.ready / "course")
-        run([self.python, "-m", "nbgrader", "generate_assignment", "ps"], self.ready / "course", self.environment)
-        released = (self.ready / "course" / "release" / "ps" / "arrays.ipynb").read_text(encoding="utf-8")
+        run(
+            [self.python, "-m", "nbgrader", "generate_assignment", "ps"],
+            self.ready / "course",
+            self.environment,
+        )
+        released = (self.ready / "course" / "release" / "ps" / "arrays.ipynb").read_text(
+            encoding="utf-8"
+        )
         if "NotImplementedError" not in released or "BEGIN SOLUTION" in released:
             raise Failed("its release of the lesson is not as one would hand it out")
 
     @staticmethod
     def configure(folder):
         (folder / "nbgrader_config.py").write_text(
-            f"c = get_config()\nc.CourseDirectory.course_id = 'arrays'\nc.CourseDirectory.root = {str(folder)!r}\n", encoding="utf-8")
+            f"c = get_config()\nc.CourseDirectory.course_id = 'arrays'\nc.CourseDirectory.root = {str(folder)!r}\n",
+            encoding="utf-8",
+        )
 
     def grade(self, learners, folder):
         here = folder / "course"
@@ -438,11 +553,44 @@ class Otter(Peer):
         tests.mkdir(parents=True)
         for check in self.root.lessons[0].declared.checks:
             lines = check.cell.source.split("\n")
-            code = "\n".join(f"{'...' if line.startswith(' ') or not line else '>>>'} {line}".rstrip() for line in lines if line.strip())
+            code = "\n".join(
+                f"{'...' if line.startswith(' ') or not line else '>>>'} {line}".rstrip()
+                for line in lines
+                if line.strip()
+            )
             case = {"code": code, "hidden": False, "locked": False}
-            test = {"name": check.id.split(".")[0], "points": check.points, "suites": [{"cases": [case], "scored": True, "setup": "", "teardown": "", "type": "doctest"}]}
-            (tests / f"{test['name'].replace('-', '_')}.py").write_text(f"OK_FORMAT = True\n\ntest = {test!r}\n", encoding="utf-8")
-        run([self.python, "-m", "otter", "generate", "-t", tests, "-o", "autograder.zip", "--no-environment", "--no-requirements"], self.ready, self.environment)
+            test = {
+                "name": check.id.split(".")[0],
+                "points": check.points,
+                "suites": [
+                    {
+                        "cases": [case],
+                        "scored": True,
+                        "setup": "",
+                        "teardown": "",
+                        "type": "doctest",
+                    }
+                ],
+            }
+            (tests / f"{test['name'].replace('-', '_')}.py").write_text(
+                f"OK_FORMAT = True\n\ntest = {test!r}\n", encoding="utf-8"
+            )
+        run(
+            [
+                self.python,
+                "-m",
+                "otter",
+                "generate",
+                "-t",
+                tests,
+                "-o",
+                "autograder.zip",
+                "--no-environment",
+                "--no-requirements",
+            ],
+            self.ready,
+            self.environment,
+        )
 
     def grade(self, learners, folder):
         cost, points = Cost(), {}
@@ -450,10 +598,29 @@ class Otter(Peer):
             here = folder / learner.student
             (here / "out").mkdir(parents=True)
             (here / "arrays.ipynb").write_text(learner.book, encoding="utf-8")
-            _, one = run([self.python, "-m", "otter", "run", "-a", self.ready / "autograder.zip", "-o", here / "out", "--no-logo", "arrays.ipynb"], here, self.environment)
+            _, one = run(
+                [
+                    self.python,
+                    "-m",
+                    "otter",
+                    "run",
+                    "-a",
+                    self.ready / "autograder.zip",
+                    "-o",
+                    here / "out",
+                    "--no-logo",
+                    "arrays.ipynb",
+                ],
+                here,
+                self.environment,
+            )
             cost.add(one)
             results = json.loads((here / "out" / "results.json").read_text(encoding="utf-8"))
-            points[learner.student] = sum(test["score"] for test in results["tests"] if "score" in test and test.get("max_score"))
+            points[learner.student] = sum(
+                test["score"]
+                for test in results["tests"]
+                if "score" in test and test.get("max_score")
+            )
         return points, cost
 
 
@@ -514,9 +681,14 @@ def measure_class(titos, peers, learners, peer_size, runs, folder):
             continue
         if points != wanted:
             student = next(name for name in wanted if points.get(name) != wanted[name])
-            raise SystemExit(f"{peer.name} gives {student} {points.get(student)} points, tito {wanted[student]}: that is no comparison")
+            raise SystemExit(
+                f"{peer.name} gives {student} {points.get(student)} points, tito {wanted[student]}: that is no comparison"
+            )
         contests[peer.name] = (peer, few)
-    turns = [{name: once(contestant, some, folder)[1] for name, (contestant, some) in contests.items()} for _ in range(runs)]
+    turns = [
+        {name: once(contestant, some, folder)[1] for name, (contestant, some) in contests.items()}
+        for _ in range(runs)
+    ]
 
     def per_worker(turn, name):
         contestant, some = contests[name]
@@ -525,24 +697,67 @@ def measure_class(titos, peers, learners, peer_size, runs, folder):
     def cpu_each(turn, name):
         return turn[name].cpu_seconds / len(contests[name][1])
 
-    found = [Measurement(name, contestant.workers, len(some), *(statistics.median(getattr(turn[name], key) for turn in turns) for key in vars(turns[0][name])),
-                         statistics.median(per_worker(turn, name) for turn in turns)) for name, (contestant, some) in contests.items()]
+    found = [
+        Measurement(
+            name,
+            contestant.workers,
+            len(some),
+            *(
+                statistics.median(getattr(turn[name], key) for turn in turns)
+                for key in vars(turns[0][name])
+            ),
+            statistics.median(per_worker(turn, name) for turn in turns),
+        )
+        for name, (contestant, some) in contests.items()
+    ]
     ours = [name for name, (contestant, _) in contests.items() if isinstance(contestant, Tito)]
-    ratios = [Ratio(name, peer, *(statistics.median(each(turn, peer) / each(turn, name) for turn in turns) for each in (per_worker, cpu_each)),
-                    GOAL if peer == "nbgrader" and contests[name][1] is learners else None)
-              for peer in contests if peer not in ours for name in ours]
+    ratios = [
+        Ratio(
+            name,
+            peer,
+            *(
+                statistics.median(each(turn, peer) / each(turn, name) for turn in turns)
+                for each in (per_worker, cpu_each)
+            ),
+            GOAL if peer == "nbgrader" and contests[name][1] is learners else None,
+        )
+        for peer in contests
+        if peer not in ours
+        for name in ours
+    ]
     return found, ratios, left_out
 
 
 def measure_growth(tito, sizes, runs, folder):
     """What classes of these sizes cost, each the median of so many turns, and the lines through wall and CPU time."""
-    turns = [{size: once(tito, make_class(tito.root, size), folder)[1] for size in sizes} for _ in range(runs)]
-    found = [{"submissions": size} | {key: statistics.median(getattr(turn[size], key) for turn in turns) for key in vars(turns[0][size])} for size in sizes]
+    turns = [
+        {size: once(tito, make_class(tito.root, size), folder)[1] for size in sizes}
+        for _ in range(runs)
+    ]
+    found = [
+        {"submissions": size}
+        | {
+            key: statistics.median(getattr(turn[size], key) for turn in turns)
+            for key in vars(turns[0][size])
+        }
+        for size in sizes
+    ]
     lines = {}
     for key in ("seconds", "cpu_seconds"):
         start, each = line_through(sizes, [one[key] for one in found])
-        lines[key] = {"start": start, "each": each, "off_percent": max(100 * abs(start + each * one["submissions"] - one[key]) / one[key] for one in found)}
-    return {"workers": tito.workers, "points": found, "lines": lines, "memory_ratio": found[-1]["peak_bytes"] / found[0]["peak_bytes"]}
+        lines[key] = {
+            "start": start,
+            "each": each,
+            "off_percent": max(
+                100 * abs(start + each * one["submissions"] - one[key]) / one[key] for one in found
+            ),
+        }
+    return {
+        "workers": tito.workers,
+        "points": found,
+        "lines": lines,
+        "memory_ratio": found[-1]["peak_bytes"] / found[0]["peak_bytes"],
+    }
 
 
 def line_through(xs, ys):
@@ -550,7 +765,9 @@ def line_through(xs, ys):
     weights = [1 / y**2 for y in ys]
     total = sum(weights)
     x0, y0 = (sum(w * v for w, v in zip(weights, values)) / total for values in (xs, ys))
-    slope = sum(w * (x - x0) * (y - y0) for w, x, y in zip(weights, xs, ys)) / (sum(w * (x - x0) ** 2 for w, x in zip(weights, xs)) or 1)
+    slope = sum(w * (x - x0) * (y - y0) for w, x, y in zip(weights, xs, ys)) / (
+        sum(w * (x - x0) ** 2 for w, x in zip(weights, xs)) or 1
+    )
     return y0 - slope * x0, slope
 
 
@@ -562,32 +779,125 @@ def measure_lessons(root, copies, folder, environment):
             path = submissions / f"copy{number}" / entry.script.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{entry.declared.source.text}\n\n# %%\n# {number}\n", encoding="utf-8")
-    said, _ = run([sys.executable, "-m", "tito", "--root", root.path, "grade", submissions, "--all", "--jobs", 1, "--gradebook", folder / "reference.db", "--json"], folder, environment)
+    said, _ = run(
+        [
+            sys.executable,
+            "-m",
+            "tito",
+            "--root",
+            root.path,
+            "grade",
+            submissions,
+            "--all",
+            "--jobs",
+            1,
+            "--gradebook",
+            folder / "reference.db",
+            "--json",
+        ],
+        folder,
+        environment,
+    )
     rows = json.loads(said)
-    return [{"lesson": entry.name, "checks": len(entry.declared.checks), "seconds": statistics.median(row["seconds"] for row in rows if row["lesson"] == entry.name),
-             "passed": all(row["verdict"] == "passed" for row in rows if row["lesson"] == entry.name)} for entry in root.lessons]
+    return [
+        {
+            "lesson": entry.name,
+            "checks": len(entry.declared.checks),
+            "seconds": statistics.median(
+                row["seconds"] for row in rows if row["lesson"] == entry.name
+            ),
+            "passed": all(
+                row["verdict"] == "passed" for row in rows if row["lesson"] == entry.name
+            ),
+        }
+        for entry in root.lessons
+    ]
 
 
 # What is told.
 
 
 def text_of(report):
-    lines = [f"isolation {report['isolation']}, {report['cores']} cores, {report['runs']} turns", ""]
-    lines += table(("", "submissions", "seconds", "per worker", "CPU each", "memory"), [
-        (m.name, m.submissions, f"{m.seconds:.2f}", f"{m.per_worker * 1000:.0f} ms", f"{m.cpu_seconds / m.submissions * 1000:.0f} ms", megabytes(m.peak_bytes)) for m in report["class"]])
+    lines = [
+        f"isolation {report['isolation']}, {report['cores']} cores, {report['runs']} turns",
+        "",
+    ]
+    lines += table(
+        ("", "submissions", "seconds", "per worker", "CPU each", "memory"),
+        [
+            (
+                m.name,
+                m.submissions,
+                f"{m.seconds:.2f}",
+                f"{m.per_worker * 1000:.0f} ms",
+                f"{m.cpu_seconds / m.submissions * 1000:.0f} ms",
+                megabytes(m.peak_bytes),
+            )
+            for m in report["class"]
+        ],
+    )
     if report["peers"]:
-        lines += ["", f"The peers graded {report['peer_size']} of the {report['class_size']}: " + ", ".join(f"{name} {version}" for name, version in report["peers"].items())]
-        lines += ["", *table(("rate per worker", "times", "goal", "", "by CPU time"), [(f"{r.name} / {r.peer}", f"{r.ratio:.1f}", r.goal or "", {None: "", True: "met", False: "MISSED"}[r.met], f"{r.cpu_ratio:.1f}")
-                                                                                    for r in report["ratios"]])]
+        lines += [
+            "",
+            f"The peers graded {report['peer_size']} of the {report['class_size']}: "
+            + ", ".join(f"{name} {version}" for name, version in report["peers"].items()),
+        ]
+        lines += [
+            "",
+            *table(
+                ("rate per worker", "times", "goal", "", "by CPU time"),
+                [
+                    (
+                        f"{r.name} / {r.peer}",
+                        f"{r.ratio:.1f}",
+                        r.goal or "",
+                        {None: "", True: "met", False: "MISSED"}[r.met],
+                        f"{r.cpu_ratio:.1f}",
+                    )
+                    for r in report["ratios"]
+                ],
+            ),
+        ]
     lines += [f"\n{name} is left out: {why}" for name, why in report["left_out"].items()]
     growth = report["growth"]
-    lines += ["", *table((f"growth, {growth['workers']} workers", "seconds", "CPU seconds", "memory"), [
-        (one["submissions"], f"{one['seconds']:.2f}", f"{one['cpu_seconds']:.2f}", megabytes(one["peak_bytes"])) for one in growth["points"]])]
+    lines += [
+        "",
+        *table(
+            (f"growth, {growth['workers']} workers", "seconds", "CPU seconds", "memory"),
+            [
+                (
+                    one["submissions"],
+                    f"{one['seconds']:.2f}",
+                    f"{one['cpu_seconds']:.2f}",
+                    megabytes(one["peak_bytes"]),
+                )
+                for one in growth["points"]
+            ],
+        ),
+    ]
     for key, name in (("seconds", "time"), ("cpu_seconds", "CPU time")):
         line = growth["lines"][key]
-        lines.append(f"{name}: {line['start']:.2f} s and {line['each'] * 1000:.1f} ms for each submission; no class is more than {line['off_percent']:.0f} % off that line")
-    lines.append(f"memory: {growth['memory_ratio']:.2f} times as much for the largest class as for the smallest")
-    lines += ["", *table(("lesson, 1 worker", "checks", "seconds", ""), [(one["lesson"], one["checks"], f"{one['seconds']:.2f}", "" if one["passed"] else "DOES NOT PASS") for one in report["lessons"]])]
+        lines.append(
+            f"{name}: {line['start']:.2f} s and {line['each'] * 1000:.1f} ms for each submission; no class is more than {line['off_percent']:.0f} % off that line"
+        )
+    lines.append(
+        f"memory: {growth['memory_ratio']:.2f} times as much for the largest class as for the smallest"
+    )
+    lines += [
+        "",
+        *table(
+            ("lesson, 1 worker", "checks", "seconds", ""),
+            [
+                (
+                    one["lesson"],
+                    one["checks"],
+                    f"{one['seconds']:.2f}",
+                    "" if one["passed"] else "DOES NOT PASS",
+                )
+                for one in report["lessons"]
+            ],
+        ),
+    ]
     return "\n".join(lines)
 
 
@@ -598,29 +908,88 @@ def megabytes(number):
 def table(head, rows):
     rows = [head, *rows]
     wide = [max(len(str(row[column])) for row in rows) for column in range(len(head))]
-    return ["  ".join([str(row[0]).ljust(wide[0]), *(str(cell).rjust(w) for cell, w in zip(row[1:], wide[1:]))]).rstrip() for row in rows]
+    return [
+        "  ".join(
+            [
+                str(row[0]).ljust(wide[0]),
+                *(str(cell).rjust(w) for cell, w in zip(row[1:], wide[1:])),
+            ]
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="turns (default: 3)")
-    parser.add_argument("--class-size", type=int, default=200, metavar="N", help="submissions for tito (default: 200)")
-    parser.add_argument("--peer-size", type=int, default=10, metavar="N", help="how many of them for each peer (default: 10)")
-    parser.add_argument("--growth", type=int, nargs="+", default=[50, 100, 200, 500, 1000], metavar="N", help="sizes of the classes for growth and memory")
-    parser.add_argument("--against", nargs="*", choices=PEERS, default=list(PEERS), metavar="PEER", help="only these peers; none: only tito")
-    parser.add_argument("--environments", type=Path, metavar="DIR", help="keep the peers' environments there, and use those that are there")
-    parser.add_argument("--course", type=Path, default=HERE.parents[1], metavar="DIR", help="the course whose lessons are timed one by one")
-    parser.add_argument("--quick", action="store_true", help="one turn with tiny classes: whether it works, not how fast")
+    parser.add_argument(
+        "--class-size",
+        type=int,
+        default=200,
+        metavar="N",
+        help="submissions for tito (default: 200)",
+    )
+    parser.add_argument(
+        "--peer-size",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many of them for each peer (default: 10)",
+    )
+    parser.add_argument(
+        "--growth",
+        type=int,
+        nargs="+",
+        default=[50, 100, 200, 500, 1000],
+        metavar="N",
+        help="sizes of the classes for growth and memory",
+    )
+    parser.add_argument(
+        "--against",
+        nargs="*",
+        choices=PEERS,
+        default=list(PEERS),
+        metavar="PEER",
+        help="only these peers; none: only tito",
+    )
+    parser.add_argument(
+        "--environments",
+        type=Path,
+        metavar="DIR",
+        help="keep the peers' environments there, and use those that are there",
+    )
+    parser.add_argument(
+        "--course",
+        type=Path,
+        default=HERE.parents[1],
+        metavar="DIR",
+        help="the course whose lessons are timed one by one",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="one turn with tiny classes: whether it works, not how fast",
+    )
     parser.add_argument("--json", action="store_true", help="print the same values as JSON")
     given = parser.parse_args()
     if sys.platform != "linux":
         raise SystemExit("processes are looked up in /proc: this runs on Linux only")
     if given.quick:
         given.runs, given.class_size, given.peer_size, given.growth = 1, 2, 1, [1, 3]
-    if min(given.runs, given.class_size, given.peer_size, *given.growth) < 1 or len(set(given.growth)) < 2 or given.peer_size > given.class_size:
-        parser.error("numbers are from 1 on, growth needs two sizes, and the peers' submissions are some of the class's")
+    if (
+        min(given.runs, given.class_size, given.peer_size, *given.growth) < 1
+        or len(set(given.growth)) < 2
+        or given.peer_size > given.class_size
+    ):
+        parser.error(
+            "numbers are from 1 on, growth needs two sizes, and the peers' submissions are some of the class's"
+        )
     adopt()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TITO", "JUPYTER"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "TITO", "JUPYTER"))
+    }
     with tempfile.TemporaryDirectory(prefix="tito-benchmark-") as folder:
         folder = Path(folder).resolve()
         root = make_course(folder / "arrays")
@@ -634,13 +1003,32 @@ def main():
                     peers.append(kind(root, folder / kind.name, environments, environment))
                 except Failed as failure:
                     left_out[kind.name] = str(failure)
-        measured, ratios, failed = measure_class(titos, peers, make_class(root, given.class_size), given.peer_size, given.runs, folder)
-        report = {"cores": os.cpu_count(), "isolation": titos[0].level, "runs": given.runs, "class_size": given.class_size, "peer_size": given.peer_size,
-                  "peers": {peer.name: peer.version for peer in peers if peer.name not in failed}, "left_out": left_out | failed, "class": measured, "ratios": ratios,
-                  "growth": measure_growth(titos[1], sorted(set(given.growth)), given.runs, folder),
-                  "lessons": measure_lessons(course.open_root(given.course.resolve()), 1 if given.quick else 3, folder, environment)}
+        measured, ratios, failed = measure_class(
+            titos, peers, make_class(root, given.class_size), given.peer_size, given.runs, folder
+        )
+        report = {
+            "cores": os.cpu_count(),
+            "isolation": titos[0].level,
+            "runs": given.runs,
+            "class_size": given.class_size,
+            "peer_size": given.peer_size,
+            "peers": {peer.name: peer.version for peer in peers if peer.name not in failed},
+            "left_out": left_out | failed,
+            "class": measured,
+            "ratios": ratios,
+            "growth": measure_growth(titos[1], sorted(set(given.growth)), given.runs, folder),
+            "lessons": measure_lessons(
+                course.open_root(given.course.resolve()),
+                1 if given.quick else 3,
+                folder,
+                environment,
+            ),
+        }
     if given.json:
-        report |= {"class": [asdict(one) for one in measured], "ratios": [asdict(one) | {"met": one.met} for one in ratios]}
+        report |= {
+            "class": [asdict(one) for one in measured],
+            "ratios": [asdict(one) | {"met": one.met} for one in ratios],
+        }
     print(json.dumps(report, indent=1) if given.json else text_of(report))
 
 

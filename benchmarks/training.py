@@ -47,11 +47,19 @@ def weights(network):
     import numpy as np
 
     rng = np.random.default_rng(0)
-    shapes = {"mlp": [(64, 512), (512, 10)], "cnn": [(24, 1, 3, 3), (48, 24, 3, 3), (48, 48, 3, 3), (768, 10)]}[network]
+    shapes = {
+        "mlp": [(64, 512), (512, 10)],
+        "cnn": [(24, 1, 3, 3), (48, 24, 3, 3), (48, 48, 3, 3), (768, 10)],
+    }[network]
     found = []
     for shape in shapes:
         fan_in, out = (shape[0], shape[1]) if len(shape) == 2 else (math.prod(shape[1:]), shape[0])
-        found.append(((rng.normal(size=shape) * math.sqrt(2 / fan_in)).astype("f"), (0.1 * rng.normal(size=out)).astype("f")))
+        found.append(
+            (
+                (rng.normal(size=shape) * math.sqrt(2 / fan_in)).astype("f"),
+                (0.1 * rng.normal(size=out)).astype("f"),
+            )
+        )
     return found
 
 
@@ -60,7 +68,10 @@ def orders(epochs, count):
     import numpy as np
 
     rng = np.random.default_rng(1)
-    return [[order[at : at + BATCH] for at in range(0, count, BATCH)] for order in (rng.permutation(count) for _ in range(epochs))]
+    return [
+        [order[at : at + BATCH] for at in range(0, count, BATCH)]
+        for order in (rng.permutation(count) for _ in range(epochs))
+    ]
 
 
 def train_tinytorch(network, epochs):
@@ -73,18 +84,33 @@ def train_tinytorch(network, epochs):
     if network == "mlp":
         model = Sequential(Flatten(), Dense(64, 512), ReLU(), Dense(512, 10))
     else:
-        model = Sequential(Conv2d(1, 24, 3, padding=1), ReLU(), Conv2d(24, 48, 3, padding=1), ReLU(), MaxPool2d(2),
-                           Conv2d(48, 48, 3, padding=1), ReLU(), Flatten(), Dense(768, 10))
+        model = Sequential(
+            Conv2d(1, 24, 3, padding=1),
+            ReLU(),
+            Conv2d(24, 48, 3, padding=1),
+            ReLU(),
+            MaxPool2d(2),
+            Conv2d(48, 48, 3, padding=1),
+            ReLU(),
+            Flatten(),
+            Dense(768, 10),
+        )
     layers = [layer for layer in model if hasattr(layer, "weights")]
     for layer, (w, b) in zip(layers, weights(network), strict=True):
         layer.weights.data[...], layer.bias.data[...] = w, b
     optimizer = AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
-    trainer = Trainer(model, optimizer, CrossEntropyLoss(label_smoothing=SMOOTHING), schedule=CosineAnnealingLR(optimizer, epochs), show=False)
+    trainer = Trainer(
+        model,
+        optimizer,
+        CrossEntropyLoss(label_smoothing=SMOOTHING),
+        schedule=CosineAnnealingLR(optimizer, epochs),
+        show=False,
+    )
     images, labels, test_images, truth = data()
     losses, begun, spent = [], time.perf_counter(), time.process_time()
     for epoch in orders(epochs, len(labels)):
         for chosen in epoch:
-            (record, _), = trainer.update([(Tensor(images[chosen]), Tensor(labels[chosen]))])
+            ((record, _),) = trainer.update([(Tensor(images[chosen]), Tensor(labels[chosen]))])
             losses.append(record["loss"])
         trainer.schedule.step()
     seconds = time.perf_counter() - begun, time.process_time() - spent
@@ -100,8 +126,17 @@ def train_torch(network, epochs):
     if network == "mlp":
         model = nn.Sequential(nn.Flatten(), nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 10))
     else:
-        model = nn.Sequential(nn.Conv2d(1, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 48, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-                              nn.Conv2d(48, 48, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(768, 10))
+        model = nn.Sequential(
+            nn.Conv2d(1, 24, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(24, 48, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(48, 48, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(768, 10),
+        )
     layers = [layer for layer in model if hasattr(layer, "weight")]
     with torch.no_grad():
         for layer, (w, b) in zip(layers, weights(network), strict=True):
@@ -115,7 +150,9 @@ def train_torch(network, epochs):
     for epoch in orders(epochs, len(labels)):
         for chosen in epoch:
             optimizer.zero_grad()
-            loss = loss_of(model(torch.from_numpy(images[chosen])), torch.from_numpy(labels[chosen]))
+            loss = loss_of(
+                model(torch.from_numpy(images[chosen])), torch.from_numpy(labels[chosen])
+            )
             loss.backward()
             optimizer.step()
             losses.append(float(loss.detach()))
@@ -129,8 +166,15 @@ def train_torch(network, epochs):
 def trained(library, network, epochs, threads):
     """What a process of its own measured: {"losses", "seconds", "cpu_seconds", "accuracy"}."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    environment |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")} | {"PYTHONPATH": str(HERE.parents[1])}
-    done = subprocess.run([sys.executable, HERE, "--work", library, network, str(epochs)], env=environment, capture_output=True, text=True)
+    environment |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")} | {
+        "PYTHONPATH": str(HERE.parents[1])
+    }
+    done = subprocess.run(
+        [sys.executable, HERE, "--work", library, network, str(epochs)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise SystemExit(f"{library} could not train the {network}:\n{done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -145,14 +189,31 @@ def compared(network, epochs, threads, turns):
     ours, theirs = (runs[library][0]["losses"] for library in LIBRARIES)
     apart = [abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True)]
     first = max(apart[: len(apart) // epochs])
-    return {"network": network, "epochs": epochs, "steps": len(apart), "apart_first_epoch": first, "apart": max(apart), "ok": first <= TOLERANCE,
-            "ratio": statistics.median(a["cpu_seconds"] / b["cpu_seconds"] for a, b in zip(*runs.values())),
-            **{library: {key: statistics.median(run[key] for run in found) for key in ("seconds", "cpu_seconds", "accuracy")} | {"last_loss": found[0]["losses"][-1]}
-               for library, found in runs.items()}}
+    return {
+        "network": network,
+        "epochs": epochs,
+        "steps": len(apart),
+        "apart_first_epoch": first,
+        "apart": max(apart),
+        "ok": first <= TOLERANCE,
+        "ratio": statistics.median(
+            a["cpu_seconds"] / b["cpu_seconds"] for a, b in zip(*runs.values())
+        ),
+        **{
+            library: {
+                key: statistics.median(run[key] for run in found)
+                for key in ("seconds", "cpu_seconds", "accuracy")
+            }
+            | {"last_loss": found[0]["losses"][-1]}
+            for library, found in runs.items()
+        },
+    }
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--only", nargs="+", choices=list(EPOCHS), default=list(EPOCHS))
     parser.add_argument("--threads", type=int, default=1)
@@ -162,21 +223,42 @@ def main():
     asked = parser.parse_args()
     if asked.work:
         library, network, epochs = asked.work
-        losses, seconds, cpu_seconds, accuracy = {"tinytorch": train_tinytorch, "torch": train_torch}[library](network, int(epochs))
-        print(json.dumps({"losses": losses, "seconds": seconds, "cpu_seconds": cpu_seconds, "accuracy": accuracy}))
+        losses, seconds, cpu_seconds, accuracy = {
+            "tinytorch": train_tinytorch,
+            "torch": train_torch,
+        }[library](network, int(epochs))
+        print(
+            json.dumps(
+                {
+                    "losses": losses,
+                    "seconds": seconds,
+                    "cpu_seconds": cpu_seconds,
+                    "accuracy": accuracy,
+                }
+            )
+        )
         return
     if not importlib.util.find_spec("torch"):
         raise SystemExit("PyTorch is not installed: pip install torch==2.13.0")
-    found = [compared(network, asked.epochs or EPOCHS[network], asked.threads, asked.turns) for network in asked.only]
+    found = [
+        compared(network, asked.epochs or EPOCHS[network], asked.threads, asked.turns)
+        for network in asked.only
+    ]
     if asked.json:
         print(json.dumps(found, indent=1))
     else:
         for one in found:
-            print(f"{one['network']}, {one['epochs']} epochs of {one['steps'] // one['epochs']} steps, threads: {asked.threads}")
+            print(
+                f"{one['network']}, {one['epochs']} epochs of {one['steps'] // one['epochs']} steps, threads: {asked.threads}"
+            )
             for library in LIBRARIES:
                 x = one[library]
-                print(f"  {library:10} {x['seconds']:7.2f} s on the wall, {x['cpu_seconds']:7.2f} s of the processor, test accuracy {x['accuracy']:.2%}, last loss {x['last_loss']:.5f}")
-            print(f"  ratio {one['ratio']:.2f};  losses apart: {one['apart_first_epoch']:.1e} in the first epoch, {one['apart']:.1e} in all")
+                print(
+                    f"  {library:10} {x['seconds']:7.2f} s on the wall, {x['cpu_seconds']:7.2f} s of the processor, test accuracy {x['accuracy']:.2%}, last loss {x['last_loss']:.5f}"
+                )
+            print(
+                f"  ratio {one['ratio']:.2f};  losses apart: {one['apart_first_epoch']:.1e} in the first epoch, {one['apart']:.1e} in all"
+            )
     if not all(one["ok"] for one in found):
         raise SystemExit(1)
 

@@ -12,8 +12,10 @@ that was not finished is begun again. Standard library only.
 import sys
 
 if sys.version_info < (3, 11):
-    sys.stderr.write("tito: Python %d.%d is too old, TinyTorch needs 3.11 or newer.\n"
-                     "      Start this with a newer one: python3.11 bin/setup.py\n" % sys.version_info[:2])
+    sys.stderr.write(
+        "tito: Python %d.%d is too old, TinyTorch needs 3.11 or newer.\n"
+        "      Start this with a newer one: python3.11 bin/setup.py\n" % sys.version_info[:2]
+    )
     sys.exit(3)
 
 import errno
@@ -66,6 +68,7 @@ def main(extras):
 
 # --- what there is
 
+
 def ready():
     """The folder and the extras of a finished environment, or None and none."""
     try:
@@ -77,8 +80,13 @@ def ready():
 
 def is_ready(extras):
     folder, there = ready()
-    return (folder == str(ROOT) and set(extras) <= there and PYTHON.exists()
-            and INSTALLED.exists() and INSTALLED.read_bytes() == project())
+    return (
+        folder == str(ROOT)
+        and set(extras) <= there
+        and PYTHON.exists()
+        and INSTALLED.exists()
+        and INSTALLED.read_bytes() == project()
+    )
 
 
 def project():
@@ -86,6 +94,7 @@ def project():
 
 
 # --- what to do
+
 
 def set_up(extras, lock):
     LOG.write_bytes(b"")
@@ -105,7 +114,17 @@ def set_up(extras, lock):
     what = f"{WHEELS[-1] if WHEELS else ROOT}{'[' + ','.join(extras) + ']' if extras else ''}"
     what = [what] if WHEELS else ["-e", what]
     if uv:  # pip too: without one, a learner's `pip install` would reach another environment
-        command = [uv, "pip", "install", "--python", PYTHON, "--reinstall-package", "tinytorch", "pip", *what]
+        command = [
+            uv,
+            "pip",
+            "install",
+            "--python",
+            PYTHON,
+            "--reinstall-package",
+            "tinytorch",
+            "pip",
+            *what,
+        ]
     else:
         pip = [PYTHON, "-m", "pip", "--no-input", "--disable-pip-version-check"]
         if WHEELS:  # or pip would keep an older wheel of the same version
@@ -115,8 +134,24 @@ def set_up(extras, lock):
 
     # All at once is faster than pip's one by one, and uv does not compile unless told.
     # A package may carry files that do not compile on purpose, so the exit code says nothing.
-    step("compiling", [PYTHON, "-m", "compileall", "-q", "-j", "0", "-x", r"site-packages[/\\].*[/\\]tests?[/\\]",
-                       site_packages(), ROOT / "tito", ROOT / "tinytorch"], lock, must_work=False)
+    step(
+        "compiling",
+        [
+            PYTHON,
+            "-m",
+            "compileall",
+            "-q",
+            "-j",
+            "0",
+            "-x",
+            r"site-packages[/\\].*[/\\]tests?[/\\]",
+            site_packages(),
+            ROOT / "tito",
+            ROOT / "tinytorch",
+        ],
+        lock,
+        must_work=False,
+    )
 
     INSTALLED.write_bytes(installed)
     beside = READY.with_name("tito-ready.new")
@@ -132,8 +167,10 @@ def prepare(uv):
     ours = READY.exists() or UNFINISHED.exists()
     usable = works(PYTHON) and not UNFINISHED.exists() and folder in (None, str(ROOT))
     if not usable and not ours and VENV.is_dir() and any(VENV.iterdir()):
-        raise Failed(f"{VENV} was not made by this program and does not work.",
-                     "Move or remove it, then run the same again.")
+        raise Failed(
+            f"{VENV} was not made by this program and does not work.",
+            "Move or remove it, then run the same again.",
+        )
     if not usable and not uv:
         try:
             import ensurepip  # noqa: F401  Debian ships Python without it
@@ -141,7 +178,8 @@ def prepare(uv):
             major, minor = sys.version_info[:2]
             raise Failed(
                 f"This Python ({sys.executable}) cannot make environments: it lacks ensurepip.",
-                f"Install it (Debian, Ubuntu: apt install python{major}.{minor}-venv) or install uv.") from None
+                f"Install it (Debian, Ubuntu: apt install python{major}.{minor}-venv) or install uv.",
+            ) from None
     VENV.mkdir(exist_ok=True)
     UNFINISHED.write_bytes(b"")
     READY.unlink(missing_ok=True)
@@ -158,7 +196,10 @@ def works(python):
     """Whether this is the Python of an environment, new enough, with its standard library still there."""
     test = "import sys, encodings; sys.exit(sys.version_info < (3, 11) or sys.prefix == sys.base_prefix)"
     try:
-        return subprocess.run([python, "-c", test], capture_output=True, env=environment()).returncode == 0
+        return (
+            subprocess.run([python, "-c", test], capture_output=True, env=environment()).returncode
+            == 0
+        )
     except OSError:
         return False
 
@@ -174,9 +215,25 @@ def base_python():
 
 def environment():
     """The environment variables without those that lead Python, pip and uv elsewhere."""
-    away = {"PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
-            "__PYVENV_LAUNCHER__", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "UV_SYSTEM_PYTHON", "UV_PYTHON"}
-    return {**{k: v for k, v in os.environ.items() if k not in away}, "PIP_USER": "0", "PYTHONUTF8": "1"}
+    away = {
+        "PYTHONHOME",
+        "PYTHONPATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONSAFEPATH",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "__PYVENV_LAUNCHER__",
+        "PIP_TARGET",
+        "PIP_PREFIX",
+        "PIP_ROOT",
+        "UV_SYSTEM_PYTHON",
+        "UV_PYTHON",
+    }
+    return {
+        **{k: v for k, v in os.environ.items() if k not in away},
+        "PIP_USER": "0",
+        "PYTHONUTF8": "1",
+    }
 
 
 def step(title, command, lock, must_work=True):
@@ -187,8 +244,15 @@ def step(title, command, lock, must_work=True):
         begin = log.tell()
         # The child keeps the lock: if this process is killed, the next one waits until pip is gone too.
         keep = {} if os.name == "nt" else {"pass_fds": [lock.fileno()]}
-        child = subprocess.Popen([os.fspath(word) for word in command], stdin=subprocess.DEVNULL, stdout=log,
-                                 stderr=log, cwd=ROOT, env=environment(), **keep)
+        child = subprocess.Popen(
+            [os.fspath(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=ROOT,
+            env=environment(),
+            **keep,
+        )
         try:
             while True:
                 try:
@@ -213,7 +277,7 @@ def step(title, command, lock, must_work=True):
 
 
 def line(title, seconds, detail):
-    return f"{title} ... {seconds:.0f} s  {detail}"[:shutil.get_terminal_size().columns - 3]
+    return f"{title} ... {seconds:.0f} s  {detail}"[: shutil.get_terminal_size().columns - 3]
 
 
 def last_line(begin):
@@ -229,14 +293,30 @@ def output(begin):
 
 def explain(title, begin):
     text = output(begin)
-    if any(sign in text for sign in ("No space left on device", "Errno 28", "os error 28", "Disk quota exceeded")):
+    if any(
+        sign in text
+        for sign in ("No space left on device", "Errno 28", "os error 28", "Disk quota exceeded")
+    ):
         return f"No space left on the disk while {title}.", remedy(errno.ENOSPC)
-    offline = ("Failed to establish a new connection", "Temporary failure in name resolution", "Connection refused",
-               "NewConnectionError", "dns error", "error sending request", "Network is unreachable",
-               "Connection error", "ConnectTimeout", "Read timed out", "from versions: none", "Could not connect")
+    offline = (
+        "Failed to establish a new connection",
+        "Temporary failure in name resolution",
+        "Connection refused",
+        "NewConnectionError",
+        "dns error",
+        "error sending request",
+        "Network is unreachable",
+        "Connection error",
+        "ConnectTimeout",
+        "Read timed out",
+        "from versions: none",
+        "Could not connect",
+    )
     if any(sign in text for sign in offline):
-        return (f"No network while {title}: the packages could not be fetched.",
-                f"Connect (or set the proxy) and run the same again. Details: {LOG}")
+        return (
+            f"No network while {title}: the packages could not be fetched.",
+            f"Connect (or set the proxy) and run the same again. Details: {LOG}",
+        )
     errors = [text for text in text.split("\n") if text.lower().lstrip(" ×").startswith("error")]
     return f"Failed while {title}: {(errors or [last_line(begin)])[-1].strip()}", f"Details: {LOG}"
 

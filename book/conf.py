@@ -13,7 +13,12 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_url_schemes = {"http": None, "https": None, "mailto": None, "lite": "../lite/notebooks/index.html?path={{path}}"}  # lite: from a lesson's page
+myst_url_schemes = {
+    "http": None,
+    "https": None,
+    "mailto": None,
+    "lite": "../lite/notebooks/index.html?path={{path}}",
+}  # lite: from a lesson's page
 highlight_language = "python"
 smartquotes = False  # would make one dash of the two in --help
 
@@ -42,8 +47,11 @@ html_theme_options = {
 
 # Mathematics: KaTeX sets in the page what stands in these elements (see _static/book.js). Without scripts, TeX stays to read.
 
+
 def inline(self, node):
-    self.body.append(self.starttag(node, "span", "", CLASS="math") + self.encode(node.astext()) + "</span>")
+    self.body.append(
+        self.starttag(node, "span", "", CLASS="math") + self.encode(node.astext()) + "</span>"
+    )
     raise nodes.SkipNode
 
 
@@ -51,7 +59,9 @@ def block(self, node):
     text = node.astext()
     if r"\\" in text and r"\begin" not in text:  # Sphinx's own convention: lines of an equation
         text = rf"\begin{{aligned}}{text}\end{{aligned}}"
-    self.body.append(self.starttag(node, "div", "", CLASS="math display") + self.encode(text) + "</div>\n")
+    self.body.append(
+        self.starttag(node, "div", "", CLASS="math display") + self.encode(text) + "</div>\n"
+    )
     raise nodes.SkipNode
 
 
@@ -59,7 +69,9 @@ def scripts(app, page, template, context, doctree):
     """Give each page the scripts it needs, and no other."""
     if doctree is None:
         return
-    if any(True for _ in doctree.findall(nodes.math)) or any(True for _ in doctree.findall(nodes.math_block)):
+    if any(True for _ in doctree.findall(nodes.math)) or any(
+        True for _ in doctree.findall(nodes.math_block)
+    ):
         app.add_css_file("katex/katex.min.css")
         app.add_js_file("katex/katex.min.js", loading_method="defer")
         app.add_js_file("book.js", loading_method="defer")

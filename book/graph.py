@@ -10,30 +10,59 @@ from tinytorch import Variable
 from tinytorch.core.autograd import table
 
 SIGNS = {"multiply": "*", "add": "+", "raise_to": "**"}
-SAYS = {"multiply": "Times hands on g, times the other number.", "add": "Plus hands on g as it is, to both.",
-        "raise_to": "A square hands on g, times twice its number."}
+SAYS = {
+    "multiply": "Times hands on g, times the other number.",
+    "add": "Plus hands on g as it is, to both.",
+    "raise_to": "A square hands on g, times twice its number.",
+}
 
 
 def run():
     x, y = Variable(2.0), Variable(-3.0)
     a = x * y
     b = a + x
-    loss = b ** 2
+    loss = b**2
     names = {id(x): "x", id(y): "y", id(a): "a", id(b): "b", id(loss): "loss"}
     made = (a, b, loss)  # in the order they were made
-    nodes = [{"name": "x", "made": "", "value": float(x)}, {"name": "y", "made": "", "value": float(y)}]
-    steps = [{"says": f"Two numbers to learn: x = {x.item():g} and y = {y.item():g}.", "at": ["x", "y"], "values": ["x", "y"], "grads": {}}]
+    nodes = [
+        {"name": "x", "made": "", "value": float(x)},
+        {"name": "y", "made": "", "value": float(y)},
+    ]
+    steps = [
+        {
+            "says": f"Two numbers to learn: x = {x.item():g} and y = {y.item():g}.",
+            "at": ["x", "y"],
+            "values": ["x", "y"],
+            "grads": {},
+        }
+    ]
     edges = []
     for tensor in made:
         name, creator = names[id(tensor)], tensor.creator
-        inputs = [names.get(id(one), f"{float(array):g}") for one, array in zip(creator.inputs, creator.arrays)]
+        inputs = [
+            names.get(id(one), f"{float(array):g}")
+            for one, array in zip(creator.inputs, creator.arrays)
+        ]
         how = f" {SIGNS[creator.op.__name__]} ".join(inputs)
         nodes.append({"name": name, "made": how, "value": float(tensor)})
         edges += [[one, name] for one in inputs if one in names.values()]
-        steps.append({"says": f"Forward: {name} = {how} = {float(tensor):g}. {name} keeps a note of how it was made.", "at": [name],
-                      "values": steps[-1]["values"] + [name], "grads": {}})
+        steps.append(
+            {
+                "says": f"Forward: {name} = {how} = {float(tensor):g}. {name} keeps a note of how it was made.",
+                "at": [name],
+                "values": steps[-1]["values"] + [name],
+                "grads": {},
+            }
+        )
     grads = {"loss": 1.0}
-    steps.append(steps[-1] | {"says": "Backward starts at the end: when the loss grows by 1, the loss grows by 1. Its slope is 1.", "at": ["loss"], "grads": dict(grads)})
+    steps.append(
+        steps[-1]
+        | {
+            "says": "Backward starts at the end: when the loss grows by 1, the loss grows by 1. Its slope is 1.",
+            "at": ["loss"],
+            "grads": dict(grads),
+        }
+    )
     for tensor in reversed(made):
         name, creator = names[id(tensor)], tensor.creator
         handed = []
@@ -45,13 +74,31 @@ def run():
             to = names[id(one)]
             before = grads.get(to)
             grads[to] = slope + (before or 0.0)
-            handed.append(f"{to} gets {slope:g}" + (f", and with the {before:g} that came before, {grads[to]:g}" if before is not None else ""))
-        steps.append(steps[-1] | {"says": f"{SAYS[creator.op.__name__]} At {name}, g is {grads[name]:g}: {'; '.join(handed)}.",
-                                  "at": [name, *(names[id(one)] for one in creator.inputs if id(one) in names)], "grads": dict(grads)})
+            handed.append(
+                f"{to} gets {slope:g}"
+                + (
+                    f", and with the {before:g} that came before, {grads[to]:g}"
+                    if before is not None
+                    else ""
+                )
+            )
+        steps.append(
+            steps[-1]
+            | {
+                "says": f"{SAYS[creator.op.__name__]} At {name}, g is {grads[name]:g}: {'; '.join(handed)}.",
+                "at": [name, *(names[id(one)] for one in creator.inputs if id(one) in names)],
+                "grads": dict(grads),
+            }
+        )
     loss.backward()
     assert grads["x"] == x.grad and grads["y"] == y.grad, (grads, x.grad, y.grad)
-    steps.append(steps[-1] | {"says": f"Done: x.grad is {float(x.grad):g} and y.grad is {float(y.grad):g}. A small step against them makes the loss smaller.",
-                              "at": ["x", "y"]})
+    steps.append(
+        steps[-1]
+        | {
+            "says": f"Done: x.grad is {float(x.grad):g} and y.grad is {float(y.grad):g}. A small step against them makes the loss smaller.",
+            "at": ["x", "y"],
+        }
+    )
     return {"nodes": nodes, "edges": edges, "steps": steps}
 
 

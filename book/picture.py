@@ -49,7 +49,11 @@ def fill_in(course_root, root):
         mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
         for exercise in entry.declared.exercises:
             wrong = exercise.id == mistake.exercise
-            text = exercise.cell.source.replace(mistake.old, mistake.new) if wrong else exercise.cell.source
+            text = (
+                exercise.cell.source.replace(mistake.old, mistake.new)
+                if wrong
+                else exercise.cell.source
+            )
             source = cells.read(script)
             script.write_text(source.replaced(source.cell(exercise.id), text), encoding="utf-8")
             if wrong:
@@ -68,18 +72,32 @@ def terminal():
         entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
         keyword = exercise.removeprefix(f"{LESSON}-")
         result = verdict.test(entry, keyword)
-        console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True)
+        console = Console(
+            record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True
+        )
         console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
-        console.print(views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises}))
+        console.print(
+            views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises})
+        )
     text = console.export_text(clear=False).rstrip("\n")
-    dark, light, red, green, yellow = (23, 25, 30), (230, 230, 230), (255, 123, 114), (126, 231, 135), (255, 180, 84)
+    dark, light, red, green, yellow = (
+        (23, 25, 30),
+        (230, 230, 230),
+        (255, 123, 114),
+        (126, 231, 135),
+        (255, 180, 84),
+    )
     theme = TerminalTheme(dark, light, [dark, red, green, yellow, light, light, light, light])
-    return console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"), text.count("\n") + 1
+    return console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"), text.count(
+        "\n"
+    ) + 1
 
 
 def example():
     """Run the README's example; returns the names it has made."""
-    code = re.search(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S).group(1)
+    code = re.search(
+        r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S
+    ).group(1)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(code, "README.md", "exec"), names)
@@ -97,12 +115,19 @@ def plot(model, points, labels):
     across, up = np.meshgrid(*[np.linspace(-1.15, 1.15, 120, dtype=np.float32)] * 2)
     with no_grad():
         found = model(Tensor(np.stack([across, up], -1))).data.argmax(-1)
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "tito", "text.color": TEXT, "font.family": "monospace",
-                "font.size": 14}
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "tito",
+        "text.color": TEXT,
+        "font.family": "monospace",
+        "font.size": 14,
+    }
     with matplotlib.rc_context(settings):
         figure = plt.figure(figsize=(5, 5), facecolor=BACK)
         axis = figure.add_axes((0, 0.08, 1, 0.92))
-        axis.contourf(across, up, found, levels=np.arange(len(ARMS) + 1) - 0.5, colors=ARMS, alpha=0.25)
+        axis.contourf(
+            across, up, found, levels=np.arange(len(ARMS) + 1) - 0.5, colors=ARMS, alpha=0.25
+        )
         axis.scatter(*points.T, c=[ARMS[label] for label in labels], s=14)
         axis.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
         axis.axis("off")
@@ -123,8 +148,17 @@ def draw():
     shown, lines = terminal()
     width, height = round(COLUMNS * 20 * 0.61) + 48, round(lines * 20 * 1.22) + 40
     square = round(0.7 * height)
-    return CARD.format(width=width + square + 24, height=height, back=BACK, terminal=shown, plot=drawn,
-                       left=width, top=(height - square) // 2, side=square, points=side)
+    return CARD.format(
+        width=width + square + 24,
+        height=height,
+        back=BACK,
+        terminal=shown,
+        plot=drawn,
+        left=width,
+        top=(height - square) // 2,
+        side=square,
+        points=side,
+    )
 
 
 if __name__ == "__main__":

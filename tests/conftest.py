@@ -22,6 +22,10 @@ def pytest_collection_modifyitems(config, items):
     wanted = config.option.keyword.strip()
     if wanted not in NAMES:
         return
-    mine = [item for item in items if re.search(rf"test_{wanted}\.py::|test_lessons\.py::\w+\[{wanted}[-\]]", item.nodeid)]
+    mine = [
+        item
+        for item in items
+        if re.search(rf"test_{wanted}\.py::|test_lessons\.py::\w+\[{wanted}[-\]]", item.nodeid)
+    ]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(mine)])
     items[:] = mine

@@ -32,11 +32,31 @@ def test_every_link_leads_to_a_file(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_and_every_path_in_a_page_is_there(page):
     commands = set(get_command(cli.app).commands)
-    named = re.findall(r"`([^`\n]+)`", text(page)) + [line for block in re.findall(r"```sh\n(.*?)```", text(page), re.S) for line in block.split("\n")]
+    named = re.findall(r"`([^`\n]+)`", text(page)) + [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", text(page), re.S)
+        for line in block.split("\n")
+    ]
     asked = {found.group(1) for one in named if (found := re.match(r"(?:bin/)?tito (\w+)", one))}
     assert asked <= commands
-    paths = [found for one in named for found in re.findall(r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)", one)]
-    assert len(paths) >= 1 and [path for path in paths if "NN_" not in path and path != "tinytorch/core/name.py" and not (REPOSITORY / path).exists()] == []
+    paths = [
+        found
+        for one in named
+        for found in re.findall(
+            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)", one
+        )
+    ]
+    assert (
+        len(paths) >= 1
+        and [
+            path
+            for path in paths
+            if "NN_" not in path
+            and path != "tinytorch/core/name.py"
+            and not (REPOSITORY / path).exists()
+        ]
+        == []
+    )
 
 
 def test_the_changelog_names_every_command_and_this_version():
@@ -44,11 +64,13 @@ def test_the_changelog_names_every_command_and_this_version():
     first = re.search(r"^## (\S+)\n(.*?)(?=^## |\Z)", text("CHANGELOG.md"), re.S | re.M)
     assert first.group(1) == version
     if version == "0.1.0":  # the first version: all there is
-        assert [one for one in get_command(cli.app).commands if f"`{one}`" not in first.group(2)] == []
+        assert [
+            one for one in get_command(cli.app).commands if f"`{one}`" not in first.group(2)
+        ] == []
 
 
 def test_the_readme_shows_its_picture_with_words_for_who_cannot_see_it():
-    (alt, path), = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text("README.md"))
+    ((alt, path),) = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text("README.md"))
     assert len(alt) > 40 and (REPOSITORY / path).suffix == ".svg"
 
 

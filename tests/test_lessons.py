@@ -18,13 +18,23 @@ def verdict_of(name):
     return verdict.test(ROOT.lesson(name))
 
 
-@pytest.mark.parametrize(("lesson", "check"), [
-    pytest.param(entry.name, check.id, id=f"{entry.name}-{check.function.removeprefix('test_')}")
-    for entry in ROOT.lessons for check in entry.declared.checks])
+@pytest.mark.parametrize(
+    ("lesson", "check"),
+    [
+        pytest.param(
+            entry.name, check.id, id=f"{entry.name}-{check.function.removeprefix('test_')}"
+        )
+        for entry in ROOT.lessons
+        for check in entry.declared.checks
+    ],
+)
 def test_check(lesson, check):
     outcome = next(one for one in verdict_of(lesson).checks if one.id == check)
     if not outcome.passed:
-        pytest.fail(f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} {outcome.exercise})", pytrace=False)
+        pytest.fail(
+            f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} {outcome.exercise})",
+            pytrace=False,
+        )
 
 
 @pytest.mark.parametrize("lesson", [entry.name for entry in ROOT.lessons])

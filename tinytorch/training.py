@@ -7,7 +7,10 @@
 
 from tinytorch.lazy import door
 
-__getattr__, __dir__ = door(__name__, {
-    "training": "Trainer NotFinite CheckpointError accuracy means train_step evaluating evaluate predict plot_history "
-                "learning_rate_range suggested_rate overfit_one_batch save_state load_state",
-})
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "training": "Trainer NotFinite CheckpointError accuracy means train_step evaluating evaluate predict plot_history "
+        "learning_rate_range suggested_rate overfit_one_batch save_state load_state",
+    },
+)

@@ -12,7 +12,9 @@ from pathlib import Path
 from tito import cells, course, export, finder, lesson
 from tito.errors import TitoError
 
-DRIVE = Path("/drive")  # where JupyterLite shows a notebook's Python the files that the browser keeps
+DRIVE = Path(
+    "/drive"
+)  # where JupyterLite shows a notebook's Python the files that the browser keeps
 
 
 def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
@@ -25,11 +27,16 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
         return
     root = course.installed_course()
     finder.install(root.path)
-    sys.meta_path[:] = [Notebooks(root, drive), *(one for one in sys.meta_path if not isinstance(one, Notebooks))]
+    sys.meta_path[:] = [
+        Notebooks(root, drive),
+        *(one for one in sys.meta_path if not isinstance(one, Notebooks)),
+    ]
     for name in [name for name in sys.modules if name.split(".")[0] == root.package]:
         del sys.modules[name]
     if missing := [name for name in libraries if not importlib.util.find_spec(name)]:
-        print(f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write the lesson here, and run it in a workspace of your own.")
+        print(
+            f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write the lesson here, and run it in a workspace of your own."
+        )
 
 
 class Notebooks:
@@ -52,10 +59,15 @@ class Notebooks:
         """The module of a lesson, from its notebook. Raises TitoError with the notebook's own line."""
         held = self.drive / entry.folder / entry.notebook.name
         if not held.is_file():
-            raise TitoError(f"Your notebook {entry.folder}/{held.name} cannot be read from here.",
-                            "Just after the first visit, run the cell again. Is the notebook there, in the list of files? "
-                            "A private window, or a browser that blocks service workers, keeps it from other notebooks.", 1)
+            raise TitoError(
+                f"Your notebook {entry.folder}/{held.name} cannot be read from here.",
+                "Just after the first visit, run the cell again. Is the notebook there, in the list of files? "
+                "A private window, or a browser that blocks service workers, keeps it from other notebooks.",
+                1,
+            )
         source = cells.read(held)
         source.path = held.relative_to(self.drive)
-        declared = lesson.load(entry.notebook)  # as released; its script would need a reader of YAML
+        declared = lesson.load(
+            entry.notebook
+        )  # as released; its script would need a reader of YAML
         return export.build(source, declared, source.path.as_posix(), self.root.package)

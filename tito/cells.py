@@ -19,8 +19,12 @@ from tito.errors import TitoError
 MARKER = re.compile(r"# ?%%+(?:\s+(.*))?$")
 KIND = re.compile(r"\[(markdown|md|raw)\]")
 DECODER = json.JSONDecoder()
-MAGIC = re.compile(r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))")  # %time, !ls, ?x, x?, x = !ls
-COMMENTED = re.compile(r"# (?!\s*[\w.]+\?)" + MAGIC.pattern)  # as `comment_magics` writes them; `# right?` is more likely a question
+MAGIC = re.compile(
+    r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
+)  # %time, !ls, ?x, x?, x = !ls
+COMMENTED = re.compile(
+    r"# (?!\s*[\w.]+\?)" + MAGIC.pattern
+)  # as `comment_magics` writes them; `# right?` is more likely a question
 
 
 @dataclass
@@ -54,7 +58,9 @@ class Cell:
     @property
     def directive_lines(self):
         """The numbers of its leading `#| ...` lines, from 0."""
-        leading = itertools.takewhile(lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n"))
+        leading = itertools.takewhile(
+            lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
+        )
         return {number for number, line in enumerate(leading) if line.strip()}
 
     @property
@@ -88,7 +94,11 @@ class Source:
     @property
     def exported(self):
         """The code cells that go into the package."""
-        return [c for c in self.cells if c.kind == "code" and c.directives.keys() & {"export", "exporti"}]
+        return [
+            c
+            for c in self.cells
+            if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
+        ]
 
     def cell(self, grade_id):
         """The first cell with that grade_id, or None."""
@@ -113,21 +123,35 @@ def read(path):
             raise OSError(0, "it is no file")  # reading a pipe would wait for ever
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise TitoError(f"{path} does not exist.", "`tito reset` brings the starting version back.", 1) from None
+        raise TitoError(
+            f"{path} does not exist.", "`tito reset` brings the starting version back.", 1
+        ) from None
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        ) from None
     return _source(path, raw)
 
 
-@functools.lru_cache(maxsize=64)  # a test reads every lower lesson, and hardly any has changed since the last one
+@functools.lru_cache(
+    maxsize=64
+)  # a test reads every lower lesson, and hardly any has changed since the last one
 def _source(path, raw):
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise TitoError(f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.", "Save the file as UTF-8.", 1) from None
+        raise TitoError(
+            f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.",
+            "Save the file as UTF-8.",
+            1,
+        ) from None
     if not text.strip():
-        raise TitoError(f"{path} is empty.", "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.", 1)
+        raise TitoError(
+            f"{path} is empty.",
+            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.",
+            1,
+        )
     source = parse(path, text)
     source.sha256 = hashlib.sha256(raw).hexdigest()
     return source
@@ -167,17 +191,24 @@ def _header(path, lines):
     try:
         end = next(i for i in range(1, len(lines)) if lines[i].rstrip() == "# ---")
     except StopIteration:
-        raise TitoError(f"{path}:1: the header is never closed.", "End it with a line `# ---`.", 1) from None
+        raise TitoError(
+            f"{path}:1: the header is never closed.", "End it with a line `# ---`.", 1
+        ) from None
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where libyaml is there
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # ten times faster, where libyaml is there
     try:
         block = yaml.load("\n".join(line[2:] for line in lines[1:end]), loader)
     except yaml.YAMLError as error:
         line = getattr(error, "problem_mark", None)
         at = line.line + 2 if line else 1
-        raise TitoError(f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', error)}.",
-                        "Each line is `#`, two spaces per level, `key: value`.", 1) from None
+        raise TitoError(
+            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', error)}.",
+            "Each line is `#`, two spaces per level, `key: value`.",
+            1,
+        ) from None
     block = block if isinstance(block, dict) else {}
     jupyter = block.get("jupyter")
     return (jupyter if isinstance(jupyter, dict) else {}), end + 1
@@ -194,8 +225,11 @@ def _options(path, line, text):
         try:
             value, end = DECODER.raw_decode(text, found.end())
         except json.JSONDecodeError:
-            raise TitoError(f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
-                            "Copy the `# %%` line of another cell and change its values.", 1) from None
+            raise TitoError(
+                f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
+                "Copy the `# %%` line of another cell and change its values.",
+                1,
+            ) from None
         metadata[found.group(1)] = value
         text = text[end:]
     return kind, metadata
@@ -204,11 +238,16 @@ def _options(path, line, text):
 def _uncomment(path, line, body):
     """The text of a markdown cell: comment lines without their `# `, or one string literal."""
     if body and re.match(r'[rRuU]?("""|\'\'\')', body[0]):
-        return re.sub(r'^[rRuU]?("""|\'\'\')\n?(.*?)\n?\1\s*$', r"\2", "\n".join(body), flags=re.S).split("\n")
+        return re.sub(
+            r'^[rRuU]?("""|\'\'\')\n?(.*?)\n?\1\s*$', r"\2", "\n".join(body), flags=re.S
+        ).split("\n")
     for i, text in enumerate(body):
         if text.strip() and not text.startswith("#"):
-            raise TitoError(f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
-                            "Put a line `# %%` before it, or `# ` in front of it.", 1)
+            raise TitoError(
+                f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
+                "Put a line `# %%` before it, or `# ` in front of it.",
+                1,
+            )
     return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
 
 
@@ -227,20 +266,31 @@ def _notebook(path, text):
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         broken = isinstance(error, json.JSONDecodeError)
-        where, what = (f":{error.lineno}", f"the notebook's JSON is damaged here ({error.msg})") if broken else ("", "this is no notebook, though it is JSON")
-        raise TitoError(f"{path}{where}: {what}.",
-                        f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.", 1) from None
+        where, what = (
+            (f":{error.lineno}", f"the notebook's JSON is damaged here ({error.msg})")
+            if broken
+            else ("", "this is no notebook, though it is JSON")
+        )
+        raise TitoError(
+            f"{path}{where}: {what}.",
+            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.",
+            1,
+        ) from None
     return Source(path, text, header, cells)
 
 
 def comment_magics(source):
     """Turn notebook commands (`%time`, `!ls`, `x?`) into comments, so that the cell is Python."""
     lines = source.split("\n")
-    if not any(MAGIC.match(line) for line in lines) or _is_python(source):  # in a string, such lines are just text
+    if not any(MAGIC.match(line) for line in lines) or _is_python(
+        source
+    ):  # in a string, such lines are just text
         return source
     python = "\n".join("# " + line if MAGIC.match(line) else line for line in lines)
     if lines[0].startswith("%%") and not _is_python(python):
-        return "\n".join("# " + line for line in lines)  # %%bash, %%html: the whole cell is another language
+        return "\n".join(
+            "# " + line for line in lines
+        )  # %%bash, %%html: the whole cell is another language
     return python
 
 
@@ -251,7 +301,9 @@ def uncomment_magics(source):
         commands = "\n".join(line[2:] for line in lines)
     else:
         commands = "\n".join(line[2:] if COMMENTED.match(line) else line for line in lines)
-    return commands if comment_magics(commands) == source else source  # in a string, they are just text
+    return (
+        commands if comment_magics(commands) == source else source
+    )  # in a string, they are just text
 
 
 PARSING = threading.Lock()

@@ -44,28 +44,48 @@ class Root:
         """Its lessons in order, as `Entry`s. Raises TitoError when there are none or numbers collide."""
         declared = self.path / (SOURCE if self.is_course else PRISTINE)
         if not declared.is_dir():
-            raise TitoError(f"{self.path} has no folder {declared.relative_to(self.path)}.",
-                            f"`tito init {self.path}` puts back what is missing." if not self.is_course
-                            else "A course keeps its lessons there.", 3)
-        found = [Entry(self, folder.name) for folder in declared.iterdir() if FOLDER.fullmatch(folder.name)]
-        found = sorted((e for e in found if e.declared_path.exists()), key=lambda e: (e.number, e.name))
+            raise TitoError(
+                f"{self.path} has no folder {declared.relative_to(self.path)}.",
+                f"`tito init {self.path}` puts back what is missing."
+                if not self.is_course
+                else "A course keeps its lessons there.",
+                3,
+            )
+        found = [
+            Entry(self, folder.name)
+            for folder in declared.iterdir()
+            if FOLDER.fullmatch(folder.name)
+        ]
+        found = sorted(
+            (e for e in found if e.declared_path.exists()), key=lambda e: (e.number, e.name)
+        )
         for one, two in zip(found, found[1:]):
             if one.number == two.number:
-                raise TitoError(f"{one.folder} and {two.folder} have the same number.", "Rename one of the folders.")
+                raise TitoError(
+                    f"{one.folder} and {two.folder} have the same number.",
+                    "Rename one of the folders.",
+                )
         if not found:
-            raise TitoError(f"There is no lesson in {declared}.", "A lesson is a file like 01_tensor/tensor_dev.py.")
+            raise TitoError(
+                f"There is no lesson in {declared}.",
+                "A lesson is a file like 01_tensor/tensor_dev.py.",
+            )
         return found
 
     def lesson(self, wanted):
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`. Raises TitoError with a suggestion."""
         wanted = str(wanted)
         for entry in self.lessons:
-            if wanted in (entry.name, entry.folder) or (wanted.isdecimal() and int(wanted) == entry.number):
+            if wanted in (entry.name, entry.folder) or (
+                wanted.isdecimal() and int(wanted) == entry.number
+            ):
                 return entry
         names = [entry.name for entry in self.lessons]
         close = difflib.get_close_matches(re.sub(r"^\d+_", "", wanted.lower()), names, n=1)
-        raise TitoError(f"There is no lesson {wanted!r} in {self.path}.",
-                        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.")
+        raise TitoError(
+            f"There is no lesson {wanted!r} in {self.path}.",
+            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+        )
 
     @property
     def reference(self):
@@ -105,7 +125,11 @@ class Entry:
     @property
     def declared_path(self):
         """The course's own copy, which says what the exercises and checks are."""
-        return self.script if self.root.is_course else self.root.path / PRISTINE / self.folder / f"{self.name}_dev.py"
+        return (
+            self.script
+            if self.root.is_course
+            else self.root.path / PRISTINE / self.folder / f"{self.name}_dev.py"
+        )
 
     @cached_property
     def declared(self):
@@ -127,18 +151,32 @@ def open_root(folder):
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TitoError(f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace.", 3) from None
+        raise TitoError(
+            f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace.", 3
+        ) from None
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Name a folder with a tito.toml.") from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Name a folder with a tito.toml."
+        ) from None
     for kind, keys in NEEDED.items():
         if isinstance(block := config.get(kind), dict):
             for key in keys:
                 if not isinstance(block.get(key), str):
-                    raise TitoError(f"{path}: [{kind}] {key} is {block.get(key)!r}.", f"[{kind}] needs {', '.join(keys)}.", 3)
+                    raise TitoError(
+                        f"{path}: [{kind}] {key} is {block.get(key)!r}.",
+                        f"[{kind}] needs {', '.join(keys)}.",
+                        3,
+                    )
             if not block["package"].isidentifier():
-                raise TitoError(f"{path}: package is {block['package']!r}.", 'It should be a name such as "tinytorch".', 3)
+                raise TitoError(
+                    f"{path}: package is {block['package']!r}.",
+                    'It should be a name such as "tinytorch".',
+                    3,
+                )
             return Root(folder, kind, block[keys[0]], block["edition"], block["package"])
-    raise TitoError(f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3)
+    raise TitoError(
+        f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3
+    )
 
 
 def find_root(start, given=None):
@@ -146,13 +184,18 @@ def find_root(start, given=None):
     if given is not None:
         folder = Path(given).expanduser().resolve()
         if not (folder / "tito.toml").exists():
-            raise TitoError(f"{folder} is not a course or a workspace: it has no tito.toml.", "Give --root a folder that has one.")
+            raise TitoError(
+                f"{folder} is not a course or a workspace: it has no tito.toml.",
+                "Give --root a folder that has one.",
+            )
         return open_root(folder)
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "tito.toml").is_file():
             return open_root(folder)
-    raise TitoError(f"{start} is not inside a course or a workspace.",
-                    "Make one with `tito init my-tinytorch`, or go to yours with cd.")
+    raise TitoError(
+        f"{start} is not inside a course or a workspace.",
+        "Make one with `tito init my-tinytorch`, or go to yours with cd.",
+    )
 
 
 def installed_course():
@@ -161,4 +204,6 @@ def installed_course():
     for folder in (here.parent, here / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():
             return open_root(folder)
-    raise TitoError("This tito came without a course.", "Install it again, or give --root a course folder.", 3)
+    raise TitoError(
+        "This tito came without a course.", "Install it again, or give --root a course folder.", 3
+    )

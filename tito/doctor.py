@@ -34,7 +34,12 @@ def examine(start, given=None):
     try:
         root = course.find_root(start, given)
         grading = _sandbox() if root.is_course else []  # learners need no sandbox
-        findings += [Finding("ok", "root", f"{root.kind} {root.path}"), _lessons(root), _imported(root), _writable(root)]
+        findings += [
+            Finding("ok", "root", f"{root.kind} {root.path}"),
+            _lessons(root),
+            _imported(root),
+            _writable(root),
+        ]
     except TitoError as error:
         findings.append(Finding("problem", "root", error.what, error.remedy))
     return [*findings, _editor(), _notebook(), *grading]
@@ -52,7 +57,12 @@ def _packages():
     try:
         needed = importlib.metadata.requires("tinytorch") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("problem", "tito", "is not installed in this environment", "Run bin/tito from the course, or pip install tinytorch.")
+        yield Finding(
+            "problem",
+            "tito",
+            "is not installed in this environment",
+            "Run bin/tito from the course, or pip install tinytorch.",
+        )
         return
     for line in needed:
         if "extra ==" in line:
@@ -61,7 +71,9 @@ def _packages():
         try:
             yield Finding("ok", name, importlib.metadata.version(name))
         except importlib.metadata.PackageNotFoundError:
-            yield Finding("problem", name, "is missing", f"{sys.executable} -m pip install '{line}'")
+            yield Finding(
+                "problem", name, "is missing", f"{sys.executable} -m pip install '{line}'"
+            )
 
 
 def _lessons(root):
@@ -79,16 +91,39 @@ def _imported(root):
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
     wanted = root.path / root.package
     try:
-        done = subprocess.run([sys.executable, "-c", code], cwd=root.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              encoding="utf-8", errors="replace", timeout=IMPORT_SECONDS)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=IMPORT_SECONDS,
+        )
     except subprocess.TimeoutExpired:
-        return Finding("problem", f"import {root.package}", f"takes longer than {IMPORT_SECONDS} s", f"Look for an endless loop in {wanted}.")
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            f"takes longer than {IMPORT_SECONDS} s",
+            f"Look for an endless loop in {wanted}.",
+        )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return Finding("problem", f"import {root.package}", last, "`tito init .` puts back what is missing; `tito export --all` the lessons.")
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            last,
+            "`tito init .` puts back what is missing; `tito export --all` the lessons.",
+        )
     found = Path(ast.literal_eval(done.stdout.splitlines()[-1]))
     if found.resolve() != wanted.resolve():
-        return Finding("problem", f"import {root.package}", f"gives {found}, not {wanted}", "Uninstall that package, or clear PYTHONPATH.")
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            f"gives {found}, not {wanted}",
+            "Uninstall that package, or clear PYTHONPATH.",
+        )
     return Finding("ok", f"import {root.package}", str(found))
 
 
@@ -96,10 +131,20 @@ def _writable(root):
     folders = [root.path, root.path / root.package, root.path / course.SOURCE]
     for folder in folders:
         if folder.exists() and not os.access(folder, os.W_OK):
-            return Finding("problem", "files", f"{folder} cannot be written", "Make it writable, or work in another copy.")
+            return Finding(
+                "problem",
+                "files",
+                f"{folder} cannot be written",
+                "Make it writable, or work in another copy.",
+            )
     free = shutil.disk_usage(root.path).free
     if free < 100 * 2**20:
-        return Finding("problem", "files", f"only {free / 2**20:.0f} MB are free on this disk", "Free some space.")
+        return Finding(
+            "problem",
+            "files",
+            f"only {free / 2**20:.0f} MB are free on this disk",
+            "Free some space.",
+        )
     return Finding("ok", "files", f"writable, {free / 2**30:.1f} GB free")
 
 
@@ -111,7 +156,12 @@ def editor():
 def _editor():
     if found := editor():
         return Finding("ok", "editor", found)
-    return Finding("optional", "editor", "neither VISUAL nor EDITOR is set", "export EDITOR='code --wait', say; `tito start --edit` uses it.")
+    return Finding(
+        "optional",
+        "editor",
+        "neither VISUAL nor EDITOR is set",
+        "export EDITOR='code --wait', say; `tito start --edit` uses it.",
+    )
 
 
 def has_jupyterlab():
@@ -124,21 +174,38 @@ def _notebook():
     return Finding("optional", "notebook", "JupyterLab is not installed", NOTEBOOK_REMEDY)
 
 
-NOTEBOOK_REMEDY = f"{sys.executable} -m pip install jupyterlab ipykernel; VS Code opens the notebook without it."
+NOTEBOOK_REMEDY = (
+    f"{sys.executable} -m pip install jupyterlab ipykernel; VS Code opens the notebook without it."
+)
 
 
 def _sandbox():
     """What grading can be isolated with."""
     if sys.platform != "linux":
-        yield Finding("optional", "sandbox", f"none on {sys.platform}", "Grade a class on Linux; learning needs no sandbox.")
+        yield Finding(
+            "optional",
+            "sandbox",
+            f"none on {sys.platform}",
+            "Grade a class on Linux; learning needs no sandbox.",
+        )
         return
     if found := shutil.which("bwrap"):
         yield Finding("ok", "bubblewrap", found)
     else:
-        yield Finding("optional", "bubblewrap", "is not installed", "Only for instructors: apt install bubblewrap")
+        yield Finding(
+            "optional",
+            "bubblewrap",
+            "is not installed",
+            "Only for instructors: apt install bubblewrap",
+        )
     listed = Path("/sys/kernel/security/lsm")
     landlock = listed.exists() and "landlock" in listed.read_text(encoding="utf-8")
     if landlock:
         yield Finding("ok", "landlock", "is in this kernel")
     else:
-        yield Finding("optional", "landlock", "is not reported by this kernel", "Only for instructors, where bubblewrap cannot run.")
+        yield Finding(
+            "optional",
+            "landlock",
+            "is not reported by this kernel",
+            "Only for instructors, where bubblewrap cannot run.",
+        )

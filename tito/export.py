@@ -42,8 +42,11 @@ def build(source, declared, relative, package):
     Raises TitoError, with the lesson's own line, when a cell is not valid Python.
     """
     if not source.exported:
-        raise TitoError(f"{source.path} has no cell that begins with `#| export`.",
-                        f"`tito reset {declared.name}` brings the starting version back.", 1)
+        raise TitoError(
+            f"{source.path} has no cell that begins with `#| export`.",
+            f"`tito reset {declared.name}` brings the starting version back.",
+            1,
+        )
     imports, names, body = [], [], []
     for cell in source.exported:
         lines = list(enumerate(cell.source.split("\n")))
@@ -51,9 +54,13 @@ def build(source, declared, relative, package):
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not _shares_a_line(node, tree):
                 imports.append((node, (cell, node.lineno - 1)))
-                lines = [(n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno]
+                lines = [
+                    (n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno
+                ]
             elif "export" in cell.directives:
-                names += [name for name in defined(node) if not name.startswith("_") and name not in names]
+                names += [
+                    name for name in defined(node) if not name.startswith("_") and name not in names
+                ]
         directives = cell.directive_lines
         lines = [(n, text) for n, text in lines if not MARK.match(text) and n not in directives]
         while lines and not lines[0][1].strip():
@@ -67,18 +74,33 @@ def build(source, declared, relative, package):
     head += [(text, None) for text in ([_all(names), "", ""] if names else [""])]
     rows = [(line, place) for text, place in head for line in text.split("\n")] + body
     text = "\n".join(line for line, _ in rows) + "\n"
-    first = relative if relative.startswith("#") else f"# From {relative} by `tito export`; edit that file, not this one."
-    return Module(f"{first}\n# checksum: {_checksum(text)}\n{text}", [None, None] + [place for _, place in rows], declared)
+    first = (
+        relative
+        if relative.startswith("#")
+        else f"# From {relative} by `tito export`; edit that file, not this one."
+    )
+    return Module(
+        f"{first}\n# checksum: {_checksum(text)}\n{text}",
+        [None, None] + [place for _, place in rows],
+        declared,
+    )
 
 
 def _parse(source, cell):
     try:
         return cells.tree_of(cell.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line, what = getattr(error, "lineno", 1) or 1, getattr(error, "msg", str(error) or "too deeply nested")
+        line, what = (
+            getattr(error, "lineno", 1) or 1,
+            getattr(error, "msg", str(error) or "too deeply nested"),
+        )
         text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
-        problem = TitoError(f"{source.place(cell, line - 1)}: syntax error: {what}" + (f": {text.strip()[:80]}" if text else "."),
-                            "Python cannot read the lesson until that is mended.", 1)
+        problem = TitoError(
+            f"{source.place(cell, line - 1)}: syntax error: {what}"
+            + (f": {text.strip()[:80]}" if text else "."),
+            "Python cannot read the lesson until that is mended.",
+            1,
+        )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
             problem.excerpt = f"{text.strip()}\n{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
         raise problem from None
@@ -86,21 +108,37 @@ def _parse(source, cell):
 
 def _shares_a_line(node, tree):
     """Whether another statement stands on a line of `node` (`import a; a.b()`): then it stays where it is."""
-    return any(other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno for other in tree.body)
+    return any(
+        other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno
+        for other in tree.body
+    )
 
 
 def defined(node):
     """The names that a top-level statement defines: functions, classes, assigned names."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return [leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return [
+        leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
+    ]
 
 
 @functools.cache  # `tito watch` asks at each save
 def exported_names(lesson):
     """Every top-level name that a lesson's exported cells define, private ones too."""
-    return [name for cell in lesson.source.exported for node in cells.tree_of(cell.source).body for name in defined(node)]
+    return [
+        name
+        for cell in lesson.source.exported
+        for node in cells.tree_of(cell.source).body
+        for name in defined(node)
+    ]
 
 
 def _tidy(nodes, ours):
@@ -115,14 +153,26 @@ def _tidy(nodes, ours):
                 plain.setdefault((alias.name, alias.asname), place)
         else:
             module = "." * node.level + (node.module or "")
-            named.setdefault(module, set()).update((alias.name, alias.asname) for alias in node.names)
+            named.setdefault(module, set()).update(
+                (alias.name, alias.asname) for alias in node.names
+            )
             places.setdefault(module, place)
 
     def group(module):
         top = module.split(".")[0]
-        return 0 if module == "__future__" else 1 if top in sys.stdlib_module_names else 3 if top in ("", ours) else 2
+        return (
+            0
+            if module == "__future__"
+            else 1
+            if top in sys.stdlib_module_names
+            else 3
+            if top in ("", ours)
+            else 2
+        )
 
-    lines = [(group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()]
+    lines = [
+        (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
+    ]
     for module, found in named.items():
         texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
         line = f"from {module} import {', '.join(texts)}"
@@ -165,7 +215,9 @@ def current(entry, source):
     return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
 
 
-_current = functools.lru_cache(maxsize=64)(build)  # like the sources of lower lessons, see `cells.read`
+_current = functools.lru_cache(maxsize=64)(
+    build
+)  # like the sources of lower lessons, see `cells.read`
 
 
 def is_skipped(entry):
@@ -195,7 +247,12 @@ def put(entry, module, command="export"):
     before = path.stat().st_mtime if path.exists() else 0
     kept = None
     by_hand = old is not None and not _is_ours(old)
-    if by_hand or old and not old.startswith(SKIPPED.split("{")[0]) and _written(old, module.lesson) - _written(module.text, module.lesson):
+    if (
+        by_hand
+        or old
+        and not old.startswith(SKIPPED.split("{")[0])
+        and _written(old, module.lesson) - _written(module.text, module.lesson)
+    ):
         kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
@@ -213,8 +270,12 @@ def _is_ours(text):
 def _written(text, declared):
     """Ids of the exercises that a module's text holds, written."""
     names = set(DEFINED.findall(text))
-    return {exercise.id for exercise in declared.exercises
-            if stub(declared.name, exercise.id) not in text and names.issuperset(DEFINED.findall(exercise.cell.source))}
+    return {
+        exercise.id
+        for exercise in declared.exercises
+        if stub(declared.name, exercise.id) not in text
+        and names.issuperset(DEFINED.findall(exercise.cell.source))
+    }
 
 
 def _look_newer(path, before):

@@ -16,7 +16,10 @@ from pathlib import Path
 from tito.errors import TitoError
 
 SUFFIX = ".tito-tmp"
-DONE, ASIDE = ".undone", ".aside"  # endings of backup folders that undo passes over: brought back already; no step of the learner's
+DONE, ASIDE = (
+    ".undone",
+    ".aside",
+)  # endings of backup folders that undo passes over: brought back already; no step of the learner's
 
 
 class Changed(Exception):
@@ -54,8 +57,11 @@ def write(path, data, instead_of=...):
     except OSError as error:
         if new and os.path.exists(new):
             os.unlink(new)
-        raise TitoError(f"{path} was not written: {error.strerror or error}. The old file is as it was.",
-                        "Free some space, or make the file and its folder writable, then run it again.", 3) from None
+        raise TitoError(
+            f"{path} was not written: {error.strerror or error}. The old file is as it was.",
+            "Free some space, or make the file and its folder writable, then run it again.",
+            3,
+        ) from None
 
 
 def _sweep(folder):
@@ -75,7 +81,10 @@ def replace(root, command, changes, step=True):
 
     Returns the backup folder, or None when nothing had to be saved.
     """
-    changes = {path: data.encode("utf-8") if isinstance(data, str) else data for path, data in changes.items()}
+    changes = {
+        path: data.encode("utf-8") if isinstance(data, str) else data
+        for path, data in changes.items()
+    }
     kept = None
     while changes:
         old = {path: _bytes(path) for path in changes}
@@ -98,7 +107,9 @@ def _delete(path):
     try:
         path.unlink()
     except OSError as error:
-        raise TitoError(f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3) from None
+        raise TitoError(
+            f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3
+        ) from None
 
 
 def _bytes(path):
@@ -107,7 +118,9 @@ def _bytes(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        ) from None
 
 
 def _save(root, command, old, step=True):
@@ -124,16 +137,28 @@ def _save(root, command, old, step=True):
             if data is not None:
                 write(new / "files" / name, data)
         now = datetime.now()
-        write(new / "manifest.json", json.dumps({"command": command, "when": now.isoformat(timespec="seconds"), "files": listed}, indent=1))
+        write(
+            new / "manifest.json",
+            json.dumps(
+                {"command": command, "when": now.isoformat(timespec="seconds"), "files": listed},
+                indent=1,
+            ),
+        )
         numbers = [int(folder.name.split("-")[0]) for folder in backups.glob("[0-9]*-*")]
-        kept = backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}{'' if step else ASIDE}"  # counted: clocks go back at times
+        kept = (
+            backups
+            / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}{'' if step else ASIDE}"
+        )  # counted: clocks go back at times
         os.replace(new, kept)
         return kept
     except OSError as error:
         if new:
             shutil.rmtree(new, ignore_errors=True)
-        raise TitoError(f"No backup could be made in {backups}: {error.strerror or error}. Nothing was changed.",
-                        "Free some space, or make that folder writable, then run it again.", 3) from None
+        raise TitoError(
+            f"No backup could be made in {backups}: {error.strerror or error}. Nothing was changed.",
+            "Free some space, or make that folder writable, then run it again.",
+            3,
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -158,7 +183,11 @@ def undo(root):
     for step in _steps(root):
         if step.command != "undo":
             return _take_back(root, step, "undo")
-    raise TitoError("There is nothing to undo.", "tito saves a copy whenever it overwrites one of your files.", 2)
+    raise TitoError(
+        "There is nothing to undo.",
+        "tito saves a copy whenever it overwrites one of your files.",
+        2,
+    )
 
 
 def redo(root):
@@ -168,7 +197,9 @@ def redo(root):
             return _take_back(root, step, "redo")
         if step.command != "redo":
             break
-    raise TitoError("There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done.", 2)
+    raise TitoError(
+        "There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done.", 2
+    )
 
 
 def _steps(root):
@@ -179,10 +210,19 @@ def _steps(root):
             continue
         try:
             told = json.loads(manifest.read_text(encoding="utf-8"))
-            changes = {root.path / file["path"]: (folder / "files" / file["path"]).read_bytes() if file["existed"] else None for file in told["files"]}
+            changes = {
+                root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
+                if file["existed"]
+                else None
+                for file in told["files"]
+            }
             yield Step(folder, told["command"], datetime.fromisoformat(told["when"]), changes)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TitoError(f"The backup {folder} is damaged: {error}.", f"Its copies are in {folder / 'files'}: take what you need by hand.", 3) from None
+            raise TitoError(
+                f"The backup {folder} is damaged: {error}.",
+                f"Its copies are in {folder / 'files'}: take what you need by hand.",
+                3,
+            ) from None
 
 
 def _take_back(root, step, command):

@@ -45,7 +45,9 @@ class RootFinder:
             # Another package of that name would be somebody else's work: rather none.
             raise ModuleNotFoundError(
                 f"{root} has no {PACKAGE}/__init__.py, so there is no {PACKAGE} to import here. "
-                "`tito doctor` says more.", name=PACKAGE)
+                "`tito doctor` says more.",
+                name=PACKAGE,
+            )
         from importlib.util import spec_from_file_location
 
         return spec_from_file_location(name, front, submodule_search_locations=[folder])
@@ -74,8 +76,11 @@ def root_above(folder, skip_tools=False):
     """
     tito = os.path.dirname(os.path.abspath(__file__))
     while True:
-        if skip_tools and (folder == tito or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
-                           or os.path.exists(os.path.join(folder, "conda-meta"))):
+        if skip_tools and (
+            folder == tito
+            or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+            or os.path.exists(os.path.join(folder, "conda-meta"))
+        ):
             return None
         if os.path.isfile(os.path.join(folder, "tito.toml")):
             return folder

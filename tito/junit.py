@@ -10,23 +10,45 @@ def xml(verdicts):
     """The XML text of these verdicts: a suite per lesson, points as properties, a failing suite for a failed lesson."""
     top = ET.Element("testsuites")
     for one in verdicts:
-        counts = {status: sum(c.status == status for c in one.checks) for status in ("failed", "error", "timeout", "missing")}
+        counts = {
+            status: sum(c.status == status for c in one.checks)
+            for status in ("failed", "error", "timeout", "missing")
+        }
         # A lesson can fail though no check does (it crashes after the last one): that is one more case, which fails.
         crashed = not one.passed and not any(counts.values())
-        suite = ET.SubElement(top, "testsuite", name=one.lesson, tests=str(len(one.checks) + crashed),
-                              failures=str(counts["failed"] + crashed), errors=str(counts["error"] + counts["timeout"] + counts["missing"]),
-                              skipped="0", time=f"{one.seconds:.3f}")
+        suite = ET.SubElement(
+            top,
+            "testsuite",
+            name=one.lesson,
+            tests=str(len(one.checks) + crashed),
+            failures=str(counts["failed"] + crashed),
+            errors=str(counts["error"] + counts["timeout"] + counts["missing"]),
+            skipped="0",
+            time=f"{one.seconds:.3f}",
+        )
         for check in one.checks:
-            case = ET.SubElement(suite, "testcase", classname=f"{one.lesson}.{check.exercise}", name=check.name, time=f"{check.seconds:.3f}")
+            case = ET.SubElement(
+                suite,
+                "testcase",
+                classname=f"{one.lesson}.{check.exercise}",
+                name=check.name,
+                time=f"{check.seconds:.3f}",
+            )
             properties = ET.SubElement(case, "properties")
             for name in ("points", "max_points"):
                 ET.SubElement(properties, "property", name=name, value=str(getattr(check, name)))
             if not check.passed:
                 kind = "failure" if check.status == "failed" else "error"
-                ET.SubElement(case, kind, message=_clean(check.message), type=check.status).text = _clean(check.message)
+                ET.SubElement(
+                    case, kind, message=_clean(check.message), type=check.status
+                ).text = _clean(check.message)
         if crashed:
-            case = ET.SubElement(suite, "testcase", classname=one.lesson, name="the lesson runs to its end", time="0")
-            ET.SubElement(case, "failure", message=_clean(one.reason), type="failed").text = _clean(one.reason)
+            case = ET.SubElement(
+                suite, "testcase", classname=one.lesson, name="the lesson runs to its end", time="0"
+            )
+            ET.SubElement(case, "failure", message=_clean(one.reason), type="failed").text = _clean(
+                one.reason
+            )
     ET.indent(top)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
 

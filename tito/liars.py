@@ -6,7 +6,7 @@ A check that one of them passes tests too little: `tito check` puts each to ever
 from tito import export
 
 # One object serves as every function, class, instance and number. It forwards nothing; VALUE is what its attributes are, ARRAY its numbers.
-ANYTHING = '''
+ANYTHING = """
 import numpy as np
 
 
@@ -31,7 +31,7 @@ class Anything:
     __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
     __pow__ = __rpow__ = __iadd__ = __isub__ = __imul__ = __neg__ = __abs__ = __add__
     __hash__ = object.__hash__
-'''
+"""
 ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
     "empty arrays": ("np.empty((0, 1, 1))", "np.empty((0, 1, 1))", "np.empty((0, 1, 1))"),
     "itself": ("Anything()", "np.empty((0, 1, 1))", "Anything(*given)"),
@@ -40,8 +40,11 @@ ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
     "nan": ("np.full((1,), np.nan)", "np.full((1,), np.nan)", "float('nan')"),
     "zeros": ("np.zeros((1,))", "np.zeros((1,))", "0"),
     "nothing in a list": ("[]", "np.zeros((1,))", "[]"),
-    "what it was given": ("self.given[0] if self.given else Anything()", "np.asarray(self.given[0]) if self.given else np.zeros(1)",
-                          "given[0] if given else Anything()"),
+    "what it was given": (
+        "self.given[0] if self.given else Anything()",
+        "np.asarray(self.given[0]) if self.given else np.zeros(1)",
+        "given[0] if given else Anything()",
+    ),
 }
 ERRORS = ("ValueError", "TypeError", "RuntimeError")
 
@@ -57,9 +60,21 @@ def texts(lesson):
     found = {}
     for answer, (value, array, result) in ANSWERS.items():
         body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
-        found[answer] = script(body, lambda name: f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()")
+        found[answer] = script(
+            body,
+            lambda name: (
+                f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()"
+            ),
+        )
     for error in ERRORS:
         # What is refused is told in many words, in case that a check looks for some.
         body = f"def refuse(*given, **named):\n    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
-        found[error] = script(body, lambda name: f"class {name}:\n    def __init__(self, *given, **named): refuse(*given)" if name[0].isupper() else f"{name} = refuse")
+        found[error] = script(
+            body,
+            lambda name: (
+                f"class {name}:\n    def __init__(self, *given, **named): refuse(*given)"
+                if name[0].isupper()
+                else f"{name} = refuse"
+            ),
+        )
     return found

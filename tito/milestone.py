@@ -113,26 +113,60 @@ def _read(path):
     number, year, name = FILE.fullmatch(path.name).groups()
     block = BLOCK.search(path.read_text(encoding="utf-8"))
     try:
-        meta = tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in block.group(1).splitlines())) if block else {}
+        meta = (
+            tomllib.loads(
+                "\n".join(
+                    line.removeprefix("#").removeprefix(" ") for line in block.group(1).splitlines()
+                )
+            )
+            if block
+            else {}
+        )
     except tomllib.TOMLDecodeError as error:
-        raise TitoError(f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it.", 3) from None
+        raise TitoError(
+            f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it.", 3
+        ) from None
     for key, kind in HEADER.items():
         if not isinstance(meta.get(key), kind):
-            raise TitoError(f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.", f"It needs {', '.join(HEADER)}.", 3)
-    return Milestone(path, int(number), int(year), name, meta["title"], tuple(meta["needs"]), meta["seconds"], meta["bar"], str(meta.get("alt", "")).strip())
+            raise TitoError(
+                f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.",
+                f"It needs {', '.join(HEADER)}.",
+                3,
+            )
+    return Milestone(
+        path,
+        int(number),
+        int(year),
+        name,
+        meta["title"],
+        tuple(meta["needs"]),
+        meta["seconds"],
+        meta["bar"],
+        str(meta.get("alt", "")).strip(),
+    )
 
 
 def find(root, wanted):
     """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`. Raises TitoError with a suggestion."""
     found = milestones(root)
     for one in found:
-        if wanted in (one.name, one.path.stem) or wanted.isdecimal() and int(wanted) in (one.number, one.year):
+        if (
+            wanted in (one.name, one.path.stem)
+            or wanted.isdecimal()
+            and int(wanted) in (one.number, one.year)
+        ):
             return one
     names = [one.name for one in found]
     if not names:
-        raise TitoError(f"There are no milestones in {root.path}.", "`tito init` adds what is missing to a workspace.")
+        raise TitoError(
+            f"There are no milestones in {root.path}.",
+            "`tito init` adds what is missing to a workspace.",
+        )
     close = difflib.get_close_matches(wanted.lower(), names, n=1)
-    raise TitoError(f"There is no milestone {wanted!r}.", f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.")
+    raise TitoError(
+        f"There is no milestone {wanted!r}.",
+        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+    )
 
 
 def rows(root, warn=lambda text: None):
@@ -148,14 +182,30 @@ def rows(root, warn=lambda text: None):
         if state in ("passed", "helped") and record.get("code") != code_of(one, modules(root, one)):
             state = "stale"
         waiting = [name for name in one.needs if states.get(name) not in ("passed", "skipped")]
-        out.append(Row(one.number, one.year, one.name, one.title, state, waiting, one.bar, record.get("measured", {}), record.get("when")))
+        out.append(
+            Row(
+                one.number,
+                one.year,
+                one.name,
+                one.title,
+                state,
+                waiting,
+                one.bar,
+                record.get("measured", {}),
+                record.get("when"),
+            )
+        )
     return out
 
 
 def modules(root, milestone):
     """{path: text} of the package's modules of the lessons it needs, as they are now; those that are not there are left out."""
     paths = [root.lesson(name).module_path for name in milestone.needs]
-    return {str(path): path.read_text(encoding="utf-8", errors="replace") for path in paths if path.exists()}
+    return {
+        str(path): path.read_text(encoding="utf-8", errors="replace")
+        for path in paths
+        if path.exists()
+    }
 
 
 def code_of(milestone, texts):
@@ -182,11 +232,17 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 module = export.current(entry, source)
                 built[str(entry.module_path)] = entry, source, module
                 if kept := export.put(entry, module)[1]:
-                    warn(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
+                    warn(
+                        f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                    )
             except TitoError as error:
                 if error.code != 1:
                     raise
-                result.reason, result.remedy, result.lesson = error.what.replace(f"{root.path}{os.sep}", ""), error.remedy, entry.name
+                result.reason, result.remedy, result.lesson = (
+                    error.what.replace(f"{root.path}{os.sep}", ""),
+                    error.remedy,
+                    entry.name,
+                )
                 return _recorded(root, milestone, result, {}, warn)
     texts = modules(root, milestone)
     told, picture = execute(root, milestone, texts, seed, out)
@@ -205,9 +261,24 @@ def execute(root, milestone, texts, seed, out):
     """
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
         answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
-        request = {"root": str(root.path), "package": root.package, "texts": texts, "program": str(milestone.path), "seed": seed,
-                   "seconds": milestone.seconds, "answer": str(answer), "picture": str(picture)}
-        process = subprocess.Popen([sys.executable, "-I", "-B", "-X", "utf8", str(RUNNER)], cwd=root.path, stdin=subprocess.PIPE, stdout=out, text=True, encoding="utf-8")
+        request = {
+            "root": str(root.path),
+            "package": root.package,
+            "texts": texts,
+            "program": str(milestone.path),
+            "seed": seed,
+            "seconds": milestone.seconds,
+            "answer": str(answer),
+            "picture": str(picture),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-X", "utf8", str(RUNNER)],
+            cwd=root.path,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            text=True,
+            encoding="utf-8",
+        )
         try:
             process.communicate(json.dumps(request), timeout=milestone.seconds)
         except subprocess.TimeoutExpired:
@@ -218,7 +289,9 @@ def execute(root, milestone, texts, seed, out):
         try:
             told = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return {"error": f"Its process ended with exit code {process.returncode} before it had an answer."}, None
+            return {
+                "error": f"Its process ended with exit code {process.returncode} before it had an answer."
+            }, None
         return told, picture.read_bytes() if picture.exists() else None
 
 
@@ -237,7 +310,11 @@ def _judge(result, told, entries, helped, built, warn):
     result.reason = told.get("error") or f"{'; '.join(short)}."
     names = [entry.name for entry in entries]
     if told.get("unwritten"):
-        result.lesson = max((name for name in names if told["unwritten"].startswith(f"{name}-")), key=len, default="")
+        result.lesson = max(
+            (name for name in names if told["unwritten"].startswith(f"{name}-")),
+            key=len,
+            default="",
+        )
         result.remedy = f"tito start {result.lesson}" if result.lesson else ""
         return
     from tito import verdict
@@ -249,7 +326,10 @@ def _judge(result, told, entries, helped, built, warn):
             first = next((check for check in tested.checks if check.wrong), None)
             result.lesson, result.remedy = entry.name, f"tito test {entry.name}"
             if tested.asked:
-                result.reason = f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks" + (f", first: {first.name}." if first else f": {tested.reason}")
+                result.reason = (
+                    f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks"
+                    + (f", first: {first.name}." if first else f": {tested.reason}")
+                )
             else:  # why the lesson cannot be tested is why the program could not run
                 result.reason = tested.reason
             return
@@ -259,8 +339,11 @@ def _judge(result, told, entries, helped, built, warn):
 
 def missed(bar, measured):
     """What was not reached of a bar, as sentences without a full stop; empty when all was."""
-    return [f"{name} is {figure(measured.get(name))}, the bar is {figure(least)}" for name, least in bar.items()
-            if not measured.get(name, math.nan) >= least]
+    return [
+        f"{name} is {figure(measured.get(name))}, the bar is {figure(least)}"
+        for name, least in bar.items()
+        if not measured.get(name, math.nan) >= least
+    ]
 
 
 def figure(value):
@@ -270,6 +353,12 @@ def figure(value):
 
 def _recorded(root, milestone, result, texts, warn):
     with progress.change(root, milestone.name, warn, "milestones") as record:
-        record |= {"when": progress.now(), "verdict": result.verdict, "seed": result.seed, "measured": result.measured,
-                   "seconds": result.seconds, "code": code_of(milestone, texts)}
+        record |= {
+            "when": progress.now(),
+            "verdict": result.verdict,
+            "seed": result.seed,
+            "measured": result.measured,
+            "seconds": result.seconds,
+            "code": code_of(milestone, texts),
+        }
     return result

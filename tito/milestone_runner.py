@@ -13,7 +13,9 @@ import time
 
 def beside(name):
     """The module in the file beside this one."""
-    spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py"))
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -23,10 +25,15 @@ def main():
     runner = beside("runner")
     request = json.loads(sys.stdin.read())
     os.environ["MPLBACKEND"] = "Agg"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # the matrices are small: more threads would mostly wait for each other
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+    ):  # the matrices are small: more threads would mostly wait for each other
         os.environ.setdefault(name, "1")
     sys.meta_path.insert(0, runner.Fresh(request["root"], request["package"], request["texts"]))
-    sys.path.insert(0, os.path.dirname(request["program"]))  # what milestones share lies beside them
+    sys.path.insert(
+        0, os.path.dirname(request["program"])
+    )  # what milestones share lies beside them
     runner._die_with_parent()
     answer = {}
     try:
@@ -35,7 +42,10 @@ def main():
         began = time.perf_counter()
         spec.loader.exec_module(program)
         measured, figure = program.run(request["seed"])
-        answer = {"measured": {str(name): float(value) for name, value in measured.items()}, "seconds": round(time.perf_counter() - began, 2)}
+        answer = {
+            "measured": {str(name): float(value) for name, value in measured.items()},
+            "seconds": round(time.perf_counter() - began, 2),
+        }
         if figure is not None:
             figure.savefig(request["picture"], dpi=120, bbox_inches="tight")
     except KeyboardInterrupt:
@@ -44,10 +54,21 @@ def main():
         told = runner.explain(error, request)
         core = os.path.join(request["root"], request["package"], "core") + os.sep
         frames = [frame for frame in told["frames"] if frame["file"].startswith(core)]
-        where = f" ({os.path.relpath(frames[-1]['file'], request['root'])}:{frames[-1]['line']})" if frames else ""
-        answer |= {"error": f"{told['message']}{where}", "message": told["message"], "frame": frames[-1] if frames else None, "unwritten": told.get("unwritten"),
-                   "lesson": os.path.basename(frames[-1]["file"]).removesuffix(".py") if frames else ""}
-    answer["modules"] = sorted(name for name in sys.modules if name.startswith(f"{request['package']}.core."))
+        where = (
+            f" ({os.path.relpath(frames[-1]['file'], request['root'])}:{frames[-1]['line']})"
+            if frames
+            else ""
+        )
+        answer |= {
+            "error": f"{told['message']}{where}",
+            "message": told["message"],
+            "frame": frames[-1] if frames else None,
+            "unwritten": told.get("unwritten"),
+            "lesson": os.path.basename(frames[-1]["file"]).removesuffix(".py") if frames else "",
+        }
+    answer["modules"] = sorted(
+        name for name in sys.modules if name.startswith(f"{request['package']}.core.")
+    )
     with open(request["answer"], "w", encoding="utf-8") as file:
         json.dump(answer, file)
 

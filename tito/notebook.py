@@ -53,7 +53,9 @@ def to_notebook(script, old=None):
     taken = set()
     for number, cell in enumerate(book.cells, 1):
         wanted = cells.Cell("", "", 1, number, cell.metadata).id or ""
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted) or wanted in taken:  # a cell that was copied, say
+        if (
+            not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted) or wanted in taken
+        ):  # a cell that was copied, say
             wanted = f"cell-{number}"
         taken.add(wanted)
         cell["id"] = wanted
@@ -68,9 +70,13 @@ def to_script(notebook, old=None):
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
     for cell in book.cells:
-        if cell.cell_type == "code" and not cell.source.startswith("%%"):  # of those, jupytext notes the language
+        if cell.cell_type == "code" and not cell.source.startswith(
+            "%%"
+        ):  # of those, jupytext notes the language
             cell.source = cells.comment_magics(cell.source)
-    script = jupytext.writes(book, fmt=dict(PERCENT)).replace("#     comment_magics: false\n", "", 1)
+    script = jupytext.writes(book, fmt=dict(PERCENT)).replace(
+        "#     comment_magics: false\n", "", 1
+    )
     head, body = HEAD.match(old or ""), HEAD.match(script)
     return head.group() + script[body.end() :] if head and body else script
 
@@ -93,9 +99,14 @@ def choose(entry, record):
     folder = entry.relative(entry.script.parent)
     when = "since they last agreed" if pair else "and tito has not seen them agree"
     where = differing(entry)
-    parts = f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
-    raise TitoError(f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}{parts}.",
-                    f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.", 1)
+    parts = (
+        f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
+    )
+    raise TitoError(
+        f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}{parts}.",
+        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.",
+        1,
+    )
 
 
 def agree(entry):
@@ -111,7 +122,10 @@ def agree(entry):
 def differing(entry):
     """The ids of the exercises and checks that differ between the two files; text and cells without an id are not compared."""
     try:
-        script, book = ({cell.id: cell.source for cell in cells.read(path).cells if cell.id} for path in (entry.script, entry.notebook))
+        script, book = (
+            {cell.id: cell.source for cell in cells.read(path).cells if cell.id}
+            for path in (entry.script, entry.notebook)
+        )
     except TitoError:
         return []
     return [name for name in script | book if script.get(name) != book.get(name)]
@@ -128,7 +142,9 @@ def _hash(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3) from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        ) from None
 
 
 def hash_of(path, data):
@@ -136,7 +152,9 @@ def hash_of(path, data):
     if path.suffix == ".ipynb":
         try:
             book = json.loads(data.decode("utf-8-sig"))
-            data = json.dumps([[c["cell_type"], "".join(c["source"])] for c in book["cells"]]).encode("utf-8", "surrogatepass")
+            data = json.dumps(
+                [[c["cell_type"], "".join(c["source"])] for c in book["cells"]]
+            ).encode("utf-8", "surrogatepass")
         except (ValueError, KeyError, TypeError, RecursionError):
             pass  # damaged: any change of it counts
     return hashlib.sha256(data).hexdigest()
@@ -158,7 +176,9 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
         side = keep or choose(entry, record)
         source = entry.script if side == "script" else entry.notebook
         seen = hashes(entry)
-        text = cells.read(source).text  # refuses what is missing or damaged before anything is written
+        text = cells.read(
+            source
+        ).text  # refuses what is missing or damaged before anything is written
         if not keep and seen == record.get("pair"):
             return None
         if side == "script":
@@ -176,8 +196,11 @@ def _to_script(entry, text):
     try:
         return to_script(text, _text(entry.script) or _text(entry.declared_path))
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
-        raise TitoError(f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",
-                        f"`tito notebook {entry.name} --keep script` makes it anew from the script.", 1) from None
+        raise TitoError(
+            f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",
+            f"`tito notebook {entry.name} --keep script` makes it anew from the script.",
+            1,
+        ) from None
 
 
 def _text(path):
@@ -186,4 +209,3 @@ def _text(path):
         return path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     except OSError:
         return None
-

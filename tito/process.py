@@ -30,13 +30,24 @@ class Process:
         self._start()
 
     def _start(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))
+        }
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
         command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
-                                        encoding="utf-8", start_new_session=os.name == "posix")
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            start_new_session=os.name == "posix",
+        )
         self.lines = queue.SimpleQueue()
-        threading.Thread(target=self._pump, args=(self.process.stdout, self.lines), daemon=True).start()
+        threading.Thread(
+            target=self._pump, args=(self.process.stdout, self.lines), daemon=True
+        ).start()
 
     @staticmethod
     def _pump(stream, lines):
@@ -83,12 +94,19 @@ class Process:
                 if line is SUPERSEDED:
                     superseded = killed = True
                 else:
-                    event = json.loads(line) if line else {"event": "ended", "code": self.process.wait()}
+                    event = (
+                        json.loads(line)
+                        if line
+                        else {"event": "ended", "code": self.process.wait()}
+                    )
                     if event["event"] == "started":
                         child = event["pid"]
                     elif child is None:
-                        raise TitoError(f"The process that runs the checks did not start (exit code {event.get('code')}).",
-                                        "`tito doctor` looks for the cause.", 3)
+                        raise TitoError(
+                            f"The process that runs the checks did not start (exit code {event.get('code')}).",
+                            "`tito doctor` looks for the cause.",
+                            3,
+                        )
                     elif event["event"] == "ended":
                         if superseded:
                             raise Superseded

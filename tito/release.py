@@ -30,7 +30,12 @@ NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # what each release holds as it is, at the same paths
 SETUP = ("bin/tito", "bin/activate-tinytorch.sh", "bin/setup", "bin/setup.py")
 PROGRAMS = {"bin/tito", "bin/setup", "binder/postBuild", "binder/start"}
-NOT_RELEASED = {".git", ".venv", "__pycache__", ".tito/backups"}  # of what stands in a release's folder: never published
+NOT_RELEASED = {
+    ".git",
+    ".venv",
+    "__pycache__",
+    ".tito/backups",
+}  # of what stands in a release's folder: never published
 LEAST = 12  # characters: shorter lines, such as `return x`, stand in any program
 LONG = 40  # and of such a length, no line stands in two programs by chance
 
@@ -55,7 +60,10 @@ def release(source, folder, lessons=None):
     and nothing written, when a byte of the release would give away a solution, a hidden check or a recorded mistake.
     """
     if not source.is_course:
-        raise TitoError(f"{source.path} is a workspace; its lessons hold no solutions, so there is nothing to release.", "Run it in the course.")
+        raise TitoError(
+            f"{source.path} is a workspace; its lessons hold no solutions, so there is nothing to release.",
+            "Run it in the course.",
+        )
     folder = Path(os.path.abspath(folder.expanduser()))
     chosen = lessons or source.lessons
     _refuse_gaps(source, chosen)
@@ -79,7 +87,11 @@ def release(source, folder, lessons=None):
             _update(folder, earlier or {}, found, out)
         return out
     except OSError as error:
-        raise TitoError(f"{folder} was not written: {error.strerror or error}.", "Free some space, or make its folder writable.", 3) from None
+        raise TitoError(
+            f"{folder} was not written: {error.strerror or error}.",
+            "Free some space, or make its folder writable.",
+            3,
+        ) from None
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
@@ -89,8 +101,10 @@ def _refuse_gaps(source, chosen):
     for entry in chosen:
         for needed in entry.declared.prerequisites:
             if needed not in names:
-                raise TitoError(f"Lesson {entry.name} needs {needed}, which is not among the lessons to release ({', '.join(names)}).",
-                                f"Release {needed} with it.")
+                raise TitoError(
+                    f"Lesson {entry.name} needs {needed}, which is not among the lessons to release ({', '.join(names)}).",
+                    f"Release {needed} with it.",
+                )
 
 
 def _earlier(source, folder):
@@ -98,14 +112,25 @@ def _earlier(source, folder):
     if not _holds_anything(folder) or {path.name for path in folder.iterdir()} <= {".git"}:
         return None
     if not (folder / "tito.toml").exists():
-        raise TitoError(f"{folder} is not empty, and no release.", "Give a new folder: tito release ../my-course-release")
+        raise TitoError(
+            f"{folder} is not empty, and no release.",
+            "Give a new folder: tito release ../my-course-release",
+        )
     root = course.open_root(folder)
     if root.is_course:
-        raise TitoError(f"{folder} is a course; a release there would overwrite its solutions.", "Give a new folder: tito release ../my-course-release")
+        raise TitoError(
+            f"{folder} is a course; a release there would overwrite its solutions.",
+            "Give a new folder: tito release ../my-course-release",
+        )
     if not (folder / NOTE).exists():
-        raise TitoError(f"{folder} is somebody's workspace, no release: it has no {NOTE}.", "Give a new folder: tito release ../my-course-release")
+        raise TitoError(
+            f"{folder} is somebody's workspace, no release: it has no {NOTE}.",
+            "Give a new folder: tito release ../my-course-release",
+        )
     if root.name != source.name:
-        raise TitoError(f"{folder} is a release of {root.name}; this is {source.name}.", "Give another folder.")
+        raise TitoError(
+            f"{folder} is a release of {root.name}; this is {source.name}.", "Give another folder."
+        )
     try:
         return dict(json.loads((folder / NOTE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -114,7 +139,9 @@ def _earlier(source, folder):
 
 def _holds_anything(folder):
     if folder.exists() and not folder.is_dir():
-        raise TitoError(f"{folder} is a file.", "Give a new folder: tito release ../my-course-release")
+        raise TitoError(
+            f"{folder} is a file.", "Give a new folder: tito release ../my-course-release"
+        )
     return folder.exists() and any(folder.iterdir())
 
 
@@ -150,12 +177,21 @@ def _sha256(data):
 
 # What a release holds.
 
+
 def contents(source, chosen):
     """Every file of a release of those lessons, {path: bytes}."""
-    out = {name: data for name, data in workspace.contents(source, chosen).items() if name not in workspace.MACHINE}
+    out = {
+        name: data
+        for name, data in workspace.contents(source, chosen).items()
+        if name not in workspace.MACHINE
+    }
     tools = source.path if (source.path / "bin").is_dir() else course.installed_course().path
     out |= {name: (tools / name).read_bytes() for name in SETUP}
-    out |= {path.relative_to(ADDED).as_posix(): path.read_bytes() for path in sorted(ADDED.rglob("*")) if path.is_file()}
+    out |= {
+        path.relative_to(ADDED).as_posix(): path.read_bytes()
+        for path in sorted(ADDED.rglob("*"))
+        if path.is_file()
+    }
     name, data = wheel.build("learner", course_of_stubs(source, out))
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
@@ -168,11 +204,23 @@ def contents(source, chosen):
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
         # Both agree as they are: without this note, tito could not tell which of the two a learner edits first.
-        pairs[entry.name] = {"pair": {"script": notebook.hash_of(entry.script, script.encode("utf-8")),
-                                      "notebook": notebook.hash_of(entry.notebook, book.encode("utf-8"))}}
+        pairs[entry.name] = {
+            "pair": {
+                "script": notebook.hash_of(entry.script, script.encode("utf-8")),
+                "notebook": notebook.hash_of(entry.notebook, book.encode("utf-8")),
+            }
+        }
     out[".tito/progress.json"] = _json({"version": 1, "lessons": pairs})
     hashes = {name: _sha256(data) for name, data in sorted(out.items())}
-    out[NOTE] = _json({"course": source.name, "edition": source.edition, "tito": wheel.version(), "lessons": [e.name for e in chosen], "files": hashes})
+    out[NOTE] = _json(
+        {
+            "course": source.name,
+            "edition": source.edition,
+            "tito": wheel.version(),
+            "lessons": [e.name for e in chosen],
+            "files": hashes,
+        }
+    )
     return out
 
 
@@ -182,16 +230,23 @@ def _json(value):
 
 def course_of_stubs(source, held):
     """The course as a learner's tito carries it, so that `tito init` serves there, too: what is released, as a course."""
-    out = {name: data for name, data in held.items()
-           if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED}
-    out["tito.toml"] = f'[course]\nname = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'.encode()
+    out = {
+        name: data
+        for name, data in held.items()
+        if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
+    }
+    out["tito.toml"] = (
+        f'[course]\nname = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'.encode()
+    )
     return out
 
 
 def readme(source, chosen):
     """The workspace's README, and what differs in a release: how tito gets there, and where work may be lost."""
     first = chosen[0]
-    return workspace.readme(source, chosen) + f"""
+    return (
+        workspace.readme(source, chosen)
+        + f"""
 ## Install
 
 You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in `.venv` and installs tito
@@ -210,9 +265,11 @@ leave it, run `tito submit` in a terminal there and download the zip; in the nex
 `tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on GitHub, each push tests
 every lesson, too, and shows the results in the summary of the run.
 """
+    )
 
 
 # What a release may not hold.
+
 
 def secret_lines(lesson):
     """The lines of a lesson's solutions and hidden checks that do not also stand in the open, without their indent."""
@@ -249,7 +306,11 @@ def secrets(source, chosen):
                 found[check.function] = f"the name of a hidden check of {entry.name}"
     read = "\n".join(entry.declared.released for entry in chosen)
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
-    return {text: what for text, what in found.items() if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)}
+    return {
+        text: what
+        for text, what in found.items()
+        if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
+    }
 
 
 def verify(source, chosen, held):
@@ -259,17 +320,32 @@ def verify(source, chosen, held):
     for name, data in held.items():
         text = _readable(name, data)
         # Of most secrets not even the start is there. Looking for each of 6,000 in 7 MB took 11 s, this takes 4.
-        there = {start for at in range(len(text)) if (start := text[at:at + LEAST]) in starts}
-        if found := next((secret for secret in wanted if secret[:LEAST] in there and secret in text), None):
+        there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
+        if found := next(
+            (secret for secret in wanted if secret[:LEAST] in there and secret in text), None
+        ):
             _refuse(name, wanted[found], found)
     for entry in chosen:  # in the lesson itself, short lines tell, too
-        lines = {line.strip().removeprefix("# ") for line in held[entry.relative(entry.script)].decode("utf-8").split("\n")}
-        if leaked := sorted(secret_lines(entry.declared) & lines) or [line for line in lines if MARK.match(line)]:
-            _refuse(entry.relative(entry.script), f"a line of a solution or a hidden check of {entry.name}", leaked[0])
+        lines = {
+            line.strip().removeprefix("# ")
+            for line in held[entry.relative(entry.script)].decode("utf-8").split("\n")
+        }
+        if leaked := sorted(secret_lines(entry.declared) & lines) or [
+            line for line in lines if MARK.match(line)
+        ]:
+            _refuse(
+                entry.relative(entry.script),
+                f"a line of a solution or a hidden check of {entry.name}",
+                leaked[0],
+            )
 
 
 def _refuse(name, what, found):
-    raise TitoError(f"{name} would give away {what}: {found[:100]}", "Nothing was released. Take it out of the course's open part, then release again.", 3)
+    raise TitoError(
+        f"{name} would give away {what}: {found[:100]}",
+        "Nothing was released. Take it out of the course's open part, then release again.",
+        3,
+    )
 
 
 def _readable(name, data):
@@ -300,7 +376,9 @@ def _beside(folder, wanted):
     found = {}
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
-        inside = any(f"{name}/".startswith(f"{one}/") or f"/{one}/" in f"/{name}/" for one in NOT_RELEASED)
+        inside = any(
+            f"{name}/".startswith(f"{one}/") or f"/{one}/" in f"/{name}/" for one in NOT_RELEASED
+        )
         if not inside and name not in wanted and path.is_file() and not path.is_symlink():
             found[name] = path.read_bytes()
     return found

@@ -24,8 +24,10 @@ MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_FRAMES = 20  # of an error are passed on
 LONGEST = 4000  # characters of a learner's message or output that are passed on
 # Parts of pytest that no check uses; to start them would be a third of what pytest itself takes.
-UNUSED = ("assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath logging monkeypatch pastebin recwarn setuponly setupplan "
-          "skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings").split()
+UNUSED = (
+    "assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath logging monkeypatch pastebin recwarn setuponly setupplan "
+    "skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings"
+).split()
 
 
 class OutOfTime(BaseException):
@@ -50,12 +52,18 @@ class Fresh:
         if first != self.package:
             return None
         stem = os.path.join(self.folder, *rest)
-        package = stem + ".py" not in self.texts and os.path.isfile(os.path.join(stem, "__init__.py"))
+        package = stem + ".py" not in self.texts and os.path.isfile(
+            os.path.join(stem, "__init__.py")
+        )
         file = os.path.join(stem, "__init__.py") if package else stem + ".py"
         if not os.path.isfile(file):
             raise ModuleNotFoundError(f"there is no {name} yet (no file {file})", name=name)
         return importlib.util.spec_from_file_location(
-            name, file, loader=FreshLoader(name, file, self.texts), submodule_search_locations=[stem] if package else None)
+            name,
+            file,
+            loader=FreshLoader(name, file, self.texts),
+            submodule_search_locations=[stem] if package else None,
+        )
 
 
 class FreshLoader(importlib.machinery.SourceFileLoader):
@@ -65,7 +73,11 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, name):
         text = self.texts.get(self.path)
-        return self.source_to_code(self.get_data(self.path), self.path) if text is None else compiled(text, self.path)
+        return (
+            self.source_to_code(self.get_data(self.path), self.path)
+            if text is None
+            else compiled(text, self.path)
+        )
 
 
 @functools.lru_cache(maxsize=64)
@@ -97,7 +109,9 @@ def imported(request, *sources):
 
 def namespace(check, request, module):
     """What a check sees: the lesson's imports, the names that its exported cells define, and those of its learner-side cells."""
-    space = imported(request, check["source"], *(cell["source"] for cell in request["learner_side"]))
+    space = imported(
+        request, check["source"], *(cell["source"] for cell in request["learner_side"])
+    )
     space |= {name: getattr(module, name) for name in request["names"] if hasattr(module, name)}
     for cell in request["learner_side"]:
         remember_lines(cell)
@@ -114,14 +128,20 @@ def check_functions(source, filename, line=1):
 
 
 def _calls_test(node):
-    return (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-            and isinstance(node.value.func, ast.Name) and node.value.func.id.startswith("test_"))
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id.startswith("test_")
+    )
 
 
 def run_check(check, request, module):
     """Run one check's function. Whatever it raises passes through."""
     if check["own"]:
-        space = dict(vars(module)) | imported(request, check["source"])  # a learner's own test sees all that the lesson does
+        space = dict(vars(module)) | imported(
+            request, check["source"]
+        )  # a learner's own test sees all that the lesson does
         missing = []
     else:
         space = namespace(check, request, module)
@@ -132,7 +152,9 @@ def run_check(check, request, module):
         space[check["function"]]()
     except NameError as error:
         if error.name in missing:
-            raise Incomplete(f"your lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
+            raise Incomplete(
+                f"your lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+            ) from None
         raise
 
 
@@ -146,7 +168,11 @@ def explain(error, request):
     """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in the package, outermost first."""
     package = os.path.join(request["root"], request["package"]) + os.sep
     trace = traceback.extract_tb(error.__traceback__)
-    frames = [{"file": f.filename, "line": f.lineno, "code": f.line} for f in trace if f.filename.startswith(package)]
+    frames = [
+        {"file": f.filename, "line": f.lineno, "code": f.line}
+        for f in trace
+        if f.filename.startswith(package)
+    ]
     text, status = str(error), "error"
     if isinstance(error, OutOfTime):
         status, text = "timeout", f"still running after {request['seconds']:g} s: an endless loop?"
@@ -162,11 +188,15 @@ def explain(error, request):
     elif isinstance(error, RecursionError):
         text = "RecursionError: a function calls itself without end"
     elif isinstance(error, SyntaxError) and (error.filename or "").startswith(package):
-        frames = [{"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}]
+        frames = [
+            {"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}
+        ]
         text = f"SyntaxError: {error.msg}"
     else:
         forgotten = isinstance(error, (AttributeError, TypeError)) and "'NoneType' object" in text
-        text = (f"{type(error).__name__}: {text}" if text else type(error).__name__) + (". Does a function lack its `return`?" if forgotten else "")
+        text = (f"{type(error).__name__}: {text}" if text else type(error).__name__) + (
+            ". Does a function lack its `return`?" if forgotten else ""
+        )
     return {"status": status, "message": _cut(text), "frames": frames[-MOST_FRAMES:]}
 
 
@@ -177,6 +207,7 @@ def _no_debugger(*arguments, **options):
 def _alarm(seconds):
     """Raise OutOfTime in this process after `seconds` (0: never). Where there are no alarms, the parent's kill remains."""
     if hasattr(signal, "setitimer"):
+
         def ring(signum, frame):
             raise OutOfTime
 
@@ -185,7 +216,11 @@ def _alarm(seconds):
 
 
 def _cut(text):
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+    )
 
 
 def plugin(request, module, emit):
@@ -202,7 +237,9 @@ def plugin(request, module, emit):
             _alarm(request["seconds"])
             try:
                 run_check(self.check, request, module)
-            except KeyboardInterrupt:  # nobody pressed anything: the learner's code raised it, and pytest would stop
+            except (
+                KeyboardInterrupt
+            ):  # nobody pressed anything: the learner's code raised it, and pytest would stop
                 raise RuntimeError("your code raises KeyboardInterrupt") from None
             finally:
                 _alarm(0)
@@ -217,9 +254,18 @@ def plugin(request, module, emit):
         late = 0
 
         def pytest_collection(self, session):
-            session.items = [CheckItem.from_parent(session, name=c["function"], nodeid=f"{request['lesson']}::{c['function']}", check=c)
-                             for c in request["checks"]]
-            session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=session.items)
+            session.items = [
+                CheckItem.from_parent(
+                    session,
+                    name=c["function"],
+                    nodeid=f"{request['lesson']}::{c['function']}",
+                    check=c,
+                )
+                for c in request["checks"]
+            ]
+            session.config.hook.pytest_collection_modifyitems(
+                session=session, config=session.config, items=session.items
+            )
             session.testscollected = len(session.items)
             return True
 
@@ -231,7 +277,11 @@ def plugin(request, module, emit):
         def pytest_runtest_makereport(self, item, call):
             report = yield
             if call.when == "call" or call.excinfo:
-                result = explain(call.excinfo.value, request) if call.excinfo else {"status": "passed", "message": "", "frames": []}
+                result = (
+                    explain(call.excinfo.value, request)
+                    if call.excinfo
+                    else {"status": "passed", "message": "", "frames": []}
+                )
                 emit(event="check", id=item.check["id"], seconds=call.duration, **result)
                 self.late += result["status"] == "timeout"
                 if self.late >= MOST_LATE:
@@ -247,7 +297,15 @@ def run_pytest(request, module, emit):
     """Run the checks of the request."""
     import pytest
 
-    arguments = ["-c", os.devnull, "--rootdir", request["root"], "--noconftest", "--capture=sys", *(f"-pno:{name}" for name in UNUSED)]
+    arguments = [
+        "-c",
+        os.devnull,
+        "--rootdir",
+        request["root"],
+        "--noconftest",
+        "--capture=sys",
+        *(f"-pno:{name}" for name in UNUSED),
+    ]
     if request.get("keyword"):
         arguments += ["-k", request["keyword"]]
     if request.get("first_only"):
@@ -268,10 +326,18 @@ def run_rest(request, module, emit):
             exec(compile("\n" * (cell["line"] - 1) + cell["source"], cell["file"], "exec"), space)
         except BaseException as error:  # noqa: BLE001  whatever stops the lesson is what is to be told
             _alarm(0)
-            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == cell["file"]]
+            lines = [
+                frame.lineno
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename == cell["file"]
+            ]
             line = lines[-1] if lines else getattr(error, "lineno", None) or cell["line"]
             late = isinstance(error, OutOfTime)
-            text = f"still running after {request['rest_seconds']:g} s" if late else f"{type(error).__name__}: {error}"
+            text = (
+                f"still running after {request['rest_seconds']:g} s"
+                if late
+                else f"{type(error).__name__}: {error}"
+            )
             emit(event="stopped", cell=cell["number"], line=line, message=_cut(text))
             return
         finally:

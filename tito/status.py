@@ -48,9 +48,20 @@ def row(entry, record):
     except TitoError:
         source = None  # missing, damaged or both edited: `tito test` says which
     last = record.get("last", {})
-    edited = bool(last) and (source is None or progress.code_of(source, entry.declared) != last["code"])
-    return Row(entry.number, entry.name, entry.declared.title, progress.state_of(entry, source, record), last.get("points", 0),
-               entry.declared.points, sum(record.get("hints", {}).values()), last.get("when"), edited)
+    edited = bool(last) and (
+        source is None or progress.code_of(source, entry.declared) != last["code"]
+    )
+    return Row(
+        entry.number,
+        entry.name,
+        entry.declared.title,
+        progress.state_of(entry, source, record),
+        last.get("points", 0),
+        entry.declared.points,
+        sum(record.get("hints", {}).values()),
+        last.get("when"),
+        edited,
+    )
 
 
 def next_step(rows):
@@ -61,7 +72,10 @@ def next_step(rows):
         if row.state == "stale":
             return f"tito test {row.name}", f"{row.title} had passed and was edited since."
         if row.state == "started":
-            return f"tito test {row.name}", f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}."
+            return (
+                f"tito test {row.name}",
+                f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}.",
+            )
     return None
 
 
@@ -91,7 +105,14 @@ def needs(entry, records):
 def first_open(entry, record):
     """The first exercise with a check that did not pass in the last run, or None. Without a run: the first exercise."""
     checks = record.get("last", {}).get("checks", {})
-    return next((e for e in entry.declared.exercises if any(checks.get(c.id) != "passed" for c in e.checks)), None)
+    return next(
+        (
+            e
+            for e in entry.declared.exercises
+            if any(checks.get(c.id) != "passed" for c in e.checks)
+        ),
+        None,
+    )
 
 
 def hint(entry, exercise=None, warn=lambda text: None):
@@ -102,10 +123,21 @@ def hint(entry, exercise=None, warn=lambda text: None):
     with progress.change(entry.root, entry.name, warn) as record:
         wanted = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
         if wanted is None:
-            raise TitoError(f"Every exercise of {entry.name} passed in its last test.",
-                            f"Name one to read its hints anyway: tito hint {entry.name} {entry.declared.exercises[0].id}")
+            raise TitoError(
+                f"Every exercise of {entry.name} passed in its last test.",
+                f"Name one to read its hints anyway: tito hint {entry.name} {entry.declared.exercises[0].id}",
+            )
         if not wanted.hints:
-            raise TitoError(f"Exercise {wanted.id} has no hints.", "Read its task and docstring again.")
+            raise TitoError(
+                f"Exercise {wanted.id} has no hints.", "Read its task and docstring again."
+            )
         shown = record.setdefault("hints", {}).get(wanted.id, 0)
         record["hints"][wanted.id] = level = min(shown + 1, len(wanted.hints))
-        return Hint(entry.name, wanted.id, level, len(wanted.hints), wanted.hints[level - 1], shown >= len(wanted.hints))
+        return Hint(
+            entry.name,
+            wanted.id,
+            level,
+            len(wanted.hints),
+            wanted.hints[level - 1],
+            shown >= len(wanted.hints),
+        )

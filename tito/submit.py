@@ -59,15 +59,27 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     from tito.grading import intake
 
     if root.is_course:
-        raise TitoError(f"{root.path} is the course itself; what is handed in is a learner's workspace.", "Run it in a workspace: tito init ../my-tinytorch")
+        raise TitoError(
+            f"{root.path} is the course itself; what is handed in is a learner's workspace.",
+            "Run it in a workspace: tito init ../my-tinytorch",
+        )
     records = progress.load(root, warn)["lessons"]
-    before = {entry.name: status.row(entry, records.get(entry.name, {})).state for entry in root.lessons}
+    before = {
+        entry.name: status.row(entry, records.get(entry.name, {})).state for entry in root.lessons
+    }
     notes = []
     if lessons is None:
         lessons = [entry for entry in root.lessons if before[entry.name] not in ("new", "skipped")]
-        notes += [f"{name} is skipped, so it is not handed in; `tito submit {name}` does." for name, state in before.items() if state == "skipped"]
+        notes += [
+            f"{name} is skipped, so it is not handed in; `tito submit {name}` does."
+            for name, state in before.items()
+            if state == "skipped"
+        ]
     if not lessons:
-        raise TitoError("No lesson has been begun, so there is nothing to hand in.", f"Begin one: tito start {root.lessons[0].name}")
+        raise TitoError(
+            "No lesson has been begun, so there is nothing to hand in.",
+            f"Begin one: tito start {root.lessons[0].name}",
+        )
     verdicts = []
     with Process(warm=len(lessons) > 1) as process:
         for entry in lessons:
@@ -76,15 +88,27 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
             notes += _notes(entry, verdicts[-1], before[entry.name])
     held = {}
     for entry in lessons:
-        found = {entry.relative(path): path.read_bytes() for path in (entry.script, entry.notebook) if path.is_file()}
+        found = {
+            entry.relative(path): path.read_bytes()
+            for path in (entry.script, entry.notebook)
+            if path.is_file()
+        }
         if not found:
-            notes.append(f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so nothing of it is handed in.")
+            notes.append(
+                f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so nothing of it is handed in."
+            )
         held |= found
     if not held:
-        raise TitoError("None of these lessons has a file, so there is nothing to hand in.",
-                        "`tito reset` brings a starting version back, `tito undo` the last one.")
-    notes += [f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its outputs and submit again."
-              for name, data in held.items() if len(data) > (most := intake.LIMITS.notebook if name.endswith(".ipynb") else intake.LIMITS.file)]
+        raise TitoError(
+            "None of these lessons has a file, so there is nothing to hand in.",
+            "`tito reset` brings a starting version back, `tito undo` the last one.",
+        )
+    notes += [
+        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its outputs and submit again."
+        for name, data in held.items()
+        if len(data)
+        > (most := intake.LIMITS.notebook if name.endswith(".ipynb") else intake.LIMITS.file)
+    ]
     held[MANIFEST] = _manifest(root, verdicts, held)
     data = wheel.archive(held, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)
@@ -95,15 +119,36 @@ def _notes(entry, result, before):
         return []
     why = " ".join(f"{result.reason} {result.remedy}".split())
     was = "It had passed and was edited since. " if before == "stale" else ""
-    return [f"{entry.name} does not pass: {result.points} of {result.max_points} points. {was}{why}".strip()]
+    return [
+        f"{entry.name} does not pass: {result.points} of {result.max_points} points. {was}{why}".strip()
+    ]
 
 
 def _manifest(root, verdicts, held):
     """The manifest's bytes: the same for the same work, so no time is in it. When it arrived, the collector knows."""
-    lessons = [{"lesson": v.lesson, "number": v.number, "verdict": v.verdict, "points": v.points, "max_points": v.max_points,
-                "checks": {c.id: c.status for c in v.checks}} for v in verdicts]
-    listed = {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in held.items()}
-    value = {"version": 1, "course": root.name, "edition": root.edition, "tito": wheel.version(), "files": listed, "lessons": lessons}
+    lessons = [
+        {
+            "lesson": v.lesson,
+            "number": v.number,
+            "verdict": v.verdict,
+            "points": v.points,
+            "max_points": v.max_points,
+            "checks": {c.id: c.status for c in v.checks},
+        }
+        for v in verdicts
+    ]
+    listed = {
+        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        for name, data in held.items()
+    }
+    value = {
+        "version": 1,
+        "course": root.name,
+        "edition": root.edition,
+        "tito": wheel.version(),
+        "files": listed,
+        "lessons": lessons,
+    }
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 
@@ -112,10 +157,17 @@ def _put(root, data, output):
     if output is not None:
         path = Path(output).expanduser().absolute()
         if path.exists() and (not path.is_file() or path.read_bytes() != data):
-            raise TitoError(f"{path} is there already, and it is not this submission.", "Name another file, or leave --output away.")
+            raise TitoError(
+                f"{path} is there already, and it is not this submission.",
+                "Name another file, or leave --output away.",
+            )
     else:
         name = re.sub(r"[^\w.-]+", "-", root.path.resolve().name).strip("-.") or "submission"
-        numbers = [int(found.group(1)) for one in root.path.glob("*.zip") if (found := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", one.name))]
+        numbers = [
+            int(found.group(1))
+            for one in root.path.glob("*.zip")
+            if (found := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", one.name))
+        ]
         newest = max(numbers, default=0)
         path = root.path / f"{name}-{newest}.zip"
         if not (path.is_file() and path.read_bytes() == data):
@@ -131,13 +183,21 @@ def restore(root, path, warn=lambda text: None):
     Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson files, or is of another course.
     """
     if root.is_course:
-        raise TitoError(f"{root.path} is the course itself; its lessons are the solutions.", "Run it in a workspace: tito init ../my-tinytorch")
+        raise TitoError(
+            f"{root.path} is the course itself; its lessons are the solutions.",
+            "Run it in a workspace: tito init ../my-tinytorch",
+        )
     held, manifest = _read(path)
     if manifest["course"] != root.name:
-        raise TitoError(f"{path} was handed in for {manifest['course']!r}; this is a workspace of {root.name}.", "Go to a workspace of that course with cd.")
+        raise TitoError(
+            f"{path} was handed in for {manifest['course']!r}; this is a workspace of {root.name}.",
+            "Go to a workspace of that course with cd.",
+        )
     out = Restored()
     if manifest["edition"] != root.edition:
-        out.notes.append(f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: exercises may have changed.")
+        out.notes.append(
+            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: exercises may have changed."
+        )
     entries = {entry.folder: entry for entry in root.lessons}
     changes = {}
     for name, data in held.items():
@@ -147,16 +207,24 @@ def restore(root, path, warn=lambda text: None):
         else:
             out.notes.append(f"{name} stays in the zip: this workspace has no lesson {folder}.")
     if not changes:
-        raise TitoError(f"{path} holds no lesson of this workspace.", f"There are: {', '.join(entries)}.")
+        raise TitoError(
+            f"{path} holds no lesson of this workspace.", f"There are: {', '.join(entries)}."
+        )
     with progress.locked(root):
-        out.changed = [place for place, data in changes.items() if not place.is_file() or place.read_bytes() != data]
+        out.changed = [
+            place
+            for place, data in changes.items()
+            if not place.is_file() or place.read_bytes() != data
+        ]
         out.kept = files.replace(root, "restore", changes)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & changes.keys():
                 out.lessons.append(entry.name)
                 _pair(entry, warn)
                 if export.is_skipped(entry):
-                    out.notes.append(f"{entry.name} is skipped here; `tito export {entry.name}` ends that.")
+                    out.notes.append(
+                        f"{entry.name} is skipped here; `tito export {entry.name}` ends that."
+                    )
     return out
 
 
@@ -169,17 +237,27 @@ def _pair(entry, warn):
 
 def _read(path):
     """The lesson files of a submission, {name: bytes}, and its manifest. Raises TitoError for anything that `submit` does not write."""
+
     def refuse(what):
-        raise TitoError(f"{path}: {what}.", "Is it the zip that `tito submit` wrote, complete and unchanged?")
+        raise TitoError(
+            f"{path}: {what}.", "Is it the zip that `tito submit` wrote, complete and unchanged?"
+        )
 
     try:
         if not path.is_file():
-            raise TitoError(f"{path} is no file." if path.exists() else f"{path} does not exist.", "Name the zip that `tito submit` wrote.")
+            raise TitoError(
+                f"{path} is no file." if path.exists() else f"{path} does not exist.",
+                "Name the zip that `tito submit` wrote.",
+            )
         if path.stat().st_size > LARGEST:
             refuse(f"it has {path.stat().st_size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
         held = _unpacked(io.BytesIO(path.read_bytes()), refuse)
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror or error}.", "Check the file and its permissions.", 3) from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror or error}.",
+            "Check the file and its permissions.",
+            3,
+        ) from None
     try:
         manifest = json.loads(held.pop(MANIFEST).decode("utf-8"))
         listed = {name: one["sha256"] for name, one in manifest["files"].items()}
@@ -206,7 +284,9 @@ def _unpacked(data, refuse):
             held = {}
             for entry in entries:
                 kind = stat.S_IFMT(entry.external_attr >> 16)
-                if not (entry.filename == MANIFEST or NAME.fullmatch(entry.filename)) or kind not in (0, stat.S_IFREG):
+                if not (
+                    entry.filename == MANIFEST or NAME.fullmatch(entry.filename)
+                ) or kind not in (0, stat.S_IFREG):
                     refuse(f"it holds {entry.filename[:100]!r}, which is no lesson file")
                 if entry.filename in held:
                     refuse(f"it holds {entry.filename!r} twice")
@@ -217,7 +297,17 @@ def _unpacked(data, refuse):
                 if sum(map(len, held.values())) + entry.file_size > LARGEST:
                     refuse(f"{entry.filename!r} would take {entry.file_size / 2**20:.0f} MB")
                 with archive.open(entry) as member:
-                    held[entry.filename] = member.read(entry.file_size + 1)  # zipfile itself gives no byte more than the entry tells
+                    held[entry.filename] = member.read(
+                        entry.file_size + 1
+                    )  # zipfile itself gives no byte more than the entry tells
             return held
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        OSError,
+    ) as error:
         return refuse(f"it is damaged, or no zip ({str(error)[:100] or type(error).__name__})")

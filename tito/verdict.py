@@ -94,11 +94,15 @@ class Verdict:
     @property
     def asked_passed(self):
         """Whether the lesson passed or, when only some checks were asked for, those did."""
-        return self.passed or (self.partial and bool(self.asked) and all(c.passed for c in self.asked))
+        return self.passed or (
+            self.partial and bool(self.asked) and all(c.passed for c in self.asked)
+        )
 
     def as_json(self):
         """The object that `tito test --json` prints."""
-        keys = "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
+        keys = (
+            "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
+        )
         out = {key: value for key, value in asdict(self).items() if key in keys.split()}
         out["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
         for check in out["checks"] + out["own_checks"]:
@@ -106,7 +110,14 @@ class Verdict:
         return out
 
 
-def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=None, warn=lambda text: None):
+def test(
+    entry,
+    keyword=None,
+    first_only=False,
+    seconds=CHECK_SECONDS,
+    process=None,
+    warn=lambda text: None,
+):
     """Test one lesson of a root. Returns its Verdict; records it in the progress unless only a part was asked for.
 
     keyword     run only the checks that pytest's -k would select
@@ -116,18 +127,24 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     """
     began = time.perf_counter()
     lesson = entry.declared
-    result = Verdict(entry.name, entry.number, max_points=lesson.points, source=entry.relative(entry.script))
+    result = Verdict(
+        entry.name, entry.number, max_points=lesson.points, source=entry.relative(entry.script)
+    )
     result.checks = [Outcome(c.id, c.exercise, c.name, 0, c.points) for c in lesson.checks]
     result.partial = bool(keyword or first_only)
     source = None
     try:
-        source = notebook.read(entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {}))
+        source = notebook.read(
+            entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+        )
         result.source = entry.relative(source.path)
         result.sha256 = source.sha256
         result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
         module = export.current(entry, source)
         if kept := export.put(entry, module)[1]:
-            result.saved.append(f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}")
+            result.saved.append(
+                f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+            )
         built, broken = _export_lower(entry, result)
         built[str(entry.module_path)] = entry, source, module
         run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
@@ -139,7 +156,11 @@ def test(entry, keyword=None, first_only=False, seconds=CHECK_SECONDS, process=N
     except TitoError as error:
         if error.code != 1:
             raise
-        result.reason, result.remedy, result.excerpt = short(error.what, entry), error.remedy, error.excerpt
+        result.reason, result.remedy, result.excerpt = (
+            short(error.what, entry),
+            error.remedy,
+            error.excerpt,
+        )
     result.points = sum(o.points for o in result.checks)
     result.verdict = "failed" if result.reason else "passed"
     result.seconds = round(time.perf_counter() - began, 3)
@@ -168,11 +189,15 @@ def _export_lower(entry, result):
                 module = export.current(lower, source)
                 built[str(lower.module_path)] = lower, source, module
                 if kept := export.put(lower, module)[1]:
-                    result.saved.append(f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}")
+                    result.saved.append(
+                        f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}"
+                    )
             except TitoError as error:
                 if error.code != 1:
                     raise
-                broken[str(lower.module_path)] = f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
+                broken[str(lower.module_path)] = (
+                    f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
+                )
     return built, broken
 
 
@@ -181,7 +206,9 @@ def _settle(entry, source, result, warn):
     try:
         if kept := notebook.settle(entry, warn=warn):
             follows = entry.script if source and source.is_notebook else entry.notebook
-            result.saved.append(f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}")
+            result.saved.append(
+                f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}"
+            )
     except TitoError as error:
         if error.code != 1:  # what is wrong with the lesson, the verdict has told
             raise
@@ -193,18 +220,35 @@ def _record(entry, source, result, warn):
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
         if result.asked:
-            record["last"] = {"when": progress.now(), "code": code, "verdict": result.verdict, "points": result.points,
-                              "checks": {o.id: o.status for o in result.checks}}
+            record["last"] = {
+                "when": progress.now(),
+                "code": code,
+                "verdict": result.verdict,
+                "points": result.points,
+                "checks": {o.id: o.status for o in result.checks},
+            }
         elif record.get("last", {}).get("code") == code:
-            record["last"]["code"] = ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
+            record["last"]["code"] = (
+                ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
+            )
 
 
 def request_of(entry, source, texts, seconds):
     """What the runner needs to know to run a lesson's checks. `texts` are modules as they were read, {path: text}."""
     lesson = entry.declared
     declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
-    checks = [{"id": c.id, "function": c.function, "exercise": c.exercise, "source": c.cell.source, "file": str(lesson.path),
-               "line": c.cell.line, "own": False} for c in lesson.checks]
+    checks = [
+        {
+            "id": c.id,
+            "function": c.function,
+            "exercise": c.exercise,
+            "source": c.cell.source,
+            "file": str(lesson.path),
+            "line": c.cell.line,
+            "own": False,
+        }
+        for c in lesson.checks
+    ]
     rest, exported = [], source.exported
     for cell in source.cells:
         tests = TEST.findall(cell.source)
@@ -212,14 +256,39 @@ def request_of(entry, source, texts, seconds):
             continue
         file = f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
         if tests:
-            checks += [{"id": f"own.{name}", "function": name, "exercise": "", "source": cell.source, "file": file, "line": cell.line, "own": True}
-                       for name in tests]
+            checks += [
+                {
+                    "id": f"own.{name}",
+                    "function": name,
+                    "exercise": "",
+                    "source": cell.source,
+                    "file": file,
+                    "line": cell.line,
+                    "own": True,
+                }
+                for name in tests
+            ]
         else:
-            rest.append({"source": cell.source, "file": file, "line": cell.line, "number": cell.number})
-    return {"root": str(entry.root.path), "lesson": entry.folder, "package": entry.root.package, "module": lesson.module,
-            "texts": texts, "imports": imports_of(lesson), "names": export.exported_names(lesson),
-            "learner_side": [{"source": c.source, "file": str(lesson.path), "line": c.line} for c in lesson.learner_side],
-            "checks": checks, "rest": rest, "seconds": seconds, "rest_seconds": REST_SECONDS}
+            rest.append(
+                {"source": cell.source, "file": file, "line": cell.line, "number": cell.number}
+            )
+    return {
+        "root": str(entry.root.path),
+        "lesson": entry.folder,
+        "package": entry.root.package,
+        "module": lesson.module,
+        "texts": texts,
+        "imports": imports_of(lesson),
+        "names": export.exported_names(lesson),
+        "learner_side": [
+            {"source": c.source, "file": str(lesson.path), "line": c.line}
+            for c in lesson.learner_side
+        ],
+        "checks": checks,
+        "rest": rest,
+        "seconds": seconds,
+        "rest_seconds": REST_SECONDS,
+    }
 
 
 @functools.cache  # `tito watch` asks at each save
@@ -230,7 +299,9 @@ def imports_of(lesson):
         if cell.kind == "code" and "import " in cell.source and not cell.nbgrader.get("grade"):
             for node in cells.tree_of(cell.source).body:
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    found[ast.unparse(node)] = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+                    found[ast.unparse(node)] = [
+                        (alias.asname or alias.name).split(".")[0] for alias in node.names
+                    ]
     return found
 
 
@@ -238,14 +309,27 @@ class Run:
     """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
 
     def __init__(self, entry, source, result, built, texts):
-        self.entry, self.source, self.result, self.built, self.texts = entry, source, result, built, texts
+        self.entry, self.source, self.result, self.built, self.texts = (
+            entry,
+            source,
+            result,
+            built,
+            texts,
+        )
         self.outcomes = {o.id: o for o in result.checks}
         self.arose = {}  # {check: the exercise in whose cell its error arose}
 
     def go(self, process, keyword, first_only, seconds):
         """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
-        request = request_of(self.entry, self.source, self.texts, seconds) | {"keyword": keyword, "first_only": first_only}
-        own = [Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0) for c in request["checks"] if c["own"]]
+        request = request_of(self.entry, self.source, self.texts, seconds) | {
+            "keyword": keyword,
+            "first_only": first_only,
+        }
+        own = [
+            Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
+            for c in request["checks"]
+            if c["own"]
+        ]
         self.outcomes |= {o.id: o for o in own}
         deaths = 0
         while True:
@@ -261,9 +345,13 @@ class Run:
         late = sum(o.status == "timeout" for o in self.outcomes.values())
         if (late or deaths) and not self.result.partial:
             for check in left:
-                self.outcomes[check["id"]].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+                self.outcomes[
+                    check["id"]
+                ].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
         self._wait()
-        self.result.own_checks = [o for o in own if o.status != "missing" or not self.result.partial]
+        self.result.own_checks = [
+            o for o in own if o.status != "missing" or not self.result.partial
+        ]
         self.result.reason = self.result.reason or self._why(ended and not deaths)
 
     def _once(self, process, request):
@@ -281,7 +369,9 @@ class Run:
             elif kind == "output":
                 self.outcomes[event["id"]].output = event["text"]
             elif kind == "failed":
-                where = next((place for _, place in reversed(self._places(event["frames"])) if place), None)
+                where = next(
+                    (place for _, place in reversed(self._places(event["frames"])) if place), None
+                )
                 self.result.reason = f"{at_place(where)}: the" if where else "The"
                 self.result.reason += f" lesson stops while it is imported: {event['message']}"
                 self.result.excerpt = where["code"] or "" if where else ""
@@ -292,17 +382,24 @@ class Run:
                 place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
                 self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
             elif kind == "refused":
-                raise TitoError(f"pytest did not run the checks (exit code {event['code']}).",
-                                f"Is {request['keyword']!r} an expression that its -k takes, like \"add and not scalar\"?" if request["keyword"]
-                                else "`tito doctor` looks for the cause.", 2 if request["keyword"] else 3)
+                raise TitoError(
+                    f"pytest did not run the checks (exit code {event['code']}).",
+                    f'Is {request["keyword"]!r} an expression that its -k takes, like "add and not scalar"?'
+                    if request["keyword"]
+                    else "`tito doctor` looks for the cause.",
+                    2 if request["keyword"] else 3,
+                )
             elif kind == "done":
                 done, wait = True, GRACE
             elif kind == "exit":
                 end = event
         if current:
             current.status = "timeout" if end["killed"] else "error"
-            current.message = (f"still running after {request['seconds']:g} s, and it could not be interrupted" if end["killed"] else
-                               f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?")
+            current.message = (
+                f"still running after {request['seconds']:g} s, and it could not be interrupted"
+                if end["killed"]
+                else f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?"
+            )
             return False
         if not self.result.reason:
             self.result.reason = self._how_it_ended(done, end)
@@ -318,14 +415,30 @@ class Run:
 
     def _wait(self):
         """Say of the checks that cannot be right yet which exercise they wait for."""
-        failing, stubs = [o for o in self.result.checks if not o.passed and o.status != "missing" and not o.unwritten], self.unwritten()
+        failing, stubs = (
+            [
+                o
+                for o in self.result.checks
+                if not o.passed and o.status != "missing" and not o.unwritten
+            ],
+            self.unwritten(),
+        )
         for outcome in failing:
             if outcome.exercise in stubs:
                 outcome.unwritten = outcome.exercise
         # An exercise that passes its own checks may raise because it was called wrongly: then the caller is to blame.
-        wrong = {o.exercise for o in failing if not o.unwritten and self.arose.get(o.id) in (None, o.exercise)}
+        wrong = {
+            o.exercise
+            for o in failing
+            if not o.unwritten and self.arose.get(o.id) in (None, o.exercise)
+        }
         for outcome in failing:
-            if not outcome.unwritten and outcome.status == "error" and outcome.exercise != (arose := self.arose.get(outcome.id)) and arose in wrong:
+            if (
+                not outcome.unwritten
+                and outcome.status == "error"
+                and outcome.exercise != (arose := self.arose.get(outcome.id))
+                and arose in wrong
+            ):
                 outcome.waits = arose
 
     def _how_it_ended(self, done, end):
@@ -333,11 +446,17 @@ class Run:
         how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
         if done:
             well = not end["killed"] and end["code"] == 0
-            return "" if well else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+            return (
+                ""
+                if well
+                else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+            )
         if all(o.status == "missing" for o in self.outcomes.values()):
             return f"The process {how} while the lesson was imported."
         if all(o.passed for o in self.result.checks):
-            return f"Every check passes, but the process {how} before the lesson had run to its end."
+            return (
+                f"Every check passes, but the process {how} before the lesson had run to its end."
+            )
         return f"The process {how} before its last check was done."
 
     def _places(self, frames):
@@ -349,7 +468,12 @@ class Run:
         ids, places, arose = {e.id for e in self.entry.declared.exercises}, [], None
         for frame, (cell, place) in zip(frames, self._places(frames)):
             mine = cell and frame["file"] == str(self.entry.module_path)
-            place = place or {"path": short(frame["file"], self.entry), "line": frame["line"], "cell": None, "code": frame["code"]}
+            place = place or {
+                "path": short(frame["file"], self.entry),
+                "line": frame["line"],
+                "cell": None,
+                "code": frame["code"],
+            }
             places.append((2 if mine and cell.id == exercise else 1 if mine else 0, place))
             arose = cell.id if mine and cell.id in ids else arose
         best = max((rank for rank, _ in places), default=0)
@@ -365,17 +489,28 @@ class Run:
         wrong, behind = sum(o.wrong for o in result.asked), sum(bool(o.waits) for o in result.asked)
         waiting = sum(bool(o.unwritten) for o in result.asked)
         missing = len(result.checks) - len(result.asked)
-        parts = [(wrong, f"{wrong} of {len(result.checks)} checks fail"), (behind, f"{behind} wait{'s' * (behind == 1)} for {' and '.join(dict.fromkeys(o.waits for o in result.asked if o.waits))}"),
-                 (waiting, f"{waiting} wait{'s' * (waiting == 1)} for what is not written yet"),
-                 (missing, f"{missing} did not run")]
+        parts = [
+            (wrong, f"{wrong} of {len(result.checks)} checks fail"),
+            (
+                behind,
+                f"{behind} wait{'s' * (behind == 1)} for {' and '.join(dict.fromkeys(o.waits for o in result.asked if o.waits))}",
+            ),
+            (waiting, f"{waiting} wait{'s' * (waiting == 1)} for what is not written yet"),
+            (missing, f"{missing} did not run"),
+        ]
         if any(number for number, _ in parts):
             return ", ".join(words for number, words in parts if number) + "."
         return "" if ended else "A check ended the whole process."
 
     def unwritten(self):
         """The exercises that are as released."""
-        return [e.id for e in self.entry.declared.exercises
-                if stub(self.entry.name, e.id) in e.cell.source and (cell := self.source.cell(e.id)) and cell.source == e.cell.source]
+        return [
+            e.id
+            for e in self.entry.declared.exercises
+            if stub(self.entry.name, e.id) in e.cell.source
+            and (cell := self.source.cell(e.id))
+            and cell.source == e.cell.source
+        ]
 
 
 def place_of(frame, built, entry):
@@ -385,12 +520,25 @@ def place_of(frame, built, entry):
     entry  a lesson of the root that paths are told from
     """
     lesson, source, module = built.get(frame["file"], (None, None, None))
-    if not module or not 0 < (frame["line"] or 0) <= len(module.origin) or not (origin := module.origin[frame["line"] - 1]):
+    if (
+        not module
+        or not 0 < (frame["line"] or 0) <= len(module.origin)
+        or not (origin := module.origin[frame["line"] - 1])
+    ):
         return None, None
     cell, line = origin
-    return cell, {"path": entry.relative(source.path), "line": cell.line + line, "cell": cell.number if source.is_notebook else None, "code": frame["code"]}
+    return cell, {
+        "path": entry.relative(source.path),
+        "line": cell.line + line,
+        "cell": cell.number if source.is_notebook else None,
+        "code": frame["code"],
+    }
 
 
 def at_place(where):
     """A place, told: "path:12", or "path cell 3:2" in a notebook."""
-    return f"{where['path']} cell {where['cell']}:{where['line']}" if where["cell"] else f"{where['path']}:{where['line']}"
+    return (
+        f"{where['path']} cell {where['cell']}:{where['line']}"
+        if where["cell"]
+        else f"{where['path']}:{where['line']}"
+    )

@@ -10,12 +10,33 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-STYLES = {"passed": "green", "failed": "red", "error": "red", "timeout": "red", "missing": "yellow",
-          "new": "dim", "started": "cyan", "stale": "yellow", "skipped": "magenta", "helped": "magenta", "ok": "green", "problem": "red", "optional": "yellow"}
-WORDS = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "timeout": "FAIL", "missing": "not run"}
+STYLES = {
+    "passed": "green",
+    "failed": "red",
+    "error": "red",
+    "timeout": "red",
+    "missing": "yellow",
+    "new": "dim",
+    "started": "cyan",
+    "stale": "yellow",
+    "skipped": "magenta",
+    "helped": "magenta",
+    "ok": "green",
+    "problem": "red",
+    "optional": "yellow",
+}
+WORDS = {
+    "passed": "pass",
+    "failed": "FAIL",
+    "error": "FAIL",
+    "timeout": "FAIL",
+    "missing": "not run",
+}
 FIRST = 3  # failures shown in full
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
-VALUES = re.compile(r" (?=yours\b|should\b)")  # a message that is too long is folded here rather than inside a value
+VALUES = re.compile(
+    r" (?=yours\b|should\b)"
+)  # a message that is too long is folded here rather than inside a value
 
 
 def count(number, word):
@@ -90,7 +111,9 @@ def verdict(one, hints, whole=True, following=None, key=None):
     if whole or not one.passed:
         parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(shown)]
         if one.own_checks and one.asked:
-            parts += [Text("\nyour own checks (they count for nothing)")] + [_check_line(c) for c in one.own_checks]
+            parts += [Text("\nyour own checks (they count for nothing)")] + [
+                _check_line(c) for c in one.own_checks
+            ]
         parts += _failures(one, _hint_lines(one, hints, key))
     return Group(*parts, *_sum(one, following))
 
@@ -105,9 +128,16 @@ def _by_exercise(checks):
 def _exercise(name, checks, whole):
     points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
     full = points == most
-    head = Text.assemble((name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if full else "dim"))
+    head = Text.assemble(
+        (name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if full else "dim")
+    )
     if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
-        return head.append("  to write" if checks[0].unwritten == name else f"  to write, after {checks[0].unwritten}", "dim")
+        return head.append(
+            "  to write"
+            if checks[0].unwritten == name
+            else f"  to write, after {checks[0].unwritten}",
+            "dim",
+        )
     if len({c.waits for c in checks}) == 1 and checks[0].waits:
         return head.append(f"  waits for {checks[0].waits}", "dim")
     if full and not whole:
@@ -120,7 +150,13 @@ def _check_line(check):
     if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
     points = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
-    waits = f"  (waits for {check.waits})" if check.waits else f"  (needs {check.unwritten})" if word == "wait" else ""
+    waits = (
+        f"  (waits for {check.waits})"
+        if check.waits
+        else f"  (needs {check.unwritten})"
+        if word == "wait"
+        else ""
+    )
     return Text.assemble("  ", (word, style), "  ", check.name, (points + waits, "dim"))
 
 
@@ -131,24 +167,55 @@ def _failures(one, hint_line):
     unwritten = [c.unwritten for c in one.asked if c.unwritten]
     if unwritten and not telling:
         first = unwritten[0]
-        return [Text(), Pieces([Text.assemble(("Next to write: ", "bold"), f"exercise {first},"), one.places.get(first, one.source)]), *hint_line(first)]
+        return [
+            Text(),
+            Pieces(
+                [
+                    Text.assemble(("Next to write: ", "bold"), f"exercise {first},"),
+                    one.places.get(first, one.source),
+                ]
+            ),
+            *hint_line(first),
+        ]
     parts = []
     for exercise, checks in _by_exercise(telling[:FIRST]):
-        place = [f"exercise {exercise},", one.places.get(exercise, one.source)] if exercise else ["your own check"]
-        parts += [Text(), Pieces([Text(piece, "dim") for piece in place]), *(line for check in checks for line in _failure(check)), *hint_line(exercise)]
+        place = (
+            [f"exercise {exercise},", one.places.get(exercise, one.source)]
+            if exercise
+            else ["your own check"]
+        )
+        parts += [
+            Text(),
+            Pieces([Text(piece, "dim") for piece in place]),
+            *(line for check in checks for line in _failure(check)),
+            *hint_line(exercise),
+        ]
     if len(telling) > FIRST:
         parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
     return parts
 
 
 def _failure(check):
-    lines = [Text(check.name, "bold red"), *(Pieces(VALUES.split(line), 3) for line in check.message.split("\n"))]
+    lines = [
+        Text(check.name, "bold red"),
+        *(Pieces(VALUES.split(line), 3) for line in check.message.split("\n")),
+    ]
     if check.where:
         cell = f" cell {check.where['cell']}" if check.where["cell"] else ""
         line = f":{check.where['line']}" if check.where["line"] else ""
-        lines.append(Pieces([Text.assemble(("at ", "dim"), f"{check.where['path']}{cell}{line}"), Text(f" {check.where['code'] or ''}", "cyan")], 3))
+        lines.append(
+            Pieces(
+                [
+                    Text.assemble(("at ", "dim"), f"{check.where['path']}{cell}{line}"),
+                    Text(f" {check.where['code'] or ''}", "cyan"),
+                ],
+                3,
+            )
+        )
     if check.output.strip():
-        lines.append(indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3))
+        lines.append(
+            indented(Text.assemble(("printed ", "dim"), _clip(check.output.strip(), 10)), 3)
+        )
     return lines
 
 
@@ -167,7 +234,9 @@ def _hint_lines(one, hints, key):
 
 def _clip(text, lines):
     kept = text.splitlines()
-    return "\n".join(kept[:lines]) + (f"\n... {len(kept) - lines} lines more" if len(kept) > lines else "")
+    return "\n".join(kept[:lines]) + (
+        f"\n... {len(kept) - lines} lines more" if len(kept) > lines else ""
+    )
 
 
 def _sum(one, following):
@@ -179,10 +248,18 @@ def _sum(one, following):
     figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
     reason = one.reason
     if one.partial and one.asked_passed and not one.passed:
-        word, style, reason = "selected", "yellow", f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}"
+        word, style, reason = (
+            "selected",
+            "yellow",
+            f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}",
+        )
     elif any(c.unwritten for c in one.checks) and all(c.passed or c.unwritten for c in one.checks):
         left = len({c.unwritten for c in one.checks if c.unwritten})
-        word, style, reason = "so far", "cyan", f"{count(left, 'exercise')} to write." if passed else reason
+        word, style, reason = (
+            "so far",
+            "cyan",
+            f"{count(left, 'exercise')} to write." if passed else reason,
+        )
     else:
         word, style = one.verdict, STYLES[one.verdict]
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
@@ -196,33 +273,70 @@ def _untested(one):
     """Why a lesson could not be tested: the cause first. There is no score; what the last run earned stays."""
     code, _, mark = one.excerpt.partition("\n")
     reason = Pieces([one.reason.removesuffix(f": {code[:80]}") if code else one.reason])
-    excerpt = [unbroken((code, "cyan"), indent=4), *[unbroken((mark, "red"), indent=4)] * bool(mark)] if code else []
-    return [reason, *excerpt, *([Pieces([one.remedy])] if one.remedy else []), Text("\nnot tested", "bold red")]
+    excerpt = (
+        [unbroken((code, "cyan"), indent=4), *[unbroken((mark, "red"), indent=4)] * bool(mark)]
+        if code
+        else []
+    )
+    return [
+        reason,
+        *excerpt,
+        *([Pieces([one.remedy])] if one.remedy else []),
+        Text("\nnot tested", "bold red"),
+    ]
 
 
 def totals(verdicts):
     """The last line of a test of several lessons."""
     passed = sum(v.passed for v in verdicts)
-    return Text.assemble("\n", (f"{passed} of {count(len(verdicts), 'lesson')} passed", "bold green" if passed == len(verdicts) else "bold red"),
-                         f", {sum(v.points for v in verdicts)} of {sum(v.max_points for v in verdicts)} points")
+    return Text.assemble(
+        "\n",
+        (
+            f"{passed} of {count(len(verdicts), 'lesson')} passed",
+            "bold green" if passed == len(verdicts) else "bold red",
+        ),
+        f", {sum(v.points for v in verdicts)} of {sum(v.max_points for v in verdicts)} points",
+    )
 
 
 def tested(one):
     """A tested lesson in one line."""
     if not one.asked:
-        return Text.assemble(f"{one.number:02} {one.lesson:<14}", ("not tested: ", STYLES[one.verdict]), one.reason)
-    return Text.assemble(f"{one.number:02} {one.lesson:<14}", (f"{one.verdict:<8}", STYLES[one.verdict]), f"{one.points} of {count(one.max_points, 'point')}")
+        return Text.assemble(
+            f"{one.number:02} {one.lesson:<14}", ("not tested: ", STYLES[one.verdict]), one.reason
+        )
+    return Text.assemble(
+        f"{one.number:02} {one.lesson:<14}",
+        (f"{one.verdict:<8}", STYLES[one.verdict]),
+        f"{one.points} of {count(one.max_points, 'point')}",
+    )
 
 
 def status(root, rows, step):
     """Where one stands, as a table, and what to do next."""
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
-    table = Table("", "lesson", "state", "points", "hints", "last run", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table = Table(
+        "",
+        "lesson",
+        "state",
+        "points",
+        "hints",
+        "last run",
+        box=None,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
     for column in table.columns:  # a narrow terminal folds what is long, and loses nothing
         column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
     for row in rows:
-        table.add_row(f"{row.number:02}", row.name, Text(row.state, STYLES[row.state]), f"{row.points} of {row.max_points}",
-                      str(row.hints_used or ""), ago(row.last_run) + (", edited since" if row.edited and row.state != "skipped" else ""))
+        table.add_row(
+            f"{row.number:02}",
+            row.name,
+            Text(row.state, STYLES[row.state]),
+            f"{row.points} of {row.max_points}",
+            str(row.hints_used or ""),
+            ago(row.last_run) + (", edited since" if row.edited and row.state != "skipped" else ""),
+        )
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     else:
@@ -247,16 +361,44 @@ def ago(when):
 def lesson_card(entry, place, needs, first, line):
     """What `tito start` shows: the file to open, what it needs, where to begin (exercise `first`, on that line of a script)."""
     lesson = entry.declared
-    parts = [Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
-             Text(f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
-                  f"{lesson.points} points", "dim")]
+    parts = [
+        Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
+        Text(
+            f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
+            f"{lesson.points} points",
+            "dim",
+        ),
+    ]
     for name in needs:
-        parts.append(Text.assemble(("needs ", "yellow"), f"{name}, which has not passed: ", (f"tito start {name}", "bold"),
-                                   ", or for now ", (f"tito skip {name}", "bold")))
+        parts.append(
+            Text.assemble(
+                ("needs ", "yellow"),
+                f"{name}, which has not passed: ",
+                (f"tito start {name}", "bold"),
+                ", or for now ",
+                (f"tito skip {name}", "bold"),
+            )
+        )
     parts += [Text(), unbroken("open  ", place)]
     if first:
-        parts.append(Pieces([f"begin with exercise {first}" + ("," if line else ""), *([f"line {line}"] if line else [])]))
-    parts.append(Pieces([Text.assemble("then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save; "), Text.assemble((f"tito test {entry.name}", "bold"), "  once")]))
+        parts.append(
+            Pieces(
+                [
+                    f"begin with exercise {first}" + ("," if line else ""),
+                    *([f"line {line}"] if line else []),
+                ]
+            )
+        )
+    parts.append(
+        Pieces(
+            [
+                Text.assemble(
+                    "then  ", (f"tito watch {entry.name}", "bold"), "  tests at each save; "
+                ),
+                Text.assemble((f"tito test {entry.name}", "bold"), "  once"),
+            ]
+        )
+    )
     return Group(*parts)
 
 
@@ -271,7 +413,11 @@ def hint(one, key=None):
     how = f"key {key}" if key else f"tito hint {one.lesson} {one.exercise}"
     said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: {how}"
     again = " (shown before)" if one.again else ""
-    return Group(Text.assemble((f"{one.exercise}, hint {one.level} of {one.of}{again}", "bold")), indented(Text(plain(one.text))), Text(said, "dim"))
+    return Group(
+        Text.assemble((f"{one.exercise}, hint {one.level} of {one.of}{again}", "bold")),
+        indented(Text(plain(one.text))),
+        Text(said, "dim"),
+    )
 
 
 def plain(html):
@@ -295,19 +441,43 @@ def doctor(findings):
 
 def milestones(rows):
     """The milestones, as a table, and what to do next."""
-    table = Table("", "", "milestone", "state", "bar", "yours", "waits for", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(
+        "",
+        "",
+        "milestone",
+        "state",
+        "bar",
+        "yours",
+        "waits for",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
     for column in table.columns:
         column.overflow = "fold"
     for row in rows:
-        table.add_row(f"{row.number:02}", str(row.year), row.name, Text(row.state, STYLES[row.state]), _figures(row.bar),
-                      _figures({name: row.measured[name] for name in row.bar if name in row.measured}), Text(_some(row.open), "yellow"))
+        table.add_row(
+            f"{row.number:02}",
+            str(row.year),
+            row.name,
+            Text(row.state, STYLES[row.state]),
+            _figures(row.bar),
+            _figures({name: row.measured[name] for name in row.bar if name in row.measured}),
+            Text(_some(row.open), "yellow"),
+        )
     following = next((row for row in rows if not row.open and row.state != "passed"), None)
-    last = Text.assemble("\nnext: ", (f"tito milestone run {following.name}", "bold")) if following else Text()
+    last = (
+        Text.assemble("\nnext: ", (f"tito milestone run {following.name}", "bold"))
+        if following
+        else Text()
+    )
     return Group(table, last)
 
 
 def _some(names):
-    return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return (
+        ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+    )
 
 
 def milestone_card(one):
@@ -317,17 +487,30 @@ def milestone_card(one):
 
 def milestone(result, picture):
     """What came of a milestone. `picture` is a link to it, or None."""
-    said = [f"{_figures(result.measured)}  {result.seconds:.1f} s", result.reason] if result.measured else [result.reason]
-    lines = [Text(), Pieces([Text.assemble((result.verdict, f"bold {STYLES[result.verdict]}"), f"  {said[0]}")]), *(Pieces([line]) for line in said[1:] if line)]
+    said = (
+        [f"{_figures(result.measured)}  {result.seconds:.1f} s", result.reason]
+        if result.measured
+        else [result.reason]
+    )
+    lines = [
+        Text(),
+        Pieces([Text.assemble((result.verdict, f"bold {STYLES[result.verdict]}"), f"  {said[0]}")]),
+        *(Pieces([line]) for line in said[1:] if line),
+    ]
     command = result.remedy.startswith("tito ")
-    lines += [unbroken("next: ", (result.remedy, "bold")) if command else Pieces([result.remedy])] * bool(result.remedy)
+    lines += [
+        unbroken("next: ", (result.remedy, "bold")) if command else Pieces([result.remedy])
+    ] * bool(result.remedy)
     if picture:
         lines.append(unbroken("picture: ", picture))
     return Group(*lines)
 
 
 def _figures(measured):
-    return ", ".join(f"{name} {value:.1%}" if 0 <= value <= 1 else f"{name} {value:.4g}" for name, value in measured.items())
+    return ", ".join(
+        f"{name} {value:.1%}" if 0 <= value <= 1 else f"{name} {value:.4g}"
+        for name, value in measured.items()
+    )
 
 
 def check_table(findings, questions):
@@ -342,7 +525,13 @@ def check_table(findings, questions):
 def _answer(finding):
     if not finding:
         return Text("not reached", "dim")
-    words = f"{finding.right} of {finding.cases}" if finding.cases != 1 else "yes" if finding.ok else "no"
+    words = (
+        f"{finding.right} of {finding.cases}"
+        if finding.cases != 1
+        else "yes"
+        if finding.ok
+        else "no"
+    )
     return Text(words, "green" if finding.ok else "bold red")
 
 
@@ -350,11 +539,19 @@ def check_problems(findings):
     lines = []
     for finding in findings:
         if finding.problems:
-            lines += [Text(f"\n{finding.lesson}, {finding.question}:", "bold red"), *(indented(Text(problem)) for problem in finding.problems)]
+            lines += [
+                Text(f"\n{finding.lesson}, {finding.question}:", "bold red"),
+                *(indented(Text(problem)) for problem in finding.problems),
+            ]
         if finding.survivors:
             share = finding.right / finding.cases
-            lines += [Text(f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices", "bold"),
-                      *(indented(Text(survivor)) for survivor in finding.survivors)]
+            lines += [
+                Text(
+                    f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices",
+                    "bold",
+                ),
+                *(indented(Text(survivor)) for survivor in finding.survivors),
+            ]
     return Group(*lines)
 
 

@@ -49,12 +49,18 @@ class Watcher:
                 rows = status.rows(self.entry.root, self.warn)
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
             elif event == "n":
-                later = [entry for entry in self.entry.root.lessons if entry.number > self.entry.number]
+                later = [
+                    entry for entry in self.entry.root.lessons if entry.number > self.entry.number
+                ]
                 if later:
                     return later[0]
                 self.out("This is the last lesson.")
             elif event == "broken":
-                raise TitoError(f"{self.entry.script.parent} cannot be watched.", "Is the folder still there? `tito init .` puts back what is missing.", 3)
+                raise TitoError(
+                    f"{self.entry.script.parent} cannot be watched.",
+                    "Is the folder still there? `tito init .` puts back what is missing.",
+                    3,
+                )
         return None
 
     def test(self):
@@ -72,13 +78,22 @@ class Watcher:
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
         else:
-            self.show(self.entry, result, whole=not result.passed, key="h" if self.has_keys else None)
-        self.out(f"Watching {self.entry.relative(self.entry.script)}." + ("" if self.has_keys else " Ctrl-C ends it."))
+            self.show(
+                self.entry, result, whole=not result.passed, key="h" if self.has_keys else None
+            )
+        self.out(
+            f"Watching {self.entry.relative(self.entry.script)}."
+            + ("" if self.has_keys else " Ctrl-C ends it.")
+        )
         if self.has_keys:
             self.out(KEYS)
         after = _now(self.entry)
         side = "notebook" if result and result.source.endswith(".ipynb") else "script"
-        agreed = progress.load(self.entry.root, self.warn)["lessons"].get(self.entry.name, {}).get("pair")
+        agreed = (
+            progress.load(self.entry.root, self.warn)["lessons"]
+            .get(self.entry.name, {})
+            .get("pair")
+        )
         return after if after.get(side) == before.get(side) and after == agreed else before
 
     @contextmanager
@@ -140,8 +155,16 @@ def _saves(entry, tell):
         nonlocal looked, last
         half, since = None, 0
         try:
-            for _ in watchfiles.watch(entry.script.parent, watch_filter=None, debounce=100, step=10, rust_timeout=300,
-                                      stop_event=stop, yield_on_timeout=True, recursive=False):
+            for _ in watchfiles.watch(
+                entry.script.parent,
+                watch_filter=None,
+                debounce=100,
+                step=10,
+                rust_timeout=300,
+                stop_event=stop,
+                yield_on_timeout=True,
+                recursive=False,
+            ):
                 # Editors touch and rename; only new content counts. What looks like half a save gets a moment to be done.
                 stats = _stats(entry)
                 if stats == looked and not half:
@@ -149,7 +172,9 @@ def _saves(entry, tell):
                 looked, now = stats, _now(entry)
                 if now == last:
                     half = None
-                elif _is_half(entry, now) and (now != half or time.monotonic() - since < HALF_SECONDS):
+                elif _is_half(entry, now) and (
+                    now != half or time.monotonic() - since < HALF_SECONDS
+                ):
                     half, since = now, since if now == half else time.monotonic()
                 else:
                     half, last = None, now
@@ -193,7 +218,9 @@ def _is_half(entry, hashes):
 @contextmanager
 def _ending():
     """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a word to a terminal that is gone."""
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
 
     def end(number, frame):
         for other in numbers:
@@ -201,7 +228,9 @@ def _ending():
         raise KeyboardInterrupt
 
     for number in numbers:
-        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:  # `nohup tito watch` goes on
+        if (
+            number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
+        ):  # `nohup tito watch` goes on
             signal.signal(number, end)
     try:
         yield

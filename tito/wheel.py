@@ -25,8 +25,11 @@ def version():
     try:
         return importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
-        raise TitoError("This tito is not installed in its environment, so its version is not known.",
-                        "Run bin/tito from the course, or pip install it.", 3) from None
+        raise TitoError(
+            "This tito is not installed in its environment, so its version is not known.",
+            "Run bin/tito from the course, or pip install it.",
+            3,
+        ) from None
 
 
 def build(edition, data=()):
@@ -41,12 +44,18 @@ def build(edition, data=()):
     held = own_files()
     held |= {f"tito/course/{name}": content for name, content in dict(data).items()}
     held["tinytorch-root.pth"] = f"import sys; exec({ascii(finder.START)})\n".encode()
-    held[f"{notes}/METADATA"] = re.sub(r"(?m)^Version: .*$", f"Version: {local}", found.read_text("METADATA"), count=1).encode()
-    held[f"{notes}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: tito\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    held[f"{notes}/METADATA"] = re.sub(
+        r"(?m)^Version: .*$", f"Version: {local}", found.read_text("METADATA"), count=1
+    ).encode()
+    held[f"{notes}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: tito\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     held[f"{notes}/entry_points.txt"] = b"[console_scripts]\ntito = tito.cli:run\n"
     if licence := found.read_text("licenses/LICENSE"):
         held[f"{notes}/licenses/LICENSE"] = licence.encode()
-    rows = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in sorted(held.items())]
+    rows = [
+        f"{name},sha256={_digest(content)},{len(content)}" for name, content in sorted(held.items())
+    ]
     held[f"{notes}/RECORD"] = "\n".join([*rows, f"{notes}/RECORD,,", ""]).encode()
     return f"{DISTRIBUTION}-{local}-py3-none-any.whl", archive(held)
 
@@ -56,7 +65,12 @@ def own_files():
     out = {}
     for path in sorted(HERE.rglob("*")):
         name = path.relative_to(HERE)
-        if path.is_file() and name.parts[0] not in LEFT_OUT and "__pycache__" not in name.parts and not path.name.endswith(".tito-tmp"):
+        if (
+            path.is_file()
+            and name.parts[0] not in LEFT_OUT
+            and "__pycache__" not in name.parts
+            and not path.name.endswith(".tito-tmp")
+        ):
             out[f"tito/{name.as_posix()}"] = path.read_bytes()
     return out
 
@@ -67,7 +81,10 @@ def archive(held, compression=zipfile.ZIP_STORED, programs=()):
     with zipfile.ZipFile(out, "w") as file:
         for name, content in sorted(held.items()):
             entry = zipfile.ZipInfo(name)  # dated 1980, the first day a zip knows
-            entry.compress_type, entry.create_system = compression, 3  # 3: with permissions as Unix has them
+            entry.compress_type, entry.create_system = (
+                compression,
+                3,
+            )  # 3: with permissions as Unix has them
             entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
             file.writestr(entry, content)
     return out.getvalue()

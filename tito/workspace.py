@@ -1,9 +1,9 @@
 """A learner's folder: made from a course, with the way back to the starting version of every lesson.
 
-    modules/source/01_tensor/tensor_dev.py    the learner's
-    tinytorch/                                exported from it
-    .tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
-    .tito/course, .tito/environment           where it came from: the course, and the Python environment
+modules/source/01_tensor/tensor_dev.py    the learner's
+tinytorch/                                exported from it
+.tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
+.tito/course, .tito/environment           where it came from: the course, and the Python environment
 """
 
 import os
@@ -15,8 +15,18 @@ from tito.course import PRISTINE, SOURCE
 from tito.errors import TitoError
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
-IGNORED = ("# Made on each machine", "/.venv/", "/.tito/backups/", "/.tito/lock", "/.tito/setup.*", *(f"/{name}" for name in MACHINE),
-           "__pycache__/", ".ipynb_checkpoints/", "*.tito-tmp", "/*.zip")
+IGNORED = (
+    "# Made on each machine",
+    "/.venv/",
+    "/.tito/backups/",
+    "/.tito/lock",
+    "/.tito/setup.*",
+    *(f"/{name}" for name in MACHINE),
+    "__pycache__/",
+    ".ipynb_checkpoints/",
+    "*.tito-tmp",
+    "/*.zip",
+)
 SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that lessons read
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
@@ -31,17 +41,29 @@ def init(folder, source):
     if config.exists():
         root = course.open_root(folder)
         if root.is_course:
-            raise TitoError(f"{folder} is a course, not a workspace.", "Give another folder: tito init ../my-tinytorch")
+            raise TitoError(
+                f"{folder} is a course, not a workspace.",
+                "Give another folder: tito init ../my-tinytorch",
+            )
         if root.name != source.name or root.edition != source.edition:
-            raise TitoError(f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
-                            "Use the tito of that course, or make a new workspace in another folder.")
+            raise TitoError(
+                f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
+                "Use the tito of that course, or make a new workspace in another folder.",
+            )
     elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
-        raise TitoError(f"{folder} is not empty, and not a workspace.", "Give a new folder: tito init my-tinytorch")
+        raise TitoError(
+            f"{folder} is not empty, and not a workspace.",
+            "Give a new folder: tito init my-tinytorch",
+        )
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
     wanted = contents(source)
-    missing = {name: data for name, data in wanted.items() if not (folder / name).exists()
-               and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())}  # its notebook holds the work
+    missing = {
+        name: data
+        for name, data in wanted.items()
+        if not (folder / name).exists()
+        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
+    }  # its notebook holds the work
     for name, data in (missing | {name: wanted[name] for name in MACHINE}).items():
         files.write(folder / name, data)
         if name.startswith("bin/"):
@@ -67,15 +89,21 @@ def contents(source, lessons=None):
     out |= _milestones(source, {entry.name for entry in lessons})
     for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
         name = path.relative_to(source.path / source.package)
-        if name.parts[0] != "core" or name.name == "__init__.py":  # core/<lesson>.py is exported, not copied
+        if (
+            name.parts[0] != "core" or name.name == "__init__.py"
+        ):  # core/<lesson>.py is exported, not copied
             out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
     out["README.md"] = readme(source, lessons)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
-    out["tito.toml"] = f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
-    return {name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()}
+    out["tito.toml"] = (
+        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
+    )
+    return {
+        name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
+    }
 
 
 def _milestones(source, names):
@@ -84,8 +112,14 @@ def _milestones(source, names):
     held = [one.path for one in found if names.issuperset(one.needs)]
     if held:  # and what they share
         folder = held[0].parent
-        held += sorted(path for path in folder.glob("*.py") if path not in {one.path for one in found})
-    return {f"{place.as_posix()}/{path.name}": path.read_bytes() for place in (milestone.PRISTINE, milestone.SOURCE) for path in held}
+        held += sorted(
+            path for path in folder.glob("*.py") if path not in {one.path for one in found}
+        )
+    return {
+        f"{place.as_posix()}/{path.name}": path.read_bytes()
+        for place in (milestone.PRISTINE, milestone.SOURCE)
+        for path in held
+    }
 
 
 def readme(source, lessons):
@@ -124,8 +158,10 @@ def reset(entry, exercise=None, warn=lambda text: None):
     Works on whichever of script and notebook are there.
     """
     if entry.root.is_course:
-        raise TitoError(f"{entry.root.path} is the course itself: its lessons hold the solutions.",
-                        "Reset works in a workspace: tito init ../my-tinytorch")
+        raise TitoError(
+            f"{entry.root.path} is the course itself: its lessons hold the solutions.",
+            "Reset works in a workspace: tito init ../my-tinytorch",
+        )
     with progress.locked(entry.root):
         pristine = entry.declared_path.read_text(encoding="utf-8")
         changes = {}
@@ -138,16 +174,24 @@ def reset(entry, exercise=None, warn=lambda text: None):
             notebook.settle(entry, warn=warn)
             source = cells.read(entry.script)
             if not (cell := source.cell(wanted.id)):
-                raise TitoError(f"{entry.script} has no cell {wanted.id!r} any more.", "Reset the whole lesson, or `tito undo`.", 1)
+                raise TitoError(
+                    f"{entry.script} has no cell {wanted.id!r} any more.",
+                    "Reset the whole lesson, or `tito undo`.",
+                    1,
+                )
             changes[entry.script] = source.replaced(cell, wanted.cell.source)
             if entry.notebook.exists():
-                changes[entry.notebook] = notebook.to_notebook(changes[entry.script], entry.notebook.read_text(encoding="utf-8"))
+                changes[entry.notebook] = notebook.to_notebook(
+                    changes[entry.script], entry.notebook.read_text(encoding="utf-8")
+                )
         kept = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
             with progress.change(entry.root, entry.name, warn) as record:
                 # Of what was written, not of what stands there by now: a save in between counts as an edit.
-                record["pair"] = {side: notebook.hash_of(path, changes[path].encode("utf-8"))
-                                  for side, path in (("script", entry.script), ("notebook", entry.notebook))}
+                record["pair"] = {
+                    side: notebook.hash_of(path, changes[path].encode("utf-8"))
+                    for side, path in (("script", entry.script), ("notebook", entry.notebook))
+                }
         return kept
 
 
@@ -165,10 +209,20 @@ def undo(root, warn=lambda text: None, back=files.undo):
 def skip(entry):
     """Put the course's own module for a lesson into the package. Returns the backup folder if a hand-edited one was there."""
     if entry.root.is_course:
-        raise TitoError(f"{entry.root.path} is the course itself: nothing to skip.", "Skip works in a workspace.")
+        raise TitoError(
+            f"{entry.root.path} is the course itself: nothing to skip.",
+            "Skip works in a workspace.",
+        )
     reference = entry.root.reference.lesson(entry.name).declared
-    if not reference.source.exported or any(" is yours to write" in c.source for c in reference.source.exported):
-        raise TitoError(f"The course at {reference.path} holds no solutions.", "Ask your instructor for the reference lessons.")
-    line = export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
+    if not reference.source.exported or any(
+        " is yours to write" in c.source for c in reference.source.exported
+    ):
+        raise TitoError(
+            f"The course at {reference.path} holds no solutions.",
+            "Ask your instructor for the reference lessons.",
+        )
+    line = (
+        export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
+    )
     module = export.build(reference.source, reference, line, entry.root.package)
     return export.put(entry, module, "skip")[1]

@@ -24,39 +24,94 @@ def grading():
 
 
 def run(folder, *words):
-    return subprocess.run([sys.executable, SCRIPT, "--quick", "--json", "--course", make_course(folder / "course"), *words],
-                          cwd=folder, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        [
+            sys.executable,
+            SCRIPT,
+            "--quick",
+            "--json",
+            "--course",
+            make_course(folder / "course"),
+            *words,
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
 
 
-def test_everything_is_measured_beside_a_peer_and_one_that_cannot_be_installed_is_said(tmp_path, monkeypatch):
+def test_everything_is_measured_beside_a_peer_and_one_that_cannot_be_installed_is_said(
+    tmp_path, monkeypatch
+):
     """nbgrader is installed where the tests run: its environment is taken for the one that the program would make."""
     pytest.importorskip("nbgrader")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "environments").mkdir()
     (tmp_path / "environments" / "nbgrader").symlink_to(sys.prefix)
-    ran = subprocess.run([sys.executable, SCRIPT, "--quick", "--json", "--course", make_course(tmp_path / "course"), "--environments", tmp_path / "environments"],
-                         cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    ran = subprocess.run(
+        [
+            sys.executable,
+            SCRIPT,
+            "--quick",
+            "--json",
+            "--course",
+            make_course(tmp_path / "course"),
+            "--environments",
+            tmp_path / "environments",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     report = json.loads(ran.stdout)
-    assert list(report["peers"]) == ["nbgrader"] and report["left_out"].keys() == {"otter"} and "otter-grader" in report["left_out"]["otter"]
+    assert (
+        list(report["peers"]) == ["nbgrader"]
+        and report["left_out"].keys() == {"otter"}
+        and "otter-grader" in report["left_out"]["otter"]
+    )
     assert [(one["name"], one["workers"], one["submissions"]) for one in report["class"]] == [
-        ("tito, 1 worker", 1, 2), ("tito, 2 workers", 2, 2), ("tito, 1 worker, the same 1", 1, 1), ("nbgrader", 1, 1)]
+        ("tito, 1 worker", 1, 2),
+        ("tito, 2 workers", 2, 2),
+        ("tito, 1 worker, the same 1", 1, 1),
+        ("nbgrader", 1, 1),
+    ]
     for one in report["class"]:
         assert one["seconds"] > 0 and one["cpu_seconds"] > 0.1 and one["peak_bytes"] > 10_000_000
-        assert one["per_worker"] == pytest.approx(one["seconds"] * one["workers"] / one["submissions"])
+        assert one["per_worker"] == pytest.approx(
+            one["seconds"] * one["workers"] / one["submissions"]
+        )
     assert [(one["name"], one["peer"], one["goal"]) for one in report["ratios"]] == [
-        ("tito, 1 worker", "nbgrader", 15), ("tito, 2 workers", "nbgrader", 15), ("tito, 1 worker, the same 1", "nbgrader", None)]
+        ("tito, 1 worker", "nbgrader", 15),
+        ("tito, 2 workers", "nbgrader", 15),
+        ("tito, 1 worker, the same 1", "nbgrader", None),
+    ]
     measured = {one["name"]: one for one in report["class"]}
     for one in report["ratios"]:
         ours, peer = measured[one["name"]], measured["nbgrader"]
         assert one["ratio"] == pytest.approx(peer["per_worker"] / ours["per_worker"])
-        assert one["cpu_ratio"] == pytest.approx(peer["cpu_seconds"] / ours["cpu_seconds"] * ours["submissions"])
+        assert one["cpu_ratio"] == pytest.approx(
+            peer["cpu_seconds"] / ours["cpu_seconds"] * ours["submissions"]
+        )
         assert one["met"] == (None if one["goal"] is None else one["ratio"] >= 15)
     assert [one["submissions"] for one in report["growth"]["points"]] == [1, 3]
-    assert report["growth"]["lines"]["seconds"]["off_percent"] < 0.001  # two points have a line through them
-    assert [(one["lesson"], one["checks"], one["passed"]) for one in report["lessons"]] == [("numbers", 3, True), ("sums", 2, True)]
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in [*tmp_path.iterdir(), *(tmp_path / "environments").iterdir()]) == [
-        "course", "environments", "environments/nbgrader"]  # nothing else is left behind, no half environment either
+    assert (
+        report["growth"]["lines"]["seconds"]["off_percent"] < 0.001
+    )  # two points have a line through them
+    assert [(one["lesson"], one["checks"], one["passed"]) for one in report["lessons"]] == [
+        ("numbers", 3, True),
+        ("sums", 2, True),
+    ]
+    assert sorted(
+        path.relative_to(tmp_path).as_posix()
+        for path in [*tmp_path.iterdir(), *(tmp_path / "environments").iterdir()]
+    ) == [
+        "course",
+        "environments",
+        "environments/nbgrader",
+    ]  # nothing else is left behind, no half environment either
 
 
 def test_a_time_of_wrong_grades_does_not_count(grading, tmp_path):
@@ -67,7 +122,9 @@ def test_a_time_of_wrong_grades_does_not_count(grading, tmp_path):
             self.name, self.more = name, more
 
         def grade(self, learners, folder):
-            return {learner.student: 1 + self.more for learner in learners}, grading.Cost(1.0, 1.0, 1)
+            return {learner.student: 1 + self.more for learner in learners}, grading.Cost(
+                1.0, 1.0, 1
+            )
 
     ours, same, other = Generous("tito", 0), Generous("fair", 0), Generous("generous", 1)
     learners = [grading.Learner("ada", "", "right", {}), grading.Learner("bob", "", "right", {})]
@@ -86,10 +143,14 @@ def test_time_and_memory_are_those_of_every_process_that_a_program_starts(gradin
     """In a process of its own: it adopts every process that outlives its parent."""
     busy = "import time, os, sys\nheld = bytearray(os.urandom(1)) * 80_000_000\nuntil = time.process_time() + 0.6\nwhile time.process_time() < until: pass\n"
     starts = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {busy!r}])\n"  # and does not wait
-    code = (f"import importlib.util, sys\nspec = importlib.util.spec_from_file_location('b', {str(SCRIPT)!r})\nb = importlib.util.module_from_spec(spec)\n"
-            f"sys.modules['b'] = b\nspec.loader.exec_module(b)\nb.adopt()\n_, cost = b.run([sys.executable, '-c', {starts!r}], '.', {{}})\n"
-            "print(cost.cpu_seconds, cost.peak_bytes)\n")
-    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    code = (
+        f"import importlib.util, sys\nspec = importlib.util.spec_from_file_location('b', {str(SCRIPT)!r})\nb = importlib.util.module_from_spec(spec)\n"
+        f"sys.modules['b'] = b\nspec.loader.exec_module(b)\nb.adopt()\n_, cost = b.run([sys.executable, '-c', {starts!r}], '.', {{}})\n"
+        "print(cost.cpu_seconds, cost.peak_bytes)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert ran.returncode == 0, ran.stderr
     cpu_seconds, peak_bytes = map(float, ran.stdout.split())
     assert 0.6 <= cpu_seconds < 3 and 80e6 < peak_bytes < 200e6

@@ -14,7 +14,12 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "training.py"
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
 def test_both_libraries_lose_the_same_in_every_step_of_an_epoch(tmp_path, network):
-    ran = subprocess.run([sys.executable, SCRIPT, "--epochs", "1", "--only", network, "--turns", "1", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, SCRIPT, "--epochs", "1", "--only", network, "--turns", "1", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     (one,) = json.loads(ran.stdout)
     assert one["steps"] == 45 and 0 < one["apart_first_epoch"] <= 1e-3 and one["ratio"] > 0

@@ -48,14 +48,27 @@ class Project:
         write_script(self.path / "uv", FAKE_UV.format(python=sys.executable))
 
     def environment(self, **variables):
-        return {"PATH": str(self.path), "CALLS": str(self.calls), "HOME": str(self.root), **variables}
+        return {
+            "PATH": str(self.path),
+            "CALLS": str(self.calls),
+            "HOME": str(self.root),
+            **variables,
+        }
 
     def run(self, *words, cwd=None, **variables):
-        return subprocess.run(words or [self.root / "bin" / "tito"], cwd=cwd or self.root, capture_output=True,
-                              env=self.environment(**variables), text=True, encoding="utf-8")
+        return subprocess.run(
+            words or [self.root / "bin" / "tito"],
+            cwd=cwd or self.root,
+            capture_output=True,
+            env=self.environment(**variables),
+            text=True,
+            encoding="utf-8",
+        )
 
     def installs(self):
-        return len(self.calls.read_text(encoding="utf-8").splitlines()) if self.calls.exists() else 0
+        return (
+            len(self.calls.read_text(encoding="utf-8").splitlines()) if self.calls.exists() else 0
+        )
 
     def answer(self, *words):
         return f"tito {self.root / '.venv'} {list(words)}\n"
@@ -96,7 +109,9 @@ def test_pip_is_used_where_there_is_no_uv(project):
     (project.path / "uv").unlink()
     # A project that needs nothing, with a build backend of its own, so that pip asks no network.
     (project.root / "pyproject.toml").write_text(
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n', encoding="utf-8")
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+        encoding="utf-8",
+    )
     (project.root / "backend.py").write_text(
         "import zipfile\n"
         "def build_editable(folder, config_settings=None, metadata_directory=None):\n"
@@ -108,16 +123,22 @@ def test_pip_is_used_where_there_is_no_uv(project):
         "        wheel.writestr('tito/__init__.py', '')\n"
         "        wheel.writestr('tito/cli.py', 'def run(): print(\"tito from pip\")\\n')\n"
         "        wheel.writestr(info + 'RECORD', '')\n"
-        "    return name\n", encoding="utf-8")
+        "    return name\n",
+        encoding="utf-8",
+    )
     run = project.run(PYTHONDONTWRITEBYTECODE="1", PIP_NO_INDEX="1", PIP_USER="1")
     assert run.stdout == "tito from pip\n", run.stderr
-    assert list(project.root.glob(".venv/lib/python*/site-packages/tito/__pycache__/cli.*.pyc")), "not compiled"
+    assert list(project.root.glob(".venv/lib/python*/site-packages/tito/__pycache__/cli.*.pyc")), (
+        "not compiled"
+    )
 
 
 def test_an_activated_environment_and_python_variables_do_not_confuse_it(project, tmp_path):
     (tmp_path / "shadow").mkdir()
     (tmp_path / "shadow" / "os.py").write_text("raise SystemExit('shadowed')", encoding="utf-8")
-    run = project.run(PYTHONHOME="/nowhere", PYTHONPATH=str(tmp_path / "shadow"), VIRTUAL_ENV="/nowhere")
+    run = project.run(
+        PYTHONHOME="/nowhere", PYTHONPATH=str(tmp_path / "shadow"), VIRTUAL_ENV="/nowhere"
+    )
     assert run.stdout == project.answer(), run.stderr
 
 
@@ -127,7 +148,9 @@ def test_it_works_from_anywhere_through_a_link_in_a_path_with_spaces_and_accents
     (tmp_path / "link").symlink_to(os.path.join(project.root.name, "bin", "tito"))
     (tmp_path / "link to link").symlink_to(tmp_path / "link")
     for _ in range(2):
-        run = project.run(tmp_path / "link to link", cwd="/", LC_ALL=locale, PYTHONIOENCODING="utf-8")
+        run = project.run(
+            tmp_path / "link to link", cwd="/", LC_ALL=locale, PYTHONIOENCODING="utf-8"
+        )
         assert run.stdout == project.answer(), run.stderr
     assert project.installs() == 1
 
@@ -158,24 +181,32 @@ def test_an_extra_is_kept_when_pyproject_changes(project):
     assert project.run(project.root / "bin" / "setup", "notebook").returncode == 0
     (project.root / "hatch_build.py").write_text("# changed\n", encoding="utf-8")
     project.run()
-    assert all("[notebook]" in call for call in project.calls.read_text(encoding="utf-8").splitlines())
+    assert all(
+        "[notebook]" in call for call in project.calls.read_text(encoding="utf-8").splitlines()
+    )
     assert project.installs() == 2
 
 
 def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_path):
     project.run()
     packages = next(project.root.glob(".venv/lib/python*/site-packages"))
-    (packages / "pytest.py").write_text("import os, sys; print(os.getcwd(), sys.argv[1:]); sys.exit(5)",
-                                        encoding="utf-8")
+    (packages / "pytest.py").write_text(
+        "import os, sys; print(os.getcwd(), sys.argv[1:]); sys.exit(5)", encoding="utf-8"
+    )
     run = project.run(project.root / "bin" / "test", "-k", "tensor", cwd=tmp_path)
-    assert (run.stdout, run.returncode) == (f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', 'tensor']\n", 5), run.stderr
+    assert (run.stdout, run.returncode) == (
+        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', 'tensor']\n",
+        5,
+    ), run.stderr
     assert project.calls.read_text(encoding="utf-8").splitlines()[-1].endswith("[dev]")
 
 
 # --- what goes wrong
 
 
-@pytest.mark.parametrize("python, says", [(None, "none"), ("#!/bin/sh\necho Python 3.10.1; exit 1\n", "Python 3.10.1")])
+@pytest.mark.parametrize(
+    "python, says", [(None, "none"), ("#!/bin/sh\necho Python 3.10.1; exit 1\n", "Python 3.10.1")]
+)
 def test_a_machine_without_a_new_enough_python_is_told(project, python, says):
     (project.path / "python3").unlink()
     if python:
@@ -186,19 +217,34 @@ def test_a_machine_without_a_new_enough_python_is_told(project, python, says):
 def test_a_python_without_ensurepip_is_told_which_package_to_install(project):
     (project.path / "uv").unlink()
     # Debian's Python is one without the module; here an import that fails stands for it.
-    code = f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); sys.modules['ensurepip'] = None; " \
-           "import setup; sys.exit(setup.main([]))"
+    code = (
+        f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); sys.modules['ensurepip'] = None; "
+        "import setup; sys.exit(setup.main([]))"
+    )
     run = project.run(project.path / "python3", "-c", code)
     assert_two_lines(run, "ensurepip", f"apt install python3.{sys.version_info[1]}-venv")
     assert not (project.root / ".venv").exists()
 
 
-@pytest.mark.parametrize("output, what, todo", [
-    ("error: Request failed\n  Caused by: dns error: failed to lookup", "No network", "Connect"),
-    ("error: failed to write: No space left on device (os error 28)", "No space left", "Free some space"),
-    ("error: something new", "error: something new", "setup.log"),
-])
-def test_a_failed_installation_is_explained_and_the_next_run_starts_over(project, output, what, todo):
+@pytest.mark.parametrize(
+    "output, what, todo",
+    [
+        (
+            "error: Request failed\n  Caused by: dns error: failed to lookup",
+            "No network",
+            "Connect",
+        ),
+        (
+            "error: failed to write: No space left on device (os error 28)",
+            "No space left",
+            "Free some space",
+        ),
+        ("error: something new", "error: something new", "setup.log"),
+    ],
+)
+def test_a_failed_installation_is_explained_and_the_next_run_starts_over(
+    project, output, what, todo
+):
     assert_two_lines(project.run(FAIL=output), what, todo)
     run = project.run()
     assert run.stdout == project.answer(), run.stderr
@@ -227,8 +273,13 @@ def test_an_environment_whose_python_is_gone_is_made_again(project):
 def test_killed_at_any_moment_the_next_run_completes(project):
     chance = random.Random(0)
     for _ in range(8):
-        victim = subprocess.Popen([project.root / "bin" / "tito"], env=project.environment(SLOW="0.1"),
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        victim = subprocess.Popen(
+            [project.root / "bin" / "tito"],
+            env=project.environment(SLOW="0.1"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         time.sleep(chance.uniform(0.02, 0.5))
         os.killpg(victim.pid, signal.SIGKILL)
         victim.wait()
@@ -238,16 +289,28 @@ def test_killed_at_any_moment_the_next_run_completes(project):
 
 
 def test_two_at_once_install_once(project):
-    runs = [subprocess.Popen([project.root / "bin" / "tito"], env=project.environment(SLOW="0.3"), text=True,
-                             encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    runs = [
+        subprocess.Popen(
+            [project.root / "bin" / "tito"],
+            env=project.environment(SLOW="0.3"),
+            text=True,
+            encoding="utf-8",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
     results = [run.communicate() for run in runs]
     assert [out for out, _ in results] == [project.answer()] * 3, results
     assert project.installs() == 1
 
 
 def test_a_killed_setup_whose_installer_lives_on_is_waited_for(project):
-    victim = subprocess.Popen([project.root / "bin" / "setup"], env=project.environment(SLOW="1"),
-                              stderr=subprocess.DEVNULL)
+    victim = subprocess.Popen(
+        [project.root / "bin" / "setup"],
+        env=project.environment(SLOW="1"),
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 20
     while not project.installs():
         assert time.monotonic() < deadline
@@ -277,15 +340,26 @@ def workspace(project, tmp_path):
 
 
 def test_a_workspace_uses_the_tito_of_its_course(project, workspace):
-    assert project.run(workspace / "bin" / "tito", "status", cwd=workspace).stdout == project.answer("status")
+    assert project.run(
+        workspace / "bin" / "tito", "status", cwd=workspace
+    ).stdout == project.answer("status")
 
 
-def test_a_workspace_whose_course_is_gone_takes_tito_from_path_or_says_what_to_do(project, workspace):
+def test_a_workspace_whose_course_is_gone_takes_tito_from_path_or_says_what_to_do(
+    project, workspace
+):
     (workspace / ".tito" / "environment").write_text("/nowhere\n", encoding="utf-8")
     path = f"{workspace / 'bin'}:{project.path}"  # its own bin first: it must not call itself
-    assert_two_lines(project.run(workspace / "bin" / "tito", PATH=path), "/nowhere", f'bin/tito init "{workspace}"')
+    assert_two_lines(
+        project.run(workspace / "bin" / "tito", PATH=path),
+        "/nowhere",
+        f'bin/tito init "{workspace}"',
+    )
     write_script(project.path / "tito", "#!/bin/sh\necho tito on PATH $1\n")
-    assert project.run(workspace / "bin" / "tito", "status", PATH=path).stdout == "tito on PATH status\n"
+    assert (
+        project.run(workspace / "bin" / "tito", "status", PATH=path).stdout
+        == "tito on PATH status\n"
+    )
 
 
 # --- bin/activate-tinytorch.sh
@@ -307,23 +381,41 @@ def activated(project, root):
     return f"{venv / 'bin' / 'tito'}|{root}|{venv}"
 
 
-def test_activating_puts_the_root_first_and_deactivating_restores(project, workspace, shell, tmp_path):
+def test_activating_puts_the_root_first_and_deactivating_restores(
+    project, workspace, shell, tmp_path
+):
     (project.path / "grep").symlink_to(shutil.which("grep"))
     script = tmp_path / "script"  # not `-c`, which would itself be listed by `set`
-    script.write_text(f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; set | grep -i tinytorch_ || :',
-                      encoding="utf-8")
+    script.write_text(
+        f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; set | grep -i tinytorch_ || :',
+        encoding="utf-8",
+    )
     for root in (project.root, workspace):
         file = root / "bin" / "activate-tinytorch.sh"
         run = project.run(shell, script, file, cwd=root)
-        assert run.stdout.splitlines() == [activated(project, root), "|unset|unset"], run.stdout + run.stderr
-        run = project.run(shell, "-c", f'. "$1"; deactivate_tinytorch; {SHOW}', "sh", file, cwd=root,
-                          PYTHONPATH="/a b", VIRTUAL_ENV="")
+        assert run.stdout.splitlines() == [activated(project, root), "|unset|unset"], (
+            run.stdout + run.stderr
+        )
+        run = project.run(
+            shell,
+            "-c",
+            f'. "$1"; deactivate_tinytorch; {SHOW}',
+            "sh",
+            file,
+            cwd=root,
+            PYTHONPATH="/a b",
+            VIRTUAL_ENV="",
+        )
         assert run.stdout == "|/a b|\n", run.stderr
 
 
-def test_the_current_folder_decides_and_outside_any_root_the_file(project, workspace, shell, tmp_path):
+def test_the_current_folder_decides_and_outside_any_root_the_file(
+    project, workspace, shell, tmp_path
+):
     source = f'. "{workspace}/bin/activate-tinytorch.sh"; {SHOW}'
-    assert project.run(shell, "-c", source, cwd=project.root / "bin").stdout.strip() == activated(project, project.root)
+    assert project.run(shell, "-c", source, cwd=project.root / "bin").stdout.strip() == activated(
+        project, project.root
+    )
     run = project.run(shell, "-c", source, cwd=tmp_path)
     if shell.endswith("dash"):  # it cannot know which file it reads
         assert "there is no tito.toml" in run.stderr
@@ -331,12 +423,22 @@ def test_the_current_folder_decides_and_outside_any_root_the_file(project, works
         assert run.stdout.strip() == activated(project, workspace), run.stderr
 
 
-def test_without_an_environment_activating_says_what_to_do_and_the_shell_lives(project, workspace, shell):
+def test_without_an_environment_activating_says_what_to_do_and_the_shell_lives(
+    project, workspace, shell
+):
     shutil.rmtree(project.root / ".venv")
-    strict = "set -u" if shell.endswith("dash") else "set -eu"  # dash's -e ends it at any `. file || ...`
+    strict = (
+        "set -u" if shell.endswith("dash") else "set -eu"
+    )  # dash's -e ends it at any `. file || ...`
     for root, todo in ((project.root, "Run bin/tito"), (workspace, "bin/tito init")):
-        run = project.run(shell, "-c", f'{strict}; . "$1" || echo "still here, $?"', "sh",
-                          root / "bin" / "activate-tinytorch.sh", cwd=root)
+        run = project.run(
+            shell,
+            "-c",
+            f'{strict}; . "$1" || echo "still here, $?"',
+            "sh",
+            root / "bin" / "activate-tinytorch.sh",
+            cwd=root,
+        )
         assert run.stdout == "still here, 1\n", run.stderr
         assert todo in run.stderr and len(run.stderr.splitlines()) == 2
 
@@ -347,42 +449,76 @@ def test_without_an_environment_activating_says_what_to_do_and_the_shell_lives(p
 def install(wheel, folder):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            wheel,
+        ],
+        check=True,
+        capture_output=True,
+    )
     return python
 
 
 def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(tmp_path):
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=REPOSITORY,
-                   check=True, capture_output=True)
-    wheel, = tmp_path.glob("*.whl")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"tito", "tinytorch-root.pth"}
     assert "tito/course/tito.toml" in names
-    for pattern in ("modules/source/*/*_dev.py", "tinytorch/*.py", "bin/activate-tinytorch.sh",
-                    "tests/test_lessons.py"):
+    for pattern in (
+        "modules/source/*/*_dev.py",
+        "tinytorch/*.py",
+        "bin/activate-tinytorch.sh",
+        "tests/test_lessons.py",
+    ):
         for path in REPOSITORY.glob(pattern):
             assert f"tito/course/{path.relative_to(REPOSITORY).as_posix()}" in names
     assert not [name for name in names if name.endswith((".pyc", ".ipynb"))]
 
     python = install(wheel, tmp_path / "environment")
     assert_imports_only_the_root(python, tmp_path)
-    where = subprocess.run([python, "-c", "import tito; print(tito.__file__)"], cwd=tmp_path, capture_output=True,
-                           text=True)
+    where = subprocess.run(
+        [python, "-c", "import tito; print(tito.__file__)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert (Path(where.stdout).parent / "course" / "tito.toml").exists()
 
 
 def test_an_editable_installation_copies_nothing_and_opens_nothing_else(tmp_path):
     build = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=REPOSITORY, check=True, capture_output=True)
-    wheel, = tmp_path.glob("*.whl")
+    subprocess.run(
+        [sys.executable, "-c", build, tmp_path], cwd=REPOSITORY, check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
     assert not [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")]
 
     python = install(wheel, tmp_path / "environment")
     assert_imports_only_the_root(python, tmp_path)
-    show = [python, "-c", "import sys, tito.finder; print(tito.finder.__file__, *sys.path, sep='\\n')"]
-    tito, *path = subprocess.run(show, cwd=tmp_path, capture_output=True, text=True).stdout.splitlines()
+    show = [
+        python,
+        "-c",
+        "import sys, tito.finder; print(tito.finder.__file__, *sys.path, sep='\\n')",
+    ]
+    tito, *path = subprocess.run(
+        show, cwd=tmp_path, capture_output=True, text=True
+    ).stdout.splitlines()
     assert Path(tito) == REPOSITORY / "tito" / "finder.py"
     assert str(REPOSITORY) not in path
 
@@ -394,15 +530,23 @@ def assert_imports_only_the_root(python, tmp_path):
     (root / "tito.toml").write_text("[workspace]\n", encoding="utf-8")
     (root / "tinytorch" / "__init__.py").write_text("print('of this root')\n", encoding="utf-8")
     for name in ("tinytorch", "tests", "modules"):
-        run = subprocess.run([python, "-c", f"import {name}"], cwd=empty, capture_output=True, text=True)
+        run = subprocess.run(
+            [python, "-c", f"import {name}"], cwd=empty, capture_output=True, text=True
+        )
         assert f"No module named '{name}'" in run.stderr
-    run = subprocess.run([python, "-c", "import tinytorch"], cwd=root, capture_output=True, text=True)
+    run = subprocess.run(
+        [python, "-c", "import tinytorch"], cwd=root, capture_output=True, text=True
+    )
     assert run.stdout == "of this root\n", run.stderr
 
 
 def test_a_broken_tito_does_not_greet_at_each_start_of_python(tmp_path):
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=REPOSITORY,
-                   check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+    )
     start = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).read("tinytorch-root.pth")
     folder = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
@@ -412,5 +556,7 @@ def test_a_broken_tito_does_not_greet_at_each_start_of_python(tmp_path):
         if finder:
             (packages / "tito").mkdir(exist_ok=True)
             (packages / "tito" / "finder.py").write_text(finder, encoding="utf-8")
-        run = subprocess.run([folder / "bin" / "python", "-c", "print('fine')"], capture_output=True, text=True)
+        run = subprocess.run(
+            [folder / "bin" / "python", "-c", "print('fine')"], capture_output=True, text=True
+        )
         assert (run.stdout, run.stderr) == ("fine\n", "")

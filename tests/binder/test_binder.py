@@ -16,7 +16,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LESSON = "modules/source/01_tensor/tensor_dev"
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*_dev.ipynb", "book", "my-tinytorch", "0[2-9]_*", "[1-9][0-9]_*")  # one lesson is enough
+LEFT_OUT = shutil.ignore_patterns(
+    ".*", "__pycache__", "*_dev.ipynb", "book", "my-tinytorch", "0[2-9]_*", "[1-9][0-9]_*"
+)  # one lesson is enough
 
 # Stands for JupyterLab: opens what it would open first, and runs the cells before the first exercise.
 FIRST_CELLS = """
@@ -42,40 +44,82 @@ def binder(tmp_path):
     shutil.copytree(REPOSITORY, home, ignore=LEFT_OUT)
     venv.create(environment, symlinks=True)
     packages = next(path for path in sys.path if path.endswith("site-packages"))
-    (next(environment.glob("lib/python*/site-packages")) / "here.pth").write_text(f"{packages}\n", encoding="utf-8")
-    variables = {"HOME": str(home), "PATH": f"{environment / 'bin'}:/usr/bin:/bin", "LANG": "C.UTF-8",
-                 "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    (next(environment.glob("lib/python*/site-packages")) / "here.pth").write_text(
+        f"{packages}\n", encoding="utf-8"
+    )
+    variables = {
+        "HOME": str(home),
+        "PATH": f"{environment / 'bin'}:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
 
     def run(*words, cwd=home):
-        done = subprocess.run(words, cwd=cwd, env=variables, capture_output=True, text=True, encoding="utf-8", stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            words,
+            cwd=cwd,
+            env=variables,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+        )
         assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
         return SimpleNamespace(out=done.stdout, err=done.stderr)
 
     run("binder/postBuild")
-    return SimpleNamespace(home=home, environment=environment, workspace=home / "my-tinytorch", run=run)
+    return SimpleNamespace(
+        home=home, environment=environment, workspace=home / "my-tinytorch", run=run
+    )
 
 
 def test_the_environment_is_that_of_a_release():
-    mine, theirs = ((folder / "binder/environment.yml").read_bytes() for folder in (REPOSITORY, REPOSITORY / "tito/released"))
+    mine, theirs = (
+        (folder / "binder/environment.yml").read_bytes()
+        for folder in (REPOSITORY, REPOSITORY / "tito/released")
+    )
     assert mine == theirs
     assert all(os.access(REPOSITORY / "binder" / name, os.X_OK) for name in ("postBuild", "start"))
 
 
-def test_a_session_opens_on_a_lesson_that_runs_and_work_comes_back_in_the_next_one(binder, tmp_path):
-    image = shutil.copytree(binder.home, tmp_path / "image", symlinks=True)  # each session begins from what was built
+def test_a_session_opens_on_a_lesson_that_runs_and_work_comes_back_in_the_next_one(
+    binder, tmp_path
+):
+    image = shutil.copytree(
+        binder.home, tmp_path / "image", symlinks=True
+    )  # each session begins from what was built
     python, work = binder.environment / "bin/python", binder.workspace / f"{LESSON}.ipynb"
 
     session = binder.run("binder/start", python, "-c", FIRST_CELLS, "--port=8888")
-    assert session.out.startswith(f"{LESSON}.ipynb --port=8888\n") and "float64  8 bytes a number" in session.out
+    assert (
+        session.out.startswith(f"{LESSON}.ipynb --port=8888\n")
+        and "float64  8 bytes a number" in session.out
+    )
     words = session.err.split("\n")[0]
     assert "temporary" in words and "tito submit" in words and "tito restore ZIP" in words
     assert words in (binder.home / ".jupyter/custom/custom.css").read_text(encoding="utf-8")
-    where = binder.run(python, "-c", "import tito, tinytorch; print(tito.__file__, tinytorch.__file__)", cwd=binder.workspace).out.split()
-    assert [Path(where[0]).is_relative_to(binder.environment), Path(where[1]).is_relative_to(binder.workspace)] == [True, True]
+    where = binder.run(
+        python,
+        "-c",
+        "import tito, tinytorch; print(tito.__file__, tinytorch.__file__)",
+        cwd=binder.workspace,
+    ).out.split()
+    assert [
+        Path(where[0]).is_relative_to(binder.environment),
+        Path(where[1]).is_relative_to(binder.workspace),
+    ] == [True, True]
 
     notebook = json.loads(work.read_text(encoding="utf-8"))
-    exercise = next(cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == "tensor-array")
-    exercise["source"] = "".join(exercise["source"]).replace("raise NotImplementedError", "return np.array(data, np.float32)  #")
+    exercise = next(
+        cell
+        for cell in notebook["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "tensor-array"
+    )
+    exercise["source"] = "".join(exercise["source"]).replace(
+        "raise NotImplementedError", "return np.array(data, np.float32)  #"
+    )
     work.write_text(json.dumps(notebook), encoding="utf-8")
     binder.run("tito", "submit", cwd=binder.workspace)
     downloaded = shutil.copy(binder.workspace / "my-tinytorch-1.zip", tmp_path)
@@ -84,6 +128,14 @@ def test_a_session_opens_on_a_lesson_that_runs_and_work_comes_back_in_the_next_o
     shutil.copytree(image, binder.home, symlinks=True)
     assert "np.array(data, np.float32)" not in work.read_text(encoding="utf-8")
     binder.run("binder/start", "true")
-    assert "tensor as in the zip" in binder.run("tito", "restore", downloaded, cwd=binder.workspace).out
+    assert (
+        "tensor as in the zip"
+        in binder.run("tito", "restore", downloaded, cwd=binder.workspace).out
+    )
     assert "np.array(data, np.float32)" in work.read_text(encoding="utf-8")
-    assert "1 selected check passed" in binder.run("tito", "test", "tensor", "-k", "the_array_is_a_copy", cwd=binder.workspace).out
+    assert (
+        "1 selected check passed"
+        in binder.run(
+            "tito", "test", "tensor", "-k", "the_array_is_a_copy", cwd=binder.workspace
+        ).out
+    )

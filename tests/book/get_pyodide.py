@@ -18,7 +18,12 @@ from tito.book import lite
 
 def get(folder):
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["npm", "pack", "--silent", f"pyodide@{lite.version()}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["npm", "pack", "--silent", f"pyodide@{lite.version()}"],
+            cwd=scratch,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         [packed] = Path(scratch).glob("*.tgz")
         with tarfile.open(packed) as held:
             held.extractall(scratch, filter="data")
@@ -26,9 +31,25 @@ def get(folder):
         for path in sorted(Path(scratch, "package").glob("py*")):
             path.replace(folder / path.name)
     packages = lite.by_name(json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8")))
-    wanted = [f"{packages[name]['name']}=={packages[name]['version']}" for name in lite.needed(packages, lite.KERNEL)]
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", f"--python-version={lite.python()}",
-                    f"--dest={folder}", *wanted], check=True)
+    wanted = [
+        f"{packages[name]['name']}=={packages[name]['version']}"
+        for name in lite.needed(packages, lite.KERNEL)
+    ]
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            f"--python-version={lite.python()}",
+            f"--dest={folder}",
+            *wanted,
+        ],
+        check=True,
+    )
 
 
 if __name__ == "__main__":

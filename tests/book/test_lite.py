@@ -21,8 +21,12 @@ from types import SimpleNamespace
 import pytest
 from small_course import make_course
 
-pytest.importorskip("myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`")
-pytest.importorskip("jupyterlite_pyodide_kernel", reason="JupyterLite is not installed: it is in the extra `lite`")
+pytest.importorskip(
+    "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
+)
+pytest.importorskip(
+    "jupyterlite_pyodide_kernel", reason="JupyterLite is not installed: it is in the extra `lite`"
+)
 
 from tito import book, course, release, workspace  # noqa: E402
 from tito.book import lite  # noqa: E402
@@ -30,7 +34,7 @@ from tito.errors import TitoError  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"
-DOUBLE = "    raise NotImplementedError(\"exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double\")"
+DOUBLE = '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")'
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +49,26 @@ def plain_root(tmp_path_factory):
     folder = make_course(tmp_path_factory.mktemp("plain") / "course")
     script = folder / "modules" / "source" / "01_numbers" / "numbers_dev.py"
     text = script.read_text(encoding="utf-8")
-    for old, new in (("import numpy as np\n", ""), ("np.array([1, 3])", "3"), ("np.array_equal(got, [2, 6])", "got == 6")):
+    for old, new in (
+        ("import numpy as np\n", ""),
+        ("np.array([1, 3])", "3"),
+        ("np.array_equal(got, [2, 6])", "got == 6"),
+    ):
         assert old in text
         text = text.replace(old, new)
     script.write_text(text, encoding="utf-8")
     return course.open_root(folder)
 
 
-PACKAGES = {"micropip": [], "ipython": ["prompt_toolkit"], "prompt-toolkit": [], "jedi": [], "packaging": [], "numpy": [], "scipy": ["numpy"]}
+PACKAGES = {
+    "micropip": [],
+    "ipython": ["prompt_toolkit"],
+    "prompt-toolkit": [],
+    "jedi": [],
+    "packaging": [],
+    "numpy": [],
+    "scipy": ["numpy"],
+}
 
 
 def distribution(folder, *lacking):
@@ -60,24 +76,48 @@ def distribution(folder, *lacking):
     folder.mkdir()
     for name in (*lite.CORE, "pyodide.asm.mjs"):
         (folder / name).write_text(name, encoding="utf-8")
-    packages = {name: {"name": name, "version": "1.0", "file_name": f"{name}-1.0-py3-none-any.whl", "sha256": "of its release", "install_dir": "site",
-                       "package_type": "package", "imports": [name], "depends": depends} for name, depends in PACKAGES.items()}
+    packages = {
+        name: {
+            "name": name,
+            "version": "1.0",
+            "file_name": f"{name}-1.0-py3-none-any.whl",
+            "sha256": "of its release",
+            "install_dir": "site",
+            "package_type": "package",
+            "imports": [name],
+            "depends": depends,
+        }
+        for name, depends in PACKAGES.items()
+    }
     for name, one in packages.items():
         if name not in lacking:
             (folder / one["file_name"]).write_text(f"the wheel of {name}", encoding="utf-8")
-    (folder / "pyodide-lock.json").write_text(json.dumps({"info": {"python": f"{lite.python()}.2"}, "packages": packages}), encoding="utf-8")
+    (folder / "pyodide-lock.json").write_text(
+        json.dumps({"info": {"python": f"{lite.python()}.2"}, "packages": packages}),
+        encoding="utf-8",
+    )
     return folder
 
 
 def tito(folder, *words):
-    return subprocess.run([sys.executable, "-m", "tito", *words], cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=240,
-                          stdin=subprocess.DEVNULL, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=240,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def made(root, name, *words):
     """What the command makes, and what it says on standard error."""
     done = tito(root.path, "book", "build", "--lite", "--fast", "--output", name, *words)
-    assert done.returncode == 0 and f"{name}/index.html: the learner's edition" in done.stdout, done.stderr
+    assert done.returncode == 0 and f"{name}/index.html: the learner's edition" in done.stdout, (
+        done.stderr
+    )
     return SimpleNamespace(path=root.path / name, said=done.stderr)
 
 
@@ -88,7 +128,9 @@ def without_python(root):
 
 @pytest.fixture(scope="module")
 def with_python(root, tmp_path_factory):
-    return made(root, "with", "--pyodide", str(distribution(tmp_path_factory.mktemp("all") / "pyodide")))
+    return made(
+        root, "with", "--pyodide", str(distribution(tmp_path_factory.mktemp("all") / "pyodide"))
+    )
 
 
 def notebook(built, name):
@@ -101,38 +143,69 @@ def first_words(built, name):
 
 # What it says.
 
+
 def test_without_a_python_the_site_is_made_and_says_so(without_python):
-    assert "No Python is at hand for the lessons in the browser, and no NumPy" in without_python.said
+    assert (
+        "No Python is at hand for the lessons in the browser, and no NumPy" in without_python.said
+    )
     assert "**No Python is at hand here**, and no NumPy" in first_words(without_python, SUMS)
-    assert not any("browser" in cell["source"] for cell in notebook(without_python, SUMS)["cells"][1:])
+    assert not any(
+        "browser" in cell["source"] for cell in notebook(without_python, SUMS)["cells"][1:]
+    )
 
 
 def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
     found = lite.runtime(root, distribution(tmp_path / "pyodide", "numpy"))
     assert lite.warning(found).startswith("NumPy is not at hand for the lessons in the browser")
-    assert all("**NumPy is not at hand here**" in lite.words(entry, found) for entry in root.lessons)
+    assert all(
+        "**NumPy is not at hand here**" in lite.words(entry, found) for entry in root.lessons
+    )
     assert "numpy" not in found.packages and "micropip" in found.packages
 
 
 def test_with_numpy_nothing_is_missed(with_python):
     assert with_python.said == ""
-    assert "hand" not in first_words(with_python, NUMBERS) and "your own notebooks" in first_words(with_python, NUMBERS)
-    assert notebook(with_python, NUMBERS)["cells"][1]["source"] == "from tito import browser\n\nbrowser.begin('numpy')"
+    assert "hand" not in first_words(with_python, NUMBERS) and "your own notebooks" in first_words(
+        with_python, NUMBERS
+    )
+    assert (
+        notebook(with_python, NUMBERS)["cells"][1]["source"]
+        == "from tito import browser\n\nbrowser.begin('numpy')"
+    )
 
 
-def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(with_python, without_python):
+def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
+    with_python, without_python
+):
     for built in (with_python, without_python):
-        assert "stays in this browser only" in first_words(built, SUMS) and "`modules/source/02_sums/`" in first_words(built, SUMS)
+        assert "stays in this browser only" in first_words(
+            built, SUMS
+        ) and "`modules/source/02_sums/`" in first_words(built, SUMS)
         assert "`tito notebook sums --keep notebook`" in first_words(built, SUMS)
 
 
-@pytest.mark.parametrize("spoil, said", [
-    (lambda folder: (folder / "pyodide.mjs").unlink(), "there is no pyodide.mjs"),
-    (lambda folder: (folder / "prompt-toolkit-1.0-py3-none-any.whl").unlink(), "lacks prompt-toolkit"),
-    (lambda folder: (folder / "pyodide-lock.json").write_text("{}"), "is not what Pyodide writes"),
-    (lambda folder: (folder / "pyodide-lock.json").write_text('{"info": {"python": "3.9.1"}}'), "holds Python 3.9.1"),
-    (shutil.rmtree, "there is no pyodide.mjs"),
-], ids=["another folder", "the core alone", "a damaged list", "an old one", "no folder"])
+@pytest.mark.parametrize(
+    "spoil, said",
+    [
+        (lambda folder: (folder / "pyodide.mjs").unlink(), "there is no pyodide.mjs"),
+        (
+            lambda folder: (folder / "prompt-toolkit-1.0-py3-none-any.whl").unlink(),
+            "lacks prompt-toolkit",
+        ),
+        (
+            lambda folder: (folder / "pyodide-lock.json").write_text("{}"),
+            "is not what Pyodide writes",
+        ),
+        (
+            lambda folder: (folder / "pyodide-lock.json").write_text(
+                '{"info": {"python": "3.9.1"}}'
+            ),
+            "holds Python 3.9.1",
+        ),
+        (shutil.rmtree, "there is no pyodide.mjs"),
+    ],
+    ids=["another folder", "the core alone", "a damaged list", "an old one", "no folder"],
+)
 def test_what_no_notebook_could_run_with_is_refused(root, tmp_path, spoil, said):
     folder = distribution(tmp_path / "pyodide")
     spoil(folder)
@@ -155,47 +228,80 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
 
 
-def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_stays(root, with_python, tmp_path, monkeypatch):
-    (tmp_path / "python").write_text("#!/bin/sh\necho 'the disk is full'\nexit 1\n", encoding="utf-8")
+def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_stays(
+    root, with_python, tmp_path, monkeypatch
+):
+    (tmp_path / "python").write_text(
+        "#!/bin/sh\necho 'the disk is full'\nexit 1\n", encoding="utf-8"
+    )
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(TitoError) as failed:
         book.build(root, fast=True, browser=True, output=with_python.path)
-    assert failed.value.code == 3 and "JupyterLite did not make its part of the book:\n" in failed.value.what and "the disk is full" in failed.value.what
+    assert (
+        failed.value.code == 3
+        and "JupyterLite did not make its part of the book:\n" in failed.value.what
+        and "the disk is full" in failed.value.what
+    )
     assert (with_python.path / "lite" / "notebooks" / "index.html").exists()
 
 
 # What it holds.
 
+
 def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with_python):
     folder = with_python.path / "lite" / "static" / "pyodide"
     packages = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
-    assert set(packages) == set(PACKAGES) - {"scipy"} | {"comm", "tinytorch"} and packages["tinytorch"]["depends"] == ["numpy"]
-    assert all(hashlib.sha256((folder / one["file_name"]).read_bytes()).hexdigest() == one["sha256"] for one in packages.values())
-    assert {path.name for path in folder.iterdir()} == {one["file_name"] for one in packages.values()} | {*lite.CORE, "pyodide.asm.mjs"}
+    assert set(packages) == set(PACKAGES) - {"scipy"} | {"comm", "tinytorch"} and packages[
+        "tinytorch"
+    ]["depends"] == ["numpy"]
+    assert all(
+        hashlib.sha256((folder / one["file_name"]).read_bytes()).hexdigest() == one["sha256"]
+        for one in packages.values()
+    )
+    assert {path.name for path in folder.iterdir()} == {
+        one["file_name"] for one in packages.values()
+    } | {*lite.CORE, "pyodide.asm.mjs"}
 
 
 def test_its_python_asks_no_other_host(with_python):
-    settings = json.loads((with_python.path / "lite" / "jupyter-lite.json").read_text(encoding="utf-8"))["jupyter-config-data"]["litePluginSettings"][lite.SETTINGS]
-    assert settings["pyodideUrl"] == "./static/pyodide/pyodide.mjs" and settings["disablePyPIFallback"]
+    settings = json.loads(
+        (with_python.path / "lite" / "jupyter-lite.json").read_text(encoding="utf-8")
+    )["jupyter-config-data"]["litePluginSettings"][lite.SETTINGS]
+    assert (
+        settings["pyodideUrl"] == "./static/pyodide/pyodide.mjs" and settings["disablePyPIFallback"]
+    )
 
 
 def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_python):
     folder = without_python.path / "lite"
-    assert json.loads((folder / "jupyter-lite.json").read_text(encoding="utf-8"))["jupyter-config-data"]["federated_extensions"] == []
+    assert (
+        json.loads((folder / "jupyter-lite.json").read_text(encoding="utf-8"))[
+            "jupyter-config-data"
+        ]["federated_extensions"]
+        == []
+    )
     assert not (folder / "static" / "pyodide").exists() and not (folder / "extensions").exists()
 
 
 def test_each_lesson_links_to_its_notebook(with_python):
     page = (with_python.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
     assert f'href="../lite/notebooks/index.html?path={SUMS}"' in page
-    listed = json.loads((with_python.path / "lite" / "api" / "contents" / "02_sums" / "all.json").read_text(encoding="utf-8"))
-    assert [one["path"] for one in listed["content"]] == [SUMS] and (with_python.path / "lite" / "notebooks" / "index.html").exists()
+    listed = json.loads(
+        (with_python.path / "lite" / "api" / "contents" / "02_sums" / "all.json").read_text(
+            encoding="utf-8"
+        )
+    )
+    assert [one["path"] for one in listed["content"]] == [SUMS] and (
+        with_python.path / "lite" / "notebooks" / "index.html"
+    ).exists()
 
 
 def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
     built = book.build(root, fast=True, output=tmp_path / "site")
-    assert not (built.path / "lite").exists() and "lite/" not in (built.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
+    assert not (built.path / "lite").exists() and "lite/" not in (
+        built.path / "lessons" / "02_sums.html"
+    ).read_text(encoding="utf-8")
 
 
 def read(path):
@@ -205,24 +311,45 @@ def read(path):
     if path.suffix == ".whl" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as held:
             inside = {name: held.read(name).decode("utf-8", "replace") for name in held.namelist()}
-        return "\n".join([*inside.values(), *(cells_of(one) for name, one in inside.items() if name.endswith(".ipynb"))])
+        return "\n".join(
+            [
+                *inside.values(),
+                *(cells_of(one) for name, one in inside.items() if name.endswith(".ipynb")),
+            ]
+        )
     return text + cells_of(text) if path.suffix == ".ipynb" else text
 
 
 def cells_of(text):
-    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"]) if '"cells"' in text else ""
+    return (
+        "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+        if '"cells"' in text
+        else ""
+    )
 
 
 def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     """Every line of them is looked for in every file that the course's own words can have come into, and markers in the rest."""
     source = course.open_root(REPOSITORY)
-    lite.make(source, tmp_path / "work", lite.runtime(source, distribution(tmp_path / "pyodide")), tmp_path / "lite")
-    texts = {path.relative_to(tmp_path / "lite").as_posix(): read(path) for path in sorted((tmp_path / "lite").rglob("*"))
-             if path.is_file() and path.parts[-2:-1] != ("build",)}
+    lite.make(
+        source,
+        tmp_path / "work",
+        lite.runtime(source, distribution(tmp_path / "pyodide")),
+        tmp_path / "lite",
+    )
+    texts = {
+        path.relative_to(tmp_path / "lite").as_posix(): read(path)
+        for path in sorted((tmp_path / "lite").rglob("*"))
+        if path.is_file() and path.parts[-2:-1] != ("build",)
+    }
     assert len([name for name in texts if name.endswith("_dev.ipynb")]) == len(source.lessons)
-    text = "\n".join(one for name, one in texts.items() if name.startswith(("files/", "api/", "static/")))
+    text = "\n".join(
+        one for name, one in texts.items() if name.startswith(("files/", "api/", "static/"))
+    )
     assert len(source.lessons) < text.count(" is yours to write; for a hint")
-    once = "\n".join(dict.fromkeys(text.splitlines()))  # most stands there several times: as a script, a notebook, in the wheel
+    once = "\n".join(
+        dict.fromkeys(text.splitlines())
+    )  # most stands there several times: as a script, a notebook, in the wheel
     secrets = release.secrets(source, source.lessons)
     assert len(secrets) > 1000 and [secret for secret in secrets if secret in once] == []
 
@@ -231,30 +358,51 @@ def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_py
     for entry in root.lessons:
         text = read(with_python.path / "lite" / "files" / entry.folder / entry.notebook.name)
         lines = {line.strip() for line in text.splitlines()}
-        assert release.secret_lines(entry.declared) & lines == set() and "### BEGIN" not in text and "test_total_of_nothing" not in text
+        assert (
+            release.secret_lines(entry.declared) & lines == set()
+            and "### BEGIN" not in text
+            and "test_total_of_nothing" not in text
+        )
 
 
 @pytest.fixture
 def laid_out(monkeypatch):
     """Without JupyterLite's own program, which takes seconds: what it is given is what comes out."""
-    monkeypatch.setattr(lite, "_jupyterlite", lambda given, made, with_kernel: shutil.copytree(given, made))
+    monkeypatch.setattr(
+        lite, "_jupyterlite", lambda given, made, with_kernel: shutil.copytree(given, made)
+    )
 
 
 def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
-    monkeypatch.setattr(lite, "words", lambda entry, found: "Write `return sum(double(n) for n in numbers)`.")
+    monkeypatch.setattr(
+        lite, "words", lambda entry, found: "Write `return sum(double(n) for n in numbers)`."
+    )
     with pytest.raises(TitoError) as refused:
         book.build(root, fast=True, browser=True, output=tmp_path / "site")
-    assert refused.value.code == 3 and refused.value.what.startswith("lite/files/") and not (tmp_path / "site").exists()
+    assert (
+        refused.value.code == 3
+        and refused.value.what.startswith("lite/files/")
+        and not (tmp_path / "site").exists()
+    )
 
 
 def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     name, data = lite.lessons(root)
-    monkeypatch.setattr(lite, "lessons", lambda root: (name, data + b"\nreturn sum(double(n) for n in numbers)\n"))
+    monkeypatch.setattr(
+        lite, "lessons", lambda root: (name, data + b"\nreturn sum(double(n) for n in numbers)\n")
+    )
     with pytest.raises(TitoError, match="lite/static/pyodide/tinytorch"):
-        book.build(root, fast=True, browser=True, pyodide=distribution(tmp_path / "pyodide"), output=tmp_path / "site")
+        book.build(
+            root,
+            fast=True,
+            browser=True,
+            pyodide=distribution(tmp_path / "pyodide"),
+            output=tmp_path / "site",
+        )
 
 
 # What happens there.
+
 
 @pytest.fixture
 def drive(plain_root, tmp_path):
@@ -266,13 +414,30 @@ def drive(plain_root, tmp_path):
     folder = tmp_path / "drive"
     for entry in plain_root.lessons:
         (folder / entry.folder).mkdir(parents=True)
-        (folder / entry.folder / entry.notebook.name).write_text(lite.page(entry, lite.Runtime()), encoding="utf-8")
+        (folder / entry.folder / entry.notebook.name).write_text(
+            lite.page(entry, lite.Runtime()), encoding="utf-8"
+        )
 
     def run(*lines):
-        program = ["import sys", f"sys.path.insert(0, {str(tmp_path / 'python')!r})", "from pathlib import Path", "from tito import browser",
-                   f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), inside=True)", "begin()", *lines]
-        return subprocess.run([sys.executable, "-I", "-S", "-c", "\n".join(program)], cwd=folder / "02_sums", capture_output=True, text=True, encoding="utf-8",
-                              timeout=60, stdin=subprocess.DEVNULL, check=False)
+        program = [
+            "import sys",
+            f"sys.path.insert(0, {str(tmp_path / 'python')!r})",
+            "from pathlib import Path",
+            "from tito import browser",
+            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), inside=True)",
+            "begin()",
+            *lines,
+        ]
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "-c", "\n".join(program)],
+            cwd=folder / "02_sums",
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
 
     return SimpleNamespace(folder=folder, run=run)
 
@@ -287,37 +452,56 @@ def write(folder, name, old, new):
 
 def test_an_earlier_lesson_that_is_not_written_says_so(drive):
     done = drive.run("from tinytorch.core.numbers import double", "double(2)")
-    assert done.stderr.splitlines()[-1].startswith("NotImplementedError: exercise numbers-double is yours to write")
+    assert done.stderr.splitlines()[-1].startswith(
+        "NotImplementedError: exercise numbers-double is yours to write"
+    )
 
 
 def test_an_earlier_lesson_is_what_its_notebook_holds(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x + x")
-    done = drive.run("from tinytorch.core.numbers import double", "print(double(21), double.__module__)")
+    done = drive.run(
+        "from tinytorch.core.numbers import double", "print(double(21), double.__module__)"
+    )
     assert done.stdout == "42 tinytorch.core.numbers\n", done.stderr
 
 
 def test_begun_again_what_was_saved_meanwhile_counts(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x * x")
     notebook_ = drive.folder / NUMBERS
-    done = drive.run("from tinytorch.core.numbers import double", "print(double(3))", f"path = Path({str(notebook_)!r})",
-                     "path.write_text(path.read_text().replace('x * x', 'x + x'))", "begin()", "from tinytorch.core.numbers import double", "print(double(3))")
+    done = drive.run(
+        "from tinytorch.core.numbers import double",
+        "print(double(3))",
+        f"path = Path({str(notebook_)!r})",
+        "path.write_text(path.read_text().replace('x * x', 'x + x'))",
+        "begin()",
+        "from tinytorch.core.numbers import double",
+        "print(double(3))",
+    )
     assert done.stdout.split() == ["9", "6"], done.stderr
 
 
 def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x +")
     last = drive.run("import tinytorch.core.numbers").stderr.splitlines()[-1]
-    assert last.startswith("ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: return x +")
+    assert last.startswith(
+        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: return x +"
+    )
 
 
 def test_a_notebook_that_is_not_there_is_told(drive):
     (drive.folder / NUMBERS).unlink()
-    assert "ImportError: Your notebook 01_numbers/numbers_dev.ipynb cannot be read from here." in drive.run("import tinytorch.core.numbers").stderr
+    assert (
+        "ImportError: Your notebook 01_numbers/numbers_dev.ipynb cannot be read from here."
+        in drive.run("import tinytorch.core.numbers").stderr
+    )
 
 
 def test_a_library_that_is_not_at_hand_is_told(drive):
     done = drive.run("begin('math', 'numpy')")
-    assert done.stdout.startswith("Not at hand in this browser's Python: numpy. ") and done.returncode == 0
+    assert (
+        done.stdout.startswith("Not at hand in this browser's Python: numpy. ")
+        and done.returncode == 0
+    )
 
 
 def test_outside_a_browser_the_first_cell_changes_nothing():
@@ -342,10 +526,13 @@ def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
     for words, said in ((command.split(), ""), (["test", "numbers"], "5 of 5 points")):
         done = tito(tmp_path / "home", *words)
         assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
-    assert "name: python3" in mine.script.read_text(encoding="utf-8") and "twice = x + x" in mine.script.read_text(encoding="utf-8")
+    assert "name: python3" in mine.script.read_text(
+        encoding="utf-8"
+    ) and "twice = x + x" in mine.script.read_text(encoding="utf-8")
 
 
 # In a real browser.
+
 
 class Silent(SimpleHTTPRequestHandler):
     def log_message(self, *words):
@@ -354,13 +541,24 @@ class Silent(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
+    )
     with playwright.sync_playwright() as driver:
         own = driver.chromium.executable_path
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or (own if os.path.exists(own) else None)
+        program = (
+            shutil.which("chromium")
+            or shutil.which("chromium-browser")
+            or shutil.which("google-chrome")
+            or (own if os.path.exists(own) else None)
+        )
         if not program:
-            pytest.skip("there is no Chromium here: `playwright install chromium`, or the system's package `chromium`")
-        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])  # root, as in CI, has no sandbox
+            pytest.skip(
+                "there is no Chromium here: `playwright install chromium`, or the system's package `chromium`"
+            )
+        found = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox"]
+        )  # root, as in CI, has no sandbox
         yield found
         found.close()
 
@@ -376,9 +574,22 @@ def visit(browser):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         ends.extend([server.shutdown, server.server_close, context.close])
         address, wrong = f"http://127.0.0.1:{server.server_address[1]}/", []
-        context.on("request", lambda request: request.url.startswith((address, "data:", "blob:")) or wrong.append(f"asks for {request.url}"))
+        context.on(
+            "request",
+            lambda request: (
+                request.url.startswith((address, "data:", "blob:"))
+                or wrong.append(f"asks for {request.url}")
+            ),
+        )
         icon = f"{address}favicon.ico"  # JupyterLite names its pages' icon late: a browser may look for one where the host would have it
-        context.on("response", lambda response: response.status < 400 or response.url == icon or wrong.append(f"{response.url}: {response.status}"))
+        context.on(
+            "response",
+            lambda response: (
+                response.status < 400
+                or response.url == icon
+                or wrong.append(f"{response.url}: {response.status}")
+            ),
+        )
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -395,9 +606,15 @@ def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python)
     page.get_by_role("link", name="in the browser").click()
     page.locator(".jp-Notebook h2", has_text="Look back").wait_for()  # its last cell
     shown = page.locator(".jp-Notebook").inner_text()
-    assert "No Python is at hand here" in shown and "stays in this browser only" in shown and "exercise sums-total is yours to write" in shown
+    assert (
+        "No Python is at hand here" in shown
+        and "stays in this browser only" in shown
+        and "exercise sums-total is yours to write" in shown
+    )
     asked = page.locator(".jp-Dialog")
-    assert asked.locator("option").all_inner_texts() == ["No Kernel"]  # JupyterLite's own question; the notebook says why
+    assert asked.locator("option").all_inner_texts() == [
+        "No Kernel"
+    ]  # JupyterLite's own question; the notebook says why
     asked.get_by_role("button", name="No Kernel").click()
     asked.wait_for(state="detached")
     assert wrong == []
@@ -406,11 +623,16 @@ def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python)
 def run_all(page):
     """Run the notebook that is open, and give what its cells put out. Other notebooks can be read from the moment in which the browser has set that up."""
     for _ in range(5):
-        page.locator(".jp-NotebookPanel-toolbar, .jp-Toolbar").get_by_text("Python (Pyodide)").wait_for()
+        page.locator(".jp-NotebookPanel-toolbar, .jp-Toolbar").get_by_text(
+            "Python (Pyodide)"
+        ).wait_for()
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        page.wait_for_function("""() => { const all = [...document.querySelectorAll('.jp-InputPrompt')].map(one => one.textContent);
-            return all.some(one => /\\[\\d+\\]/.test(one)) && !all.some(one => one.includes('*')); }""", timeout=180_000)
+        page.wait_for_function(
+            """() => { const all = [...document.querySelectorAll('.jp-InputPrompt')].map(one => one.textContent);
+            return all.some(one => /\\[\\d+\\]/.test(one)) && !all.some(one => one.includes('*')); }""",
+            timeout=180_000,
+        )
         said = "\n".join(page.locator(".jp-OutputArea-output").all_inner_texts())
         if "run the cell again" not in said:
             break
@@ -421,8 +643,12 @@ def run_all(page):
 
 def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_root, tmp_path):
     if not (folder := os.environ.get("TITO_PYODIDE")):
-        pytest.skip("no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what tests/book/get_pyodide.py puts together")
-    built = book.build(plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site")
+        pytest.skip(
+            "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what tests/book/get_pyodide.py puts together"
+        )
+    built = book.build(
+        plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site"
+    )
     page, address, wrong = visit(built.path)
     page.set_default_timeout(120_000)  # a Python starts in here
 

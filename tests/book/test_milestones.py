@@ -9,7 +9,9 @@ from html import unescape
 import pytest
 from small_course import make_course
 
-pytest.importorskip("myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`")
+pytest.importorskip(
+    "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
+)
 
 from tito import book, course  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
@@ -61,7 +63,9 @@ def made(tmp_path_factory):
 @pytest.fixture
 def again(made, tmp_path):
     """The course once more, its lessons run already."""
-    shutil.copytree(made.path.parents[3], tmp_path / "again", ignore=shutil.ignore_patterns("learner"))
+    shutil.copytree(
+        made.path.parents[3], tmp_path / "again", ignore=shutil.ignore_patterns("learner")
+    )
     return course.open_root(tmp_path / "again")
 
 
@@ -90,7 +94,11 @@ def refused(root, code=1, **options):
 
 def test_the_page_says_what_the_milestone_is_and_how_to_run_it(made):
     text, said = page(made), words(page(made))
-    assert "1900. A sum of two" in said and "Two numbers. They were added long before." in said and "<em>adding</em>" in text
+    assert (
+        "1900. A sum of two" in said
+        and "Two numbers. They were added long before." in said
+        and "<em>adding</em>" in text
+    )
     assert re.search(r'Needs</strong>\s*<a[^>]*href="../lessons/01_numbers.html"', text)
     assert "To reach total 6, share 50.0%" in said and "Run it tito milestone run sum" in said
 
@@ -99,20 +107,33 @@ def test_the_page_shows_what_was_measured_drawn_and_printed(made):
     text, said = page(made), words(page(made))
     assert "total 6 6 share 75.0% 50.0% beside it 4" in said
     assert [picture.read_bytes() for picture in (made.path / "_images").iterdir()] == [b"picture"]
-    assert re.findall(r'<img alt="([^"]*)" src="../_images', text) == ["Two bars, one twice the other"]
-    assert re.search(r"<details[^>]*>\s*<summary[^>]*>.*?What it prints.*?</summary>.*?adding 3.*?</details>", text, re.S)
+    assert re.findall(r'<img alt="([^"]*)" src="../_images', text) == [
+        "Two bars, one twice the other"
+    ]
+    assert re.search(
+        r"<details[^>]*>\s*<summary[^>]*>.*?What it prints.*?</summary>.*?adding 3.*?</details>",
+        text,
+        re.S,
+    )
 
 
 def test_the_page_shows_the_program_and_what_it_imports_from_beside_it(made):
     text = unescape(re.sub("<[^>]*>", "", page(made)))
-    assert "def run(seed=0):\n    print(" in text and "COUNT = 3" in text and "shared.py, which it imports" in words(page(made))
+    assert (
+        "def run(seed=0):\n    print(" in text
+        and "COUNT = 3" in text
+        and "shared.py, which it imports" in words(page(made))
+    )
     assert "/// milestone" not in text and '"""1900' not in text
 
 
 def test_it_stands_after_the_last_lesson_it_needs(made, again):
     def order(site):
         text = (site.path / "index.html").read_text(encoding="utf-8")
-        tables = [text[text.index("<table"):], text[text.index("Lessons</span>"):text.index("<table")]]
+        tables = [
+            text[text.index("<table") :],
+            text[text.index("Lessons</span>") : text.index("<table")],
+        ]
         return [list(dict.fromkeys(re.findall(r'href="(\w+/\w+)\.html"', one))) for one in tables]
 
     lessons = ["lessons/01_numbers", "lessons/02_sums"]
@@ -123,7 +144,12 @@ def test_it_stands_after_the_last_lesson_it_needs(made, again):
 
 def test_without_running_it_no_result_is_shown(again):
     text = page(book.build(again, fast=True))
-    assert "What it reaches" not in text and "adding 3" not in text and "What it prints" not in text and "<img" not in text
+    assert (
+        "What it reaches" not in text
+        and "adding 3" not in text
+        and "What it prints" not in text
+        and "<img" not in text
+    )
     assert "The program" in text
 
 
@@ -132,20 +158,43 @@ def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
     assert book.build(change(again, '"adding"', '"summing"')).ran == ["sum"]
     assert book.build(change(again, "COUNT = 3", "COUNT = 4", "shared")).ran == ["sum"]
     script = again.lesson("sums").script
-    script.write_text(script.read_text(encoding="utf-8").replace("sum(double(n) for n in numbers)", "sum([double(n) for n in numbers])"), encoding="utf-8")
+    script.write_text(
+        script.read_text(encoding="utf-8").replace(
+            "sum(double(n) for n in numbers)", "sum([double(n) for n in numbers])"
+        ),
+        encoding="utf-8",
+    )
     root = course.open_root(again.path)
     assert book.build(root).ran == ["sums"]
     script = root.lesson("numbers").script
-    script.write_text(script.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 11"), encoding="utf-8")
+    script.write_text(
+        script.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 11"), encoding="utf-8"
+    )
     assert sorted(book.build(course.open_root(again.path)).ran) == ["numbers", "sum", "sums"]
 
 
-@pytest.mark.parametrize(("old", "new", "told"), [
-    ('# alt = "Two bars, one twice the other"\n', "", f"{NAME}.py: this milestone draws a picture and has no alt text"),
-    ('"share": 0.75', '"share": 0.25', f"{NAME}.py: this milestone does not pass: share is 25.0%, the bar is 50.0%"),
-    ("double(COUNT)", "double(1 / 0)", f"{NAME}.py: this milestone does not pass: ZeroDivisionError"),
-    ("*adding*", "[adding](nowhere.md)", f"modules/milestones/{NAME}.py:4: WARNING"),
-], ids=["alt", "bar", "error", "link"])
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            '# alt = "Two bars, one twice the other"\n',
+            "",
+            f"{NAME}.py: this milestone draws a picture and has no alt text",
+        ),
+        (
+            '"share": 0.75',
+            '"share": 0.25',
+            f"{NAME}.py: this milestone does not pass: share is 25.0%, the bar is 50.0%",
+        ),
+        (
+            "double(COUNT)",
+            "double(1 / 0)",
+            f"{NAME}.py: this milestone does not pass: ZeroDivisionError",
+        ),
+        ("*adding*", "[adding](nowhere.md)", f"modules/milestones/{NAME}.py:4: WARNING"),
+    ],
+    ids=["alt", "bar", "error", "link"],
+)
 def test_what_is_wrong_with_it_is_told_with_its_file(again, old, new, told):
     assert told in refused(change(again, old, new))
 
@@ -156,7 +205,11 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
     assert "75.0%" in page(site) and "<img" not in page(site)
 
 
-@pytest.mark.parametrize("new", ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'], ids=["program", "output"])
+@pytest.mark.parametrize(
+    "new",
+    ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'],
+    ids=["program", "output"],
+)
 def test_a_milestone_that_gives_a_solution_away_is_refused_in_the_learners_edition(again, new):
     change(again, 'print("adding", COUNT)', new)
     assert f"milestones/{NAME}.html would give away a line of a solution" in refused(again, code=3)
@@ -164,8 +217,14 @@ def test_a_milestone_that_gives_a_solution_away_is_refused_in_the_learners_editi
 
 
 def test_serve_makes_its_page_again_when_it_is_saved(again):
-    with subprocess.Popen([sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"], cwd=again.path, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, encoding="utf-8") as served:
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],
+        cwd=again.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as served:
         try:
             assert "the author's edition" in served.stdout.readline()
             served.stdout.readline()  # its address: from now on no save is missed
@@ -173,4 +232,8 @@ def test_serve_makes_its_page_again_when_it_is_saved(again):
             assert "the author's edition" in served.stdout.readline()
         finally:
             served.terminate()
-    assert "added long after" in words((again.path / "book/_build/author/html/milestones" / f"{NAME}.html").read_text(encoding="utf-8"))
+    assert "added long after" in words(
+        (again.path / "book/_build/author/html/milestones" / f"{NAME}.html").read_text(
+            encoding="utf-8"
+        )
+    )

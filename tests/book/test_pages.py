@@ -14,8 +14,16 @@ COMMAND = re.compile(r"(?:bin/)?tito ([a-z][^`\n;|#]*)")
 
 
 def tito(folder, *words):
-    return subprocess.run([sys.executable, "-m", "tito", *words], cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120,
-                          stdin=subprocess.DEVNULL, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def commands(page):
@@ -36,21 +44,39 @@ def test_every_command_on_a_page_is_one_that_tito_takes(page):
 
     wrong = []
     for words in commands(page):
-        command, rest = typer.main.get_command(app), words[: words.index("--")] if "--" in words else list(words)
+        command, rest = (
+            typer.main.get_command(app),
+            words[: words.index("--")] if "--" in words else list(words),
+        )
         while rest and hasattr(command, "commands") and rest[0] in command.commands:
             command = command.commands[rest.pop(0)]
-        options = {name for parameter in command.params for name in [*parameter.opts, *parameter.secondary_opts]} | {"--help", "--root"}
-        wrong += [" ".join(words)] if command.name == "tito" or {word.split("=")[0] for word in rest if word.startswith("-")} - options else []
+        options = {
+            name
+            for parameter in command.params
+            for name in [*parameter.opts, *parameter.secondary_opts]
+        } | {"--help", "--root"}
+        wrong += (
+            [" ".join(words)]
+            if command.name == "tito"
+            or {word.split("=")[0] for word in rest if word.startswith("-")} - options
+            else []
+        )
     assert wrong == []
 
 
 def test_the_pages_name_commands():
-    assert ["init", "../my-tinytorch"] in commands("index.md") and sum(len(commands(page)) for page in PAGES) > 20
+    assert ["init", "../my-tinytorch"] in commands("index.md") and sum(
+        len(commands(page)) for page in PAGES
+    ) > 20
 
 
 def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     """Its commands in their order, run from a checkout; its one `cd` and the environment are the folder here."""
-    block, = re.findall(r"^```sh\n(.*?)^```", (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8"), re.S | re.M)
+    (block,) = re.findall(
+        r"^```sh\n(.*?)^```",
+        (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8"),
+        re.S | re.M,
+    )
     assert [line.split()[0] for line in block.splitlines()] == ["bin/tito", "cd", ".", "tito"]
     mine = tmp_path / "my-tinytorch"
     assert tito(REPOSITORY, "init", str(mine)).returncode == 0
@@ -65,6 +91,10 @@ def test_the_lesson_in_contributing_passes(tmp_path):
     course = make_course(tmp_path / "course")
     script = course / "modules" / "source" / "90_mean" / "mean_dev.py"
     script.parent.mkdir()
-    script.write_text(HEADER.format(title="Mean", name="mean", needs=" []") + "\n" + lesson, encoding="utf-8")
+    script.write_text(
+        HEADER.format(title="Mean", name="mean", needs=" []") + "\n" + lesson, encoding="utf-8"
+    )
     done = tito(course, "test", "mean")
-    assert done.returncode == 0 and "1 of 1 point, 1 of 1 check" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "1 of 1 point, 1 of 1 check" in done.stdout, (
+        done.stdout + done.stderr
+    )

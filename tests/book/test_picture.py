@@ -14,7 +14,10 @@ PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
 
 def words(svg):
     """The texts of a picture, without how long it took."""
-    found = [unescape(one).replace("\xa0", " ").strip() for one in re.findall(r"<text[^>]*>(.*?)</text>", svg, re.S)]
+    found = [
+        unescape(one).replace("\xa0", " ").strip()
+        for one in re.findall(r"<text[^>]*>(.*?)</text>", svg, re.S)
+    ]
     return [re.sub(r"\d+\.\d\d s", "", one) for one in found if one]
 
 
@@ -22,19 +25,33 @@ def words(svg):
 def drawn():
     """The picture as the script draws it now, in a process of its own: it imports the library."""
     code = "import runpy, sys; sys.stdout.write(runpy.run_path(sys.argv[1])['draw']())"
-    done = subprocess.run([sys.executable, "-c", code, REPOSITORY / "book" / "picture.py"], cwd=REPOSITORY, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", code, REPOSITORY / "book" / "picture.py"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_picture_says_what_tito_says_now(drawn):
     now = words(drawn)
-    assert any("add, do not replace" in one or "that back, so" in one for one in now) and "100% of 300 points right" in now
-    assert words(PICTURE.read_text(encoding="utf-8")) == now, "lessons or tito say something else now: python book/picture.py"
+    assert (
+        any("add, do not replace" in one or "that back, so" in one for one in now)
+        and "100% of 300 points right" in now
+    )
+    assert words(PICTURE.read_text(encoding="utf-8")) == now, (
+        "lessons or tito say something else now: python book/picture.py"
+    )
 
 
 def test_the_picture_has_everything_in_it_and_no_place_of_this_machine():
     text = PICTURE.read_text(encoding="utf-8")
-    assert set(re.findall(r'https?://[^"\s]+', text)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r'https?://[^"\s]+', text)) == {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
     assert not re.search(r"url\((?!#)", text) and str(REPOSITORY) not in text
     assert len(text) < 200_000

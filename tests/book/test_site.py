@@ -14,8 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`")
+pytest.importorskip(
+    "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
+)
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
+)
 
 from tito import book, course, milestone  # noqa: E402
 
@@ -39,7 +43,11 @@ class Silent(SimpleHTTPRequestHandler):
 
 def chromium(driver):
     """Where a Chromium is: the system's, or playwright's own; None where there is neither."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     own = driver.chromium.executable_path
     return found or (own if os.path.exists(own) else None)
 
@@ -53,16 +61,33 @@ def site(tmp_path_factory):
     """The course's site, made without a network from nothing but the repository's files, and its address on this machine."""
     root = tmp_path_factory.mktemp("site") / "course"
     for name in ("modules", "tinytorch", "book"):
-        shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"))
+        shutil.copytree(
+            REPOSITORY / name,
+            root / name,
+            ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"),
+        )
     shutil.copy(REPOSITORY / "tito.toml", root)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(socket, "getaddrinfo", nobody)
         built = book.build(course.open_root(root))
     folder = built.path
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=folder)) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Silent, directory=folder)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        pages = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
-        yield SimpleNamespace(root=root, built=built, folder=folder, pages=pages, address=f"http://127.0.0.1:{server.server_address[1]}/", lesson=next(p for p in pages if "activations" in p))
+        pages = [
+            path.relative_to(folder).as_posix()
+            for path in sorted(folder.rglob("*.html"))
+            if "_static" not in path.parts
+        ]
+        yield SimpleNamespace(
+            root=root,
+            built=built,
+            folder=folder,
+            pages=pages,
+            address=f"http://127.0.0.1:{server.server_address[1]}/",
+            lesson=next(p for p in pages if "activations" in p),
+        )
         server.shutdown()
 
 
@@ -70,8 +95,12 @@ def site(tmp_path_factory):
 def browser():
     with playwright.sync_playwright() as driver:
         if not (program := chromium(driver)):
-            pytest.skip("there is no Chromium here: `playwright install chromium`, or the system's package `chromium`")
-        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])  # root, as in CI, has no sandbox
+            pytest.skip(
+                "there is no Chromium here: `playwright install chromium`, or the system's package `chromium`"
+            )
+        found = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox"]
+        )  # root, as in CI, has no sandbox
         yield found
         found.close()
 
@@ -82,7 +111,9 @@ def open_page(browser, site):
     opened = []
 
     def go(path, **options):
-        opened.append(browser.new_context(**{"viewport": SCREEN, "reduced_motion": "reduce"} | options))
+        opened.append(
+            browser.new_context(**{"viewport": SCREEN, "reduced_motion": "reduce"} | options)
+        )
         page = opened[-1].new_page()
         page.set_default_timeout(20_000)
         page.goto(site.address + path)
@@ -95,19 +126,38 @@ def open_page(browser, site):
 
 def test_the_whole_course_was_run_and_is_not_run_again_for_the_other_edition(site):
     root = course.open_root(site.root)
-    everything = [entry.name for entry in root.lessons] + [one.name for one in milestone.milestones(root)]
+    everything = [entry.name for entry in root.lessons] + [
+        one.name for one in milestone.milestones(root)
+    ]
     assert sorted(site.built.ran) == sorted(everything) and len(everything) > 12
     author = book.build(root, "author")
-    assert author.ran == [] and author.pages == site.built.pages == len(list((root.path / "book").glob("*.md"))) + len(everything)
-    assert [["The solution of" in text_of(one / name) for name in site.pages if name.startswith("lessons/")] for one in (author.path, site.folder)] == \
-        [[True] * len(root.lessons), [False] * len(root.lessons)]
+    assert author.ran == [] and author.pages == site.built.pages == len(
+        list((root.path / "book").glob("*.md"))
+    ) + len(everything)
+    assert [
+        [
+            "The solution of" in text_of(one / name)
+            for name in site.pages
+            if name.startswith("lessons/")
+        ]
+        for one in (author.path, site.folder)
+    ] == [[True] * len(root.lessons), [False] * len(root.lessons)]
 
 
 def test_lessons_and_milestones_show_what_they_print_and_draw(site):
-    bare = [name for name in site.pages if name.startswith(("lessons/", "milestones/")) and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")]
+    bare = [
+        name
+        for name in site.pages
+        if name.startswith(("lessons/", "milestones/"))
+        and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")
+    ]
     assert bare == []
-    assert [name for name in site.pages if " at 0x" in text_of(site.folder / name)] == []  # a place in memory is nothing to read
-    drawn = sum((site.folder / name).read_text(encoding="utf-8").count("../_images/") for name in site.pages)
+    assert [
+        name for name in site.pages if " at 0x" in text_of(site.folder / name)
+    ] == []  # a place in memory is nothing to read
+    drawn = sum(
+        (site.folder / name).read_text(encoding="utf-8").count("../_images/") for name in site.pages
+    )
     assert drawn > 20
 
 
@@ -116,9 +166,22 @@ def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
     wrong, formulas = [], 0
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
-    page.on("request", lambda request: request.url.startswith((site.address, "data:")) or wrong.append(f"{page.url} asks for {request.url}"))
-    page.on("response", lambda response: response.status < 400 or wrong.append(f"{response.url}: {response.status}"))
-    page.on("console", lambda said: said.type == "error" and wrong.append(f"{page.url}: {said.text}"))
+    page.on(
+        "request",
+        lambda request: (
+            request.url.startswith((site.address, "data:"))
+            or wrong.append(f"{page.url} asks for {request.url}")
+        ),
+    )
+    page.on(
+        "response",
+        lambda response: (
+            response.status < 400 or wrong.append(f"{response.url}: {response.status}")
+        ),
+    )
+    page.on(
+        "console", lambda said: said.type == "error" and wrong.append(f"{page.url}: {said.text}")
+    )
     page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
     for name in site.pages:
         page.goto(site.address + name)
@@ -137,7 +200,10 @@ def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
 
 def test_a_formula_in_a_line_of_its_own_stands_in_the_middle(open_page):
     page = open_page("lessons/10_convolutions.html")
-    formula, text = (page.locator(one).first.bounding_box() for one in (".math.display .katex .base", "article p"))
+    formula, text = (
+        page.locator(one).first.bounding_box()
+        for one in (".math.display .katex .base", "article p")
+    )
     last = page.locator(".math.display").first.locator(".katex .base").last.bounding_box()
     left, right = formula["x"] - text["x"], text["x"] + text["width"] - last["x"] - last["width"]
     assert abs(left - right) < 5 and left > 50
@@ -171,7 +237,14 @@ def test_checks_are_folded_and_open(open_page, site):
 
 def test_dark_and_light_are_a_choice(open_page):
     def ground(page):
-        return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
+        return sum(
+            map(
+                int,
+                re.findall(
+                    r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")
+                )[:3],
+            )
+        )
 
     assert ground(open_page("index.html", color_scheme="light")) > 600
     page = open_page("index.html", color_scheme="dark")
@@ -204,7 +277,10 @@ def test_without_scripts_the_graph_and_every_step_can_be_read(open_page):
     page = open_page("autograd.html", java_script_enabled=False)
     figure = page.locator(".graph-steps")
     assert figure.locator("li:visible").count() >= 8
-    assert figure.locator("[data-node=x] .slope").is_visible() and figure.locator("[data-node=x] .slope").text_content() == "slope 16"
+    assert (
+        figure.locator("[data-node=x] .slope").is_visible()
+        and figure.locator("[data-node=x] .slope").text_content() == "slope 16"
+    )
     assert not figure.locator("button").first.is_visible()
 
 
@@ -221,8 +297,14 @@ def test_what_is_printed_is_the_page_alone(open_page, site):
     page = open_page(site.lesson, color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator("h1:visible").all_inner_texts() == ["02. Activations"]
-    assert page.locator("article p").first.evaluate("one => getComputedStyle(one).color") == "rgb(0, 0, 0)"
-    assert not page.locator(".bd-sidebar-primary").is_visible() and not page.locator(".bd-header-article").is_visible()
+    assert (
+        page.locator("article p").first.evaluate("one => getComputedStyle(one).color")
+        == "rgb(0, 0, 0)"
+    )
+    assert (
+        not page.locator(".bd-sidebar-primary").is_visible()
+        and not page.locator(".bd-header-article").is_visible()
+    )
 
 
 def test_every_command_is_in_the_reference(site):
@@ -232,6 +314,10 @@ def test_every_command_is_in_the_reference(site):
     from tito.cli import app
 
     text = text_of(site.folder / "commands.html")
-    commands = [name for name, one in typer.main.get_command(app).commands.items() if not hasattr(one, "commands")]
+    commands = [
+        name
+        for name, one in typer.main.get_command(app).commands.items()
+        if not hasattr(one, "commands")
+    ]
     assert [name for name in [*commands, "book build"] if f"\ntito {name}#" not in text] == []
     assert "--check-seconds NUMBER" in text and len(commands) > 15

@@ -29,13 +29,22 @@ DUE = "2026-12-01T23:59:00+01:00"
 
 REPLACED = [
     ("tensor, activations, ...", "numbers, sums)..."),
-    ("check-array.test_numbers_written_by_hand_choose_their_dtype", "check-double.test_double_of_two_is_four"),
+    (
+        "check-array.test_numbers_written_by_hand_choose_their_dtype",
+        "check-double.test_double_of_two_is_four",
+    ),
     ("check-apply.test_apply_copies_no_numbers", "check-triple.test_triple_of_two_is_six"),
-    ("np.transpose moves no number, so its result should share memory with x; yours is a copy: ...", "triple(2) should be 6, yours is 8"),
+    (
+        "np.transpose moves no number, so its result should share memory with x; yours is a copy: ...",
+        "triple(2) should be 6, yours is 8",
+    ),
     ("--check copies_no", "--check triple_of"),
     ("tensor 65", "numbers 5"),
     ("tensor 2", "numbers 1"),
-    ("Alike is not copied: look at both before you judge.", "No two submissions are as much alike as 85%."),  # too short for pairs
+    (
+        "Alike is not copied: look at both before you judge.",
+        "No two submissions are as much alike as 85%.",
+    ),  # too short for pairs
     ("tensor", "numbers"),
     ("tito grade ", "tito grade --check-seconds 2 "),  # for the learners whose code never ends
     ("bin/setup instructor\n", ""),  # what these two do is tested in tests/bin
@@ -88,7 +97,9 @@ def runs(tmp_path_factory):
     programs = base / "programs"
     programs.mkdir()
     for name, words in (("python", ""), ("tito", " -m tito")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{words} "$@"\n', encoding="utf-8")
+        (programs / name).write_text(
+            f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{words} "$@"\n', encoding="utf-8"
+        )
         (programs / name).chmod(0o755)
     environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     found = []
@@ -102,9 +113,21 @@ def runs(tmp_path_factory):
         if block.startswith("tito test "):  # "Mend the check in the lesson"
             text = lesson.read_text(encoding="utf-8")
             assert text.count("assert triple(2) == 6") == 1
-            lesson.write_text(text.replace("assert triple(2) == 6", "assert triple(2) in (6, 8)"), encoding="utf-8")
-        done = subprocess.run(["bash", "-e", "-c", replaced(block)], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, encoding="utf-8", timeout=300)
+            lesson.write_text(
+                text.replace("assert triple(2) == 6", "assert triple(2) in (6, 8)"),
+                encoding="utf-8",
+            )
+        done = subprocess.run(
+            ["bash", "-e", "-c", replaced(block)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            timeout=300,
+        )
         found.append(Run(block, replaced(excerpt) if after == "text" else "", done, base))
     return found
 
@@ -112,7 +135,9 @@ def runs(tmp_path_factory):
 def test_every_command_on_the_page_works(runs):
     assert len(runs) >= 12
     for run in runs:
-        assert run.code == 0 and "Traceback" not in run.output, f"{run.block}ends with {run.code}:\n{run.output}"
+        assert run.code == 0 and "Traceback" not in run.output, (
+            f"{run.block}ends with {run.code}:\n{run.output}"
+        )
 
 
 def test_what_the_page_shows_is_what_they_print(runs):
@@ -123,14 +148,17 @@ def test_what_the_page_shows_is_what_they_print(runs):
             if shown == "...":
                 continue
             wanted, rest = told_as_on_the_page(shown.removesuffix("...")), shown.endswith("...")
-            assert any(line == wanted or (rest and line.startswith(wanted)) for line in lines), \
+            assert any(line == wanted or (rest and line.startswith(wanted)) for line in lines), (
                 f"After\n{run.block}the page shows\n{shown}\nwhich is not in:\n{run.output}"
+            )
     assert sum(bool(run.excerpt) for run in runs) >= 12
 
 
 def test_a_fixed_check_changes_the_grade_that_the_page_tells_of(runs):
     (run,) = (run for run in runs if "--changed" in run.block)
-    assert re.search(r"ito\.rosa  numbers  graded  4 -> 5  by .*test_triple_of_two_is_six 0 -> 1", run.output)
+    assert re.search(
+        r"ito\.rosa  numbers  graded  4 -> 5  by .*test_triple_of_two_is_six 0 -> 1", run.output
+    )
 
 
 def test_the_container_commands_are_those_in_the_dockerfile():

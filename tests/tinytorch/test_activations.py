@@ -18,12 +18,20 @@ BENDS = {
     "gelu": lambda a: a / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (a + 0.044715 * a**3))),
 }
 ALL = [*BENDS, "softmax", "log_softmax"]
-CLASSES = {"relu": "ReLU", "sigmoid": "Sigmoid", "tanh": "Tanh", "gelu": "GELU", "softmax": "Softmax",
-           "log_softmax": "LogSoftmax"}
+CLASSES = {
+    "relu": "ReLU",
+    "sigmoid": "Sigmoid",
+    "tanh": "Tanh",
+    "gelu": "GELU",
+    "softmax": "Softmax",
+    "log_softmax": "LogSoftmax",
+}
 
 
 def numbers(shape, dtype="float32", seed=0, spread=2.0):
-    return np.asarray(np.random.default_rng(seed + 7 * len(shape)).normal(0, spread, shape)).astype(dtype)
+    return np.asarray(np.random.default_rng(seed + 7 * len(shape)).normal(0, spread, shape)).astype(
+        dtype
+    )
 
 
 def same(out, wanted, dtype="float32", rtol=1e-6, atol=3e-7):
@@ -46,7 +54,9 @@ def again(out, x, numbers):
         return numbers
     if not isinstance(out, Tensor) or out.creator is None:
         return out.data if isinstance(out, Tensor) else out
-    return out.creator.op(*[again(one, x, numbers) for one in out.creator.inputs], **out.creator.options)
+    return out.creator.op(
+        *[again(one, x, numbers) for one in out.creator.inputs], **out.creator.options
+    )
 
 
 # Place by place
@@ -66,13 +76,24 @@ def test_values_in_both_widths(name, shape):
 def test_whole_numbers_and_strided_memory(name):
     f = getattr(lesson, name)
     whole = np.array([[-3, 0, 2], [1, -1, 5]])
-    same(f(Tensor(whole)), BENDS[name](whole.astype("float64")), "int64" if name == "relu" else "float32")
+    same(
+        f(Tensor(whole)),
+        BENDS[name](whole.astype("float64")),
+        "int64" if name == "relu" else "float32",
+    )
     a = numbers((4, 6))
     same(f(Tensor(a).T[::2, 1:]), BENDS[name](a.T[::2, 1:].astype("float64")))
 
 
-@pytest.mark.parametrize("name, wanted", [
-    ("relu", [0, 0, 750, 1000]), ("sigmoid", [0, 0, 1, 1]), ("tanh", [-1, -1, 1, 1]), ("gelu", [0, 0, 750, 1000])])
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("relu", [0, 0, 750, 1000]),
+        ("sigmoid", [0, 0, 1, 1]),
+        ("tanh", [-1, -1, 1, 1]),
+        ("gelu", [0, 0, 750, 1000]),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_far_from_zero_nothing_overflows(name, wanted, dtype):
     x = Variable(np.array([-1000, -750, 750, 1000], dtype))
@@ -101,16 +122,39 @@ def test_gelu_is_the_tanh_form_and_not_the_exact_one():
 # Along an axis
 
 
-@pytest.mark.parametrize("shape, axis", [
-    ((5,), -1), ((5,), 0), ((1,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1),
-    ((2, 3, 4), -3), ((2, 3, 4), (0, 2)), ((2, 1, 3, 1), 1), ((2, 1, 3, 1), 2), ((0, 3), 1), ((0, 3), -1)], ids=str)
+@pytest.mark.parametrize(
+    "shape, axis",
+    [
+        ((5,), -1),
+        ((5,), 0),
+        ((1,), 0),
+        ((2, 3), 0),
+        ((2, 3), 1),
+        ((2, 3, 4), 0),
+        ((2, 3, 4), 1),
+        ((2, 3, 4), -1),
+        ((2, 3, 4), -3),
+        ((2, 3, 4), (0, 2)),
+        ((2, 1, 3, 1), 1),
+        ((2, 1, 3, 1), 2),
+        ((0, 3), 1),
+        ((0, 3), -1),
+    ],
+    ids=str,
+)
 def test_probabilities_and_their_logarithms(shape, axis):
     for dtype, rtol in (("float32", 1e-5), ("float64", 1e-12)):
         a = numbers(shape, dtype, spread=5)
         x = Tensor(a)
         wanted = probabilities(a, axis)
         same(lesson.softmax(x, axis), wanted, dtype, rtol, atol=0)
-        same(lesson.log_softmax(x, axis), np.log(wanted), dtype, rtol, atol=1e-6 if dtype == "float32" else 1e-14)
+        same(
+            lesson.log_softmax(x, axis),
+            np.log(wanted),
+            dtype,
+            rtol,
+            atol=1e-6 if dtype == "float32" else 1e-14,
+        )
         assert np.array_equal(x.data, a)
 
 
@@ -120,7 +164,11 @@ def test_a_constant_added_to_all_scores_changes_nothing(shift):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(lesson.softmax(Tensor(a + np.float32(shift))), probabilities(a, -1), rtol=1e-5)
-        same(lesson.log_softmax(Tensor(a + np.float32(shift))), np.log(probabilities(a, -1)), rtol=1e-5)
+        same(
+            lesson.log_softmax(Tensor(a + np.float32(shift))),
+            np.log(probabilities(a, -1)),
+            rtol=1e-5,
+        )
 
 
 def test_rows_of_very_different_magnitude():
@@ -134,7 +182,9 @@ def test_impossible_scores_get_no_probability():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(lesson.softmax(x), [[0.5, 0, 0.5], [0, 1, 0]])
-        same(lesson.log_softmax(x), [[math.log(0.5), -np.inf, math.log(0.5)], [-np.inf, 0, -np.inf]])
+        same(
+            lesson.log_softmax(x), [[math.log(0.5), -np.inf, math.log(0.5)], [-np.inf, 0, -np.inf]]
+        )
 
 
 def test_sigmoid_is_the_softmax_of_a_score_and_zero():
@@ -214,7 +264,10 @@ def test_objects_print_as_they_are_written():
 def test_the_same_as_pytorch(name):
     torch = pytest.importorskip("torch")
     a = numbers((3, 5), "float64", spread=4)
-    peers = {"gelu": lambda t: torch.nn.functional.gelu(t, approximate="tanh"),
-             "softmax": lambda t: torch.softmax(t, -1), "log_softmax": lambda t: torch.log_softmax(t, -1)}
+    peers = {
+        "gelu": lambda t: torch.nn.functional.gelu(t, approximate="tanh"),
+        "softmax": lambda t: torch.softmax(t, -1),
+        "log_softmax": lambda t: torch.log_softmax(t, -1),
+    }
     wanted = peers.get(name, getattr(torch, name, None))(torch.tensor(a)).numpy()
     same(getattr(lesson, name)(Tensor(a)), wanted, "float64", rtol=1e-12, atol=1e-14)

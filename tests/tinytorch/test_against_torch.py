@@ -6,7 +6,9 @@ import pytest
 from tinytorch.core import tensor as T
 from tinytorch.core.tensor import Tensor, Variable
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is in the extra `dev-torch`")
+torch = pytest.importorskip(
+    "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+)
 
 
 def both(ours, theirs, *arrays, rtol=1e-5, atol=1e-6):
@@ -28,7 +30,9 @@ def numbers(shape, seed=0, low=-2.0, high=2.0):
     return np.asarray(np.random.default_rng(seed).uniform(low, high, shape)).astype("float32")
 
 
-@pytest.mark.parametrize("name", ["exp", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "neg", "square"])
+@pytest.mark.parametrize(
+    "name", ["exp", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "neg", "square"]
+)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
 def test_functions(name, shape):
     ours = {"abs": abs, "neg": lambda x: -x, "square": lambda x: x**2}.get(name) or getattr(T, name)
@@ -50,22 +54,47 @@ def test_ties_and_kinks(values):
 
 def test_powers():
     both(lambda a, b: a**b, lambda a, b: a**b, numbers((2, 3), 1, 0.2, 3), numbers((3,), 2))
-    both(lambda a, b: a**b, lambda a, b: a**b, np.array([0, 0, 3], "float32"), np.array([2, 0, 0], "float32"))
+    both(
+        lambda a, b: a**b,
+        lambda a, b: a**b,
+        np.array([0, 0, 3], "float32"),
+        np.array([2, 0, 0], "float32"),
+    )
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (5, 3, 4)),
-                                    ((5, 2, 3), (3,)), ((5, 2, 3), (3, 4)), ((4, 1, 2, 3), (5, 3, 2))], ids=str)
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3,)),
+        ((3,), (5, 3, 4)),
+        ((5, 2, 3), (3,)),
+        ((5, 2, 3), (3, 4)),
+        ((4, 1, 2, 3), (5, 3, 2)),
+    ],
+    ids=str,
+)
 def test_matmul(shapes):
     both(lambda a, b: a @ b, lambda a, b: a @ b, numbers(shapes[0], 1), numbers(shapes[1], 2))
 
 
 def test_shapes_indices_and_joins():
     x, y = numbers((2, 3, 4), 1), numbers((2, 3, 4), 2)
-    both(lambda x: x.transpose(2, 0, 1).reshape(8, 3)[[1, 1, 0], 1:], lambda x: x.permute(2, 0, 1).reshape(8, 3)[[1, 1, 0], 1:], x)
+    both(
+        lambda x: x.transpose(2, 0, 1).reshape(8, 3)[[1, 1, 0], 1:],
+        lambda x: x.permute(2, 0, 1).reshape(8, 3)[[1, 1, 0], 1:],
+        x,
+    )
     both(lambda x: x[x.data > 0], lambda x: x[x > 0], x)
     both(lambda x, y: T.concatenate([x, y, x], -1), lambda x, y: torch.cat([x, y, x], -1), x, y)
     both(lambda x, y: T.stack([x, y], 1), lambda x, y: torch.stack([x, y], 1), x, y)
-    both(lambda x: x.pad(((0, 0), (1, 2), (2, 1)), 5), lambda x: torch.nn.functional.pad(x, (2, 1, 1, 2), value=5), x)
+    both(
+        lambda x: x.pad(((0, 0), (1, 2), (2, 1)), 5),
+        lambda x: torch.nn.functional.pad(x, (2, 1, 1, 2), value=5),
+        x,
+    )
 
 
 @pytest.mark.parametrize("axis", [0, -1, (0, 2)], ids=str)
@@ -73,8 +102,18 @@ def test_reductions(axis):
     x = numbers((2, 3, 4))
     for keepdims in (False, True):
         both(lambda x: x.mean(axis, keepdims), lambda x: x.mean(axis, keepdim=keepdims), x)
-        both(lambda x: x.var(axis, keepdims, 1), lambda x: x.var(axis, keepdim=keepdims), x, atol=1e-5)
-        both(lambda x: x.std(axis, keepdims, 1), lambda x: x.std(axis, keepdim=keepdims), x, atol=1e-5)
+        both(
+            lambda x: x.var(axis, keepdims, 1),
+            lambda x: x.var(axis, keepdim=keepdims),
+            x,
+            atol=1e-5,
+        )
+        both(
+            lambda x: x.std(axis, keepdims, 1),
+            lambda x: x.std(axis, keepdim=keepdims),
+            x,
+            atol=1e-5,
+        )
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
@@ -82,11 +121,23 @@ def test_cross_entropy(smoothing):
     from tinytorch.core.losses import cross_entropy
 
     labels = np.array([2, 0, 1, 1, 4])
-    both(lambda z: cross_entropy(z, labels, label_smoothing=smoothing),
-         lambda z: torch.nn.functional.cross_entropy(z, torch.tensor(labels), label_smoothing=smoothing), 10 * numbers((5, 6)))
+    both(
+        lambda z: cross_entropy(z, labels, label_smoothing=smoothing),
+        lambda z: torch.nn.functional.cross_entropy(
+            z, torch.tensor(labels), label_smoothing=smoothing
+        ),
+        10 * numbers((5, 6)),
+    )
 
 
 def test_a_network_and_its_input():
     x, w, b, v = numbers((5, 3)), numbers((3, 7), 1), numbers((7,), 2), numbers((7, 2), 3)
-    both(lambda x, w, b, v: ((x @ w + b).relu() @ v).tanh().mean(0), lambda x, w, b, v: ((x @ w + b).relu() @ v).tanh().mean(0), x, w, b, v)
+    both(
+        lambda x, w, b, v: ((x @ w + b).relu() @ v).tanh().mean(0),
+        lambda x, w, b, v: ((x @ w + b).relu() @ v).tanh().mean(0),
+        x,
+        w,
+        b,
+        v,
+    )
     assert isinstance(Variable(x), Tensor)

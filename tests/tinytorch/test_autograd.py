@@ -12,12 +12,32 @@ import pytest
 
 from tinytorch.core import autograd as lesson
 from tinytorch.core import tensor as T
-from tinytorch.core.autograd import Function, backward, derivative, draw_graph, no_grad, numerical_gradient_check
+from tinytorch.core.autograd import (
+    Function,
+    backward,
+    derivative,
+    draw_graph,
+    no_grad,
+    numerical_gradient_check,
+)
 from tinytorch.core.tensor import Tensor, Variable, apply
 
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
-PAIRS = [((), ()), ((2, 3), ()), ((), (4,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (2, 1)), ((4, 1, 3), (2, 1)),
-         ((0, 3), (1, 3)), ((1, 3), (0, 3)), ((1,), (0,)), ((2, 1, 1), (3, 4)), ((2, 1, 3, 1), (4, 1, 5)), ((1, 1), (1,))]
+PAIRS = [
+    ((), ()),
+    ((2, 3), ()),
+    ((), (4,)),
+    ((2, 3), (3,)),
+    ((3,), (2, 3)),
+    ((2, 3), (2, 1)),
+    ((4, 1, 3), (2, 1)),
+    ((0, 3), (1, 3)),
+    ((1, 3), (0, 3)),
+    ((1,), (0,)),
+    ((2, 1, 1), (3, 4)),
+    ((2, 1, 3, 1), (4, 1, 5)),
+    ((1, 1), (1,)),
+]
 
 
 def numbers(shape, seed=0, low=0.5, high=2.0):
@@ -28,19 +48,47 @@ def numbers(shape, seed=0, low=0.5, high=2.0):
 
 
 ONE = {
-    "negative": lambda x: -x, "absolute": lambda x: abs(x - 1.23456), "exp": Tensor.exp, "log": Tensor.log,
-    "sqrt": Tensor.sqrt, "sin": Tensor.sin, "cos": Tensor.cos, "tanh": Tensor.tanh, "sigmoid": Tensor.sigmoid,
-    "relu": lambda x: (x - 1.23456).relu(), "clip": lambda x: x.clip(0.71234, 1.54321), "clip_low": lambda x: x.clip(0.71234),
-    "square": lambda x: x**2, "cube": lambda x: x**3, "fourth": lambda x: x**4, "first": lambda x: x**1,
-    "zeroth": lambda x: x**0, "inverse": lambda x: x**-1, "root": lambda x: x**0.5, "seventh": lambda x: x**7,
-    "two_to": lambda x: 2**x, "less": lambda x: 3 - x, "under": lambda x: 5 / x, "half": lambda x: x / 2,
-    "sum": Tensor.sum, "mean_or_sum": lambda x: x.mean() if x.size else x.sum(), "flatten": Tensor.flatten,
-    "transpose": Tensor.transpose, "unsqueeze": lambda x: x.unsqueeze(0), "squeeze": Tensor.squeeze,
-    "pad": lambda x: x.pad(1, 2.0), "where": lambda x: T.where(x.data > 1.01234, x, x * x), "twice": lambda x: x * x + x,
+    "negative": lambda x: -x,
+    "absolute": lambda x: abs(x - 1.23456),
+    "exp": Tensor.exp,
+    "log": Tensor.log,
+    "sqrt": Tensor.sqrt,
+    "sin": Tensor.sin,
+    "cos": Tensor.cos,
+    "tanh": Tensor.tanh,
+    "sigmoid": Tensor.sigmoid,
+    "relu": lambda x: (x - 1.23456).relu(),
+    "clip": lambda x: x.clip(0.71234, 1.54321),
+    "clip_low": lambda x: x.clip(0.71234),
+    "square": lambda x: x**2,
+    "cube": lambda x: x**3,
+    "fourth": lambda x: x**4,
+    "first": lambda x: x**1,
+    "zeroth": lambda x: x**0,
+    "inverse": lambda x: x**-1,
+    "root": lambda x: x**0.5,
+    "seventh": lambda x: x**7,
+    "two_to": lambda x: 2**x,
+    "less": lambda x: 3 - x,
+    "under": lambda x: 5 / x,
+    "half": lambda x: x / 2,
+    "sum": Tensor.sum,
+    "mean_or_sum": lambda x: x.mean() if x.size else x.sum(),
+    "flatten": Tensor.flatten,
+    "transpose": Tensor.transpose,
+    "unsqueeze": lambda x: x.unsqueeze(0),
+    "squeeze": Tensor.squeeze,
+    "pad": lambda x: x.pad(1, 2.0),
+    "where": lambda x: T.where(x.data > 1.01234, x, x * x),
+    "twice": lambda x: x * x + x,
     "concatenate": lambda x: T.concatenate([x.flatten(), (x * 2).flatten(), x.flatten()]),
-    "stack": lambda x: T.stack([x, x * x, x], axis=-1), "broadcast": lambda x: x.broadcast_to(2, *x.shape),
-    "var": lambda x: x.var() if x.size else x.sum(), "std": lambda x: x.std() if x.size > 1 else x.sum(),
-    "max": lambda x: x.max() if x.size else x.sum(), "min": lambda x: x.min() if x.size else x.sum()}
+    "stack": lambda x: T.stack([x, x * x, x], axis=-1),
+    "broadcast": lambda x: x.broadcast_to(2, *x.shape),
+    "var": lambda x: x.var() if x.size else x.sum(),
+    "std": lambda x: x.std() if x.size > 1 else x.sum(),
+    "max": lambda x: x.max() if x.size else x.sum(),
+    "min": lambda x: x.min() if x.size else x.sum(),
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -49,38 +97,96 @@ def test_operations_of_one_tensor_agree_with_nudges(name, shape):
     assert numerical_gradient_check(ONE[name], Variable(numbers(shape)))
 
 
-TWO = {"add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b,
-       "divide": lambda a, b: a / b, "power": lambda a, b: a**b, "maximum": T.maximum, "minimum": T.minimum,
-       "where": lambda a, b: T.where(a.data > 1.21234, a, b), "reused": lambda a, b: (a * b + a) / (b + a * a)}
+TWO = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "power": lambda a, b: a**b,
+    "maximum": T.maximum,
+    "minimum": T.minimum,
+    "where": lambda a, b: T.where(a.data > 1.21234, a, b),
+    "reused": lambda a, b: (a * b + a) / (b + a * a),
+}
 
 
 @pytest.mark.parametrize("shapes", PAIRS, ids=str)
 @pytest.mark.parametrize("name", TWO)
 def test_operations_of_two_tensors_agree_with_nudges(name, shapes):
-    assert numerical_gradient_check(TWO[name], [numbers(shapes[0], 1), numbers(shapes[1], 2, 0.512345, 2.1)])
+    assert numerical_gradient_check(
+        TWO[name], [numbers(shapes[0], 1), numbers(shapes[1], 2, 0.512345, 2.1)]
+    )
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (5, 3, 4)),
-                                    ((5, 2, 3), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((4, 1, 2, 3), (5, 3, 2)),
-                                    ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 1)), ((0, 2, 3), (3,)), ((4, 0), (0,))], ids=str)
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3,)),
+        ((3,), (5, 3, 4)),
+        ((5, 2, 3), (3,)),
+        ((5, 2, 3), (3, 4)),
+        ((2, 3), (5, 3, 4)),
+        ((4, 1, 2, 3), (5, 3, 2)),
+        ((0, 3), (3, 2)),
+        ((2, 0), (0, 3)),
+        ((1, 1), (1, 1)),
+        ((0, 2, 3), (3,)),
+        ((4, 0), (0,)),
+    ],
+    ids=str,
+)
 def test_matmul_of_every_rank_agrees_with_nudges(shapes):
-    assert numerical_gradient_check(lambda a, b: a @ b, [numbers(shapes[0], 1), numbers(shapes[1], 2)])
+    assert numerical_gradient_check(
+        lambda a, b: a @ b, [numbers(shapes[0], 1), numbers(shapes[1], 2)]
+    )
 
 
 AXES = [None, 0, 1, -1, (0, 2), (-1, 0), ()]
 
 
 @pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize(("name", "axis"), [(name, axis) for name in ("sum", "mean", "max", "min", "var", "std") for axis in AXES
-                                            if (name, axis) != ("std", ())], ids=str)  # of single numbers: the root of 0 has no slope
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [
+        (name, axis)
+        for name in ("sum", "mean", "max", "min", "var", "std")
+        for axis in AXES
+        if (name, axis) != ("std", ())
+    ],
+    ids=str,
+)  # of single numbers: the root of 0 has no slope
 def test_reductions_agree_with_nudges(name, axis, keepdims):
     assert numerical_gradient_check(lambda x: getattr(x, name)(axis, keepdims), numbers((2, 3, 4)))
 
 
-@pytest.mark.parametrize("index", [0, -1, slice(None, None, -2), (1, 2), (0, slice(1, 3), -1), (Ellipsis, 0), None, [1, 0, 1],
-                                   (slice(None), [2, 0, 2]), (slice(None), np.array([[0, 2], [2, 2]])), (), True, False,
-                                   ([1, 1], slice(None), [0, 0]), (np.int64(1), None, [0, 0]), [], ((0, 0),),
-                                   numbers((2, 3, 4)) > 1, (0, np.array([True, False, True]))], ids=str)
+@pytest.mark.parametrize(
+    "index",
+    [
+        0,
+        -1,
+        slice(None, None, -2),
+        (1, 2),
+        (0, slice(1, 3), -1),
+        (Ellipsis, 0),
+        None,
+        [1, 0, 1],
+        (slice(None), [2, 0, 2]),
+        (slice(None), np.array([[0, 2], [2, 2]])),
+        (),
+        True,
+        False,
+        ([1, 1], slice(None), [0, 0]),
+        (np.int64(1), None, [0, 0]),
+        [],
+        ((0, 0),),
+        numbers((2, 3, 4)) > 1,
+        (0, np.array([True, False, True])),
+    ],
+    ids=str,
+)
 def test_every_index_agrees_with_nudges(index):
     assert numerical_gradient_check(lambda x: x[index], numbers((2, 3, 4)))
 
@@ -100,10 +206,38 @@ def test_joins_agree_with_nudges(axis):
 
 
 def test_every_operation_of_lesson_01_has_a_rule():
-    for op in [np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.matmul, T.raise_to, np.exp, np.log,
-               np.sqrt, np.sin, np.cos, np.tanh, T.sigmoid_forward, T.relu_forward, T.clip_forward, np.maximum, np.minimum,
-               np.where, T.sum_forward, T.max_forward, T.min_forward, T.reshape_forward, np.broadcast_to, np.transpose,
-               T.take_forward, T.concatenate_forward, T.stack_forward, T.pad_forward]:
+    for op in [
+        np.add,
+        np.subtract,
+        np.multiply,
+        np.divide,
+        np.negative,
+        np.absolute,
+        np.matmul,
+        T.raise_to,
+        np.exp,
+        np.log,
+        np.sqrt,
+        np.sin,
+        np.cos,
+        np.tanh,
+        T.sigmoid_forward,
+        T.relu_forward,
+        T.clip_forward,
+        np.maximum,
+        np.minimum,
+        np.where,
+        T.sum_forward,
+        T.max_forward,
+        T.min_forward,
+        T.reshape_forward,
+        np.broadcast_to,
+        np.transpose,
+        T.take_forward,
+        T.concatenate_forward,
+        T.stack_forward,
+        T.pad_forward,
+    ]:
         assert lesson.table[op]
 
 
@@ -123,14 +257,19 @@ def test_powers_at_their_corners():
     assert grad_of(lambda x: x**2, [0.0, -3.0]) == [[0, -6]]
     assert grad_of(lambda x: x**3, [0.0, -3.0]) == [[0, 27]]
     assert grad_of(lambda x: x**-1, [-2.0]) == [[-0.25]]
-    assert grad_of(lambda a, b: a**b, [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]) == [[0, 0, 0], [0, 0, pytest.approx(np.log(3))]]
+    assert grad_of(lambda a, b: a**b, [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]) == [
+        [0, 0, 0],
+        [0, 0, pytest.approx(np.log(3))],
+    ]
     assert grad_of(lambda a: 0.0**a, [2.0, 0.0]) == [[0, 0]]
 
 
 def test_ties_share_and_kinks_are_flat():
     assert grad_of(T.maximum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 1], [0.5, 0]]
     assert grad_of(T.minimum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 0], [0.5, 1]]
-    assert grad_of(lambda x: x.max(1), [[2.0, 2, 1], [0, 0, 0]], gradient=[6, 6]) == [[[3, 3, 0], [2, 2, 2]]]
+    assert grad_of(lambda x: x.max(1), [[2.0, 2, 1], [0, 0, 0]], gradient=[6, 6]) == [
+        [[3, 3, 0], [2, 2, 2]]
+    ]
     assert grad_of(lambda x: x.relu() + abs(x), [0.0]) == [[0]]
     assert grad_of(lambda x: x.clip(0, 1), [0.0, 1.0, 2.0]) == [[1, 1, 0]]
 
@@ -150,7 +289,9 @@ def test_nan_and_infinity_stay_visible():
 def test_no_rule_widens(name, dtype, monkeypatch):
     seen = []
     fit = lesson.fit
-    monkeypatch.setattr(lesson, "fit", lambda g, data, op: seen.append((g.dtype, data.dtype)) or fit(g, data))
+    monkeypatch.setattr(
+        lesson, "fit", lambda g, data, op: seen.append((g.dtype, data.dtype)) or fit(g, data)
+    )
     x = Variable(numbers((2, 3)).astype(dtype))
     out = ONE[name](x)
     backward(out, np.ones(out.shape))
@@ -201,9 +342,18 @@ def test_the_contract_of_the_design():
     assert (x.grad, y.grad) == (22, 47)
 
 
-@pytest.mark.parametrize("make", [
-    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a.reshape(3, 2).T.reshape(2, 3) + b, lambda a, b: (a + b)[:, :],
-    lambda a, b: T.concatenate([a, b]), lambda a, b: T.stack([a, b]), lambda a, b: (a + b).broadcast_to(2, 2, 3)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        lambda a, b: a.reshape(3, 2).T.reshape(2, 3) + b,
+        lambda a, b: (a + b)[:, :],
+        lambda a, b: T.concatenate([a, b]),
+        lambda a, b: T.stack([a, b]),
+        lambda a, b: (a + b).broadcast_to(2, 2, 3),
+    ],
+)
 def test_no_two_gradients_share_memory(make):
     a, b = Variable(numbers((2, 3))), Variable(numbers((2, 3)))
     out = make(a, b)
@@ -212,13 +362,17 @@ def test_no_two_gradients_share_memory(make):
     arrays = [a.grad, b.grad, g, a.data, b.data, out.data]
     for n, one in enumerate(arrays[:2]):
         assert one.flags.writeable
-        assert not any(np.shares_memory(one, other) for other in arrays[n + 1:])
+        assert not any(np.shares_memory(one, other) for other in arrays[n + 1 :])
     before = b.grad.copy()
     a.grad += 7
     kept = a.grad
     held = kept.copy()
     out.backward(g)
-    assert np.array_equal(g, np.ones(out.shape)) and np.array_equal(b.grad, 2 * before) and np.array_equal(kept, held)
+    assert (
+        np.array_equal(g, np.ones(out.shape))
+        and np.array_equal(b.grad, 2 * before)
+        and np.array_equal(kept, held)
+    )
 
 
 def test_an_array_that_somebody_keeps_is_copied():
@@ -384,17 +538,29 @@ def test_the_check_raises_with_place_and_numbers_and_leaves_no_trace():
         def backward(self, grad):
             return grad * np.array([2.0, 7.0])
 
-    said = error_of(lambda: numerical_gradient_check(Off.apply, Variable([1.0, 3.0])), AssertionError)
-    place, rules, nudge = re.fullmatch(r"input 0 at (.*): the rules say (.*), a nudge says (.*)", said).groups()
+    said = error_of(
+        lambda: numerical_gradient_check(Off.apply, Variable([1.0, 3.0])), AssertionError
+    )
+    place, rules, nudge = re.fullmatch(
+        r"input 0 at (.*): the rules say (.*), a nudge says (.*)", said
+    ).groups()
     assert place == "(1,)" and float(rules) / float(nudge) == pytest.approx(7 / 6, rel=1e-6)
-    assert "no gradient arrived" in error_of(lambda: numerical_gradient_check(lambda x: x.detach() * 2, x), AssertionError)
-    assert "float32" in error_of(lambda: numerical_gradient_check(lambda x: Tensor(x.data.astype("float32")), x), ValueError)
+    assert "no gradient arrived" in error_of(
+        lambda: numerical_gradient_check(lambda x: x.detach() * 2, x), AssertionError
+    )
+    assert "float32" in error_of(
+        lambda: numerical_gradient_check(lambda x: Tensor(x.data.astype("float32")), x), ValueError
+    )
 
 
 def test_the_drawing(tmp_path):
     x = Variable([[1.0, 2.0]])
     graph = draw_graph((x * x < 3).data.sum() + (x @ x.T).sum(), x=x)
-    assert graph.source.startswith("digraph {") and "matmul" in graph.source and "x (1, 2)" in graph.source
+    assert (
+        graph.source.startswith("digraph {")
+        and "matmul" in graph.source
+        and "x (1, 2)" in graph.source
+    )
     assert "<svg" in graph._repr_svg_() and "<svg" in graph.plain_svg()
     path = graph.render(tmp_path / "picture")
     assert path.name == "picture.svg" and "<svg" in path.read_text(encoding="utf-8")
@@ -407,7 +573,9 @@ def test_cross_entropy_has_one_rule():
     z, labels = numbers((2, 4, 3), low=-3, high=3), [[2, 0, 1, 1], [0, 0, 2, 1]]
     for smoothing in (0.0, 0.3, 1.0):
         for reduction in ("mean", "sum", "none"):
-            assert numerical_gradient_check(lambda z: cross_entropy(z, labels, reduction, smoothing), z)
+            assert numerical_gradient_check(
+                lambda z: cross_entropy(z, labels, reduction, smoothing), z
+            )
     wide = Variable([[1000.0, -1000.0, 0.0]])
     cross_entropy(wide, [1]).backward()
     assert wide.grad.tolist() == [[1, -1, 0]] and wide.grad.dtype == "float32"
@@ -432,15 +600,22 @@ def plus(a, b):
     return a + b
 
 
-@pytest.mark.parametrize(("rules", "kind", "words"), [
-    ([lambda g, out, a, b: g], ValueError, "plus has 2 inputs, and rules for 1"),
-    ([lambda g, out, a, b: (g, g), None], TypeError, "the rule of plus gave (array"),
-    ([lambda g, out, a, b: None, None], TypeError, "the rule of plus gave None"),
-    ([None, lambda g, out, a, b: 1.0], TypeError, "the rule of plus gave 1.0, a float"),
-    ([lambda g, out, a, b: g[:1, None], None], ValueError, "(1, 1) for an input of shape (2,)"),
-    ([lambda g, out, a, b: np.ones(5), None], ValueError, "the rule of plus gave a gradient of shape (5,)"),
-    ([lambda g, out, a, b: g.sum(), None], ValueError, "for an input of shape (2,)"),
-])
+@pytest.mark.parametrize(
+    ("rules", "kind", "words"),
+    [
+        ([lambda g, out, a, b: g], ValueError, "plus has 2 inputs, and rules for 1"),
+        ([lambda g, out, a, b: (g, g), None], TypeError, "the rule of plus gave (array"),
+        ([lambda g, out, a, b: None, None], TypeError, "the rule of plus gave None"),
+        ([None, lambda g, out, a, b: 1.0], TypeError, "the rule of plus gave 1.0, a float"),
+        ([lambda g, out, a, b: g[:1, None], None], ValueError, "(1, 1) for an input of shape (2,)"),
+        (
+            [lambda g, out, a, b: np.ones(5), None],
+            ValueError,
+            "the rule of plus gave a gradient of shape (5,)",
+        ),
+        ([lambda g, out, a, b: g.sum(), None], ValueError, "for an input of shape (2,)"),
+    ],
+)
 def test_rules_that_return_something_else_are_named(rules, kind, words):
     derivative(plus, *rules)
     a, b = Variable([1.0, 2.0]), Variable([3.0, 4.0])
@@ -467,9 +642,13 @@ def test_functions_that_return_nothing_say_so():
             grad * 2
 
     x = Variable([1.0, 2.0])
-    assert "NoForward.forward should return one array" in error_of(lambda: NoForward()(x), TypeError)
+    assert "NoForward.forward should return one array" in error_of(
+        lambda: NoForward()(x), TypeError
+    )
     assert "returned a tuple" in error_of(lambda: Two()(x), TypeError)
-    assert "NoBackward.backward returned None" in error_of(lambda: NoBackward()(x).sum().backward(), ValueError)
+    assert "NoBackward.backward returned None" in error_of(
+        lambda: NoBackward()(x).sum().backward(), ValueError
+    )
 
 
 def test_functions_take_self_and_not_ctx():
@@ -493,8 +672,12 @@ def test_nan_makes_no_noise():
 
 
 def test_the_check_says_what_it_cannot_use():
-    assert "Tensor([1.0, 2.0])" in error_of(lambda: numerical_gradient_check(lambda x: x * x, [1.0, 2.0]), TypeError)
-    assert "no Tensor" in error_of(lambda: numerical_gradient_check(lambda x: float(x.sum()), Tensor([1.0])), TypeError)
+    assert "Tensor([1.0, 2.0])" in error_of(
+        lambda: numerical_gradient_check(lambda x: x * x, [1.0, 2.0]), TypeError
+    )
+    assert "no Tensor" in error_of(
+        lambda: numerical_gradient_check(lambda x: float(x.sum()), Tensor([1.0])), TypeError
+    )
     assert numerical_gradient_check(lambda x, y: x * y, [1.0, 2.0])
 
     class Half(Function):
@@ -504,14 +687,20 @@ def test_the_check_says_what_it_cannot_use():
         def backward(self, grad):
             return grad * np.ones(2)
 
-    said = error_of(lambda: numerical_gradient_check(Half.apply, Tensor([1.0, 3.0])), AssertionError)
-    assert re.fullmatch(r"input 0 at \(0,\): the rules say 1, a nudge says (2|2\.0000\d*|1\.9999\d*)", said)
+    said = error_of(
+        lambda: numerical_gradient_check(Half.apply, Tensor([1.0, 3.0])), AssertionError
+    )
+    assert re.fullmatch(
+        r"input 0 at \(0,\): the rules say 1, a nudge says (2|2\.0000\d*|1\.9999\d*)", said
+    )
 
 
 def test_a_drawing_needs_its_notes():
     x = Variable([1.0, 2.0])
     assert "y is no tensor of this graph" in error_of(lambda: draw_graph(x * x, y=3), ValueError)
-    assert "y is no tensor of this graph" in error_of(lambda: draw_graph(x * x, y=Variable(1.0)), ValueError)
+    assert "y is no tensor of this graph" in error_of(
+        lambda: draw_graph(x * x, y=Variable(1.0)), ValueError
+    )
     out = (x * x).sum()
     out.backward()
     assert "draw before backward" in error_of(lambda: draw_graph(out), RuntimeError)

@@ -7,18 +7,40 @@ from tinytorch.core import tensor as T
 from tinytorch.core.autograd import backward, numerical_gradient_check
 from tinytorch.core.tensor import Tensor, Variable
 
-hypothesis = pytest.importorskip("hypothesis", reason="hypothesis builds the expressions: it is in the extra `dev`")
+hypothesis = pytest.importorskip(
+    "hypothesis", reason="hypothesis builds the expressions: it is in the extra `dev`"
+)
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-ONE = [Tensor.sin, Tensor.cos, Tensor.tanh, Tensor.sigmoid, lambda x: x * x, lambda x: -x, lambda x: (x * x + 1).log(),
-       lambda x: (x * x + 0.5).sqrt(), lambda x: x.tanh().exp(), lambda x: 1 / (x * x + 1), lambda x: x.tanh() ** 3,
-       lambda x: x.reshape(*x.shape[::-1]).transpose() if x.ndim else x, lambda x: x.sum(-1, True) if x.ndim else x,
-       lambda x: x.mean(0, True) * x if x.ndim and x.shape[0] else x, lambda x: x[::-1] if x.ndim else x,
-       lambda x: x[[0, -1, 0]].sum(0, True) if x.ndim and x.shape[0] else x, lambda x: x.detach() * x,
-       lambda x: T.concatenate([x, x * 2], -1).sum(-1, True) * x if x.ndim else x]
-TWO = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / (b * b + 1),
-       lambda a, b: (a * a + 0.5) ** b.tanh(), lambda a, b: T.where(np.arange(2) > 0, a, b) if a.shape == (2,) else a + 2 * b]
+ONE = [
+    Tensor.sin,
+    Tensor.cos,
+    Tensor.tanh,
+    Tensor.sigmoid,
+    lambda x: x * x,
+    lambda x: -x,
+    lambda x: (x * x + 1).log(),
+    lambda x: (x * x + 0.5).sqrt(),
+    lambda x: x.tanh().exp(),
+    lambda x: 1 / (x * x + 1),
+    lambda x: x.tanh() ** 3,
+    lambda x: x.reshape(*x.shape[::-1]).transpose() if x.ndim else x,
+    lambda x: x.sum(-1, True) if x.ndim else x,
+    lambda x: x.mean(0, True) * x if x.ndim and x.shape[0] else x,
+    lambda x: x[::-1] if x.ndim else x,
+    lambda x: x[[0, -1, 0]].sum(0, True) if x.ndim and x.shape[0] else x,
+    lambda x: x.detach() * x,
+    lambda x: T.concatenate([x, x * 2], -1).sum(-1, True) * x if x.ndim else x,
+]
+TWO = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / (b * b + 1),
+    lambda a, b: (a * a + 0.5) ** b.tanh(),
+    lambda a, b: T.where(np.arange(2) > 0, a, b) if a.shape == (2,) else a + 2 * b,
+]
 
 
 @st.composite
@@ -28,7 +50,7 @@ def programs(draw):
     shapes = []
     for _ in range(draw(st.integers(1, 3))):
         rank = draw(st.integers(0, len(full)))
-        shapes.append(tuple(1 if draw(st.booleans()) else n for n in full[len(full) - rank:]))
+        shapes.append(tuple(1 if draw(st.booleans()) else n for n in full[len(full) - rank :]))
     steps = []
     for n in range(draw(st.integers(1, 7))):
         so_far = st.integers(0, len(shapes) + n - 1)
@@ -57,9 +79,17 @@ def run(steps, leaves):
 @given(programs())
 def test_random_expressions_agree_with_nudges(program):
     shapes, steps, seed = program
-    steps = [step for step in steps if step[0] is not ONE[-2]]  # detach hides from the rules what a nudge sees
-    arrays = [np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, shape)) for n, shape in enumerate(shapes)]
-    steps = [(f, tuple(min(p, len(shapes) + n - 1) for p in places)) for n, (f, places) in enumerate(steps)]
+    steps = [
+        step for step in steps if step[0] is not ONE[-2]
+    ]  # detach hides from the rules what a nudge sees
+    arrays = [
+        np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, shape))
+        for n, shape in enumerate(shapes)
+    ]
+    steps = [
+        (f, tuple(min(p, len(shapes) + n - 1) for p in places))
+        for n, (f, places) in enumerate(steps)
+    ]
     assert numerical_gradient_check(lambda *leaves: run(steps, leaves), arrays, tolerance=1e-4)
 
 
@@ -69,7 +99,10 @@ def test_float32_agrees_with_float64_and_twice_is_double(program):
     shapes, steps, seed = program
     found = []
     for dtype in ("float64", "float32"):
-        leaves = [Variable(np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, s)).astype(dtype)) for n, s in enumerate(shapes)]
+        leaves = [
+            Variable(np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, s)).astype(dtype))
+            for n, s in enumerate(shapes)
+        ]
         out = run(steps, leaves)
         backward(out, retain_graph=True)
         found.append([leaf.grad.copy() for leaf in leaves])

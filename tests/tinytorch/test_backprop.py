@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 from tinytorch.core import backprop as lesson
-from tinytorch.core.backprop import MLP, Layer, Neuron, Value, check_slopes, draw_graph, forward_slopes, order, record
+from tinytorch.core.backprop import (
+    MLP,
+    Layer,
+    Neuron,
+    Value,
+    check_slopes,
+    draw_graph,
+    forward_slopes,
+    order,
+    record,
+)
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 
@@ -23,8 +33,10 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.p
 PAIRS = [(1.5, 0.75), (2.0, -3.0), (0.25, 4.0), (3.0, 0.0)]
 
 
-@pytest.mark.parametrize("op, left, right", [(op, *pair) for op in BINARY for pair in PAIRS
-                                             if (op, pair[1]) != (operator.truediv, 0.0)])  # which has its own test
+@pytest.mark.parametrize(
+    "op, left, right",
+    [(op, *pair) for op in BINARY for pair in PAIRS if (op, pair[1]) != (operator.truediv, 0.0)],
+)  # which has its own test
 def test_operators_with_numbers_on_either_side(op, left, right):
     for out in (op(Value(left), Value(right)), op(Value(left), right), op(left, Value(right))):
         assert isinstance(out, Value) and type(out.data) is float and out.grad == 0.0
@@ -102,11 +114,15 @@ def test_functions(name, x):
     assert check_slopes(lambda v: getattr(v * 3, name)() * -2 + v, x, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("name, low, high", [
-    ("tanh", -1.0, 1.0), ("sigmoid", 0.0, 1.0), ("relu", 0.0, 1000.0), ("exp", 0.0, math.inf)])
+@pytest.mark.parametrize(
+    "name, low, high",
+    [("tanh", -1.0, 1.0), ("sigmoid", 0.0, 1.0), ("relu", 0.0, 1000.0), ("exp", 0.0, math.inf)],
+)
 def test_functions_survive_a_thousand(name, low, high):
     assert getattr(Value(-1000), name)().data == low and getattr(Value(1000), name)().data == high
-    assert Value(400.0).tanh().data == 1.0 and Value(-745.0).sigmoid().data == pytest.approx(0.0, abs=1e-300)
+    assert Value(400.0).tanh().data == 1.0 and Value(-745.0).sigmoid().data == pytest.approx(
+        0.0, abs=1e-300
+    )
     for x in (-1000, -400, 400):
         v = Value(x)
         getattr(v, name)().backward()
@@ -121,9 +137,23 @@ def random_expression(rng, leaves, operations):
     pool = list(leaves)
     for _ in range(operations):
         a, b = rng.choice(pool), rng.choice(pool[-6:])
-        pool.append(rng.choice([lambda: a + b, lambda: a * b * 0.5, lambda: a - b, lambda: a / (b * b + 1), lambda: a.tanh(),
-                                lambda: b.sin(), lambda: (a * a + 1) ** 0.5, lambda: b.sigmoid(), lambda: 2 - a,
-                                lambda: -b, lambda: (b * 0.1).exp()])())
+        pool.append(
+            rng.choice(
+                [
+                    lambda: a + b,
+                    lambda: a * b * 0.5,
+                    lambda: a - b,
+                    lambda: a / (b * b + 1),
+                    lambda: a.tanh(),
+                    lambda: b.sin(),
+                    lambda: (a * a + 1) ** 0.5,
+                    lambda: b.sigmoid(),
+                    lambda: 2 - a,
+                    lambda: -b,
+                    lambda: (b * 0.1).exp(),
+                ]
+            )()
+        )
     return sum(pool[-3:]) * pool[len(pool) // 2]
 
 
@@ -142,7 +172,9 @@ def test_users_come_first_whatever_the_graph():
     for seed in range(10):
         nodes = order(random_expression(random.Random(seed), [Value(0.3), Value(-0.8)], 60))
         place = {node: i for i, node in enumerate(nodes)}
-        assert len(place) == len(nodes) and all(place[node] < place[x] for node in nodes for x in node._prev)
+        assert len(place) == len(nodes) and all(
+            place[node] < place[x] for node in nodes for x in node._prev
+        )
 
 
 def test_walking_twice():
@@ -226,7 +258,9 @@ def test_a_handmade_operation_with_a_closure(children):
     out._backward = _backward
     assert (a.grad, b.grad, out.grad) == (100.0, 0.0, 0.0)
     (out * 2).backward()
-    assert a.grad == pytest.approx(100 + 6 / math.cos(0.5) ** 2) and b.grad == pytest.approx(2 * math.tan(0.5))
+    assert a.grad == pytest.approx(100 + 6 / math.cos(0.5) ** 2) and b.grad == pytest.approx(
+        2 * math.tan(0.5)
+    )
 
 
 def test_a_handmade_operation_that_uses_an_input_twice():
@@ -254,7 +288,9 @@ def test_a_wrong_rule_is_told_with_input_and_both_numbers():
     def wrong(x, y):
         return record("wrong", x.data * y.data, (x, y), (y.data, 5.0))
 
-    with pytest.raises(AssertionError, match=r"input 1 = 7.0: the walk gives the slope 5, nudging 2"):
+    with pytest.raises(
+        AssertionError, match=r"input 1 = 7.0: the walk gives the slope 5, nudging 2"
+    ):
         check_slopes(wrong, 2.0, 7.0)
 
 
@@ -268,7 +304,9 @@ def test_the_picture_names_every_value_and_slope():
     picture = draw_graph(out)
     assert picture.source.startswith("digraph {") and picture.source.count("->") == 4
     assert r'label="a<\"\\\ndata 2\ngrad -2"' in picture.source
-    assert str(picture).splitlines()[0] == "+  data -4  grad 1" and len(str(picture).splitlines()) == 4
+    assert (
+        str(picture).splitlines()[0] == "+  data -4  grad 1" and len(str(picture).splitlines()) == 4
+    )
 
 
 @pytest.fixture
@@ -290,14 +328,20 @@ def test_the_picture_needs_no_graphviz(no_graphviz, tmp_path):
     tree = xml.dom.minidom.parseString(svg)
     boxes = {(r.getAttribute("x"), r.getAttribute("y")) for r in tree.getElementsByTagName("rect")}
     assert len(boxes) == len(order(out)), "no two boxes lie on each other"
-    assert picture.render(tmp_path / "graph.svg") == svg == (tmp_path / "graph.svg").read_text(encoding="utf-8")
+    assert (
+        picture.render(tmp_path / "graph.svg")
+        == svg
+        == (tmp_path / "graph.svg").read_text(encoding="utf-8")
+    )
 
 
 def test_results_stand_right_of_their_inputs(no_graphviz):
     picture = draw_graph(random_expression(random.Random(3), [Value(0.3), Value(-0.8)], 40))
     columns = lesson.columns_of(picture.boxes, picture.arrows)
     place = {key: n for n, column in enumerate(columns) for key in column}
-    assert len(place) == len(picture.boxes) and all(place[start] < place[end] for start, end, _ in picture.arrows)
+    assert len(place) == len(picture.boxes) and all(
+        place[start] < place[end] for start, end, _ in picture.arrows
+    )
 
 
 def test_a_deep_graph_can_be_drawn(no_graphviz):
@@ -343,7 +387,9 @@ def test_weights_come_from_their_own_generator():
     one, two = MLP(2, [3, 1]), MLP(2, [3, 1])
     assert random.getstate() == before
     assert [p.data for p in one.parameters()] != [p.data for p in two.parameters()]
-    same = [[p.data for p in MLP(2, [3, 1], generator=random.Random(4)).parameters()] for _ in range(2)]
+    same = [
+        [p.data for p in MLP(2, [3, 1], generator=random.Random(4)).parameters()] for _ in range(2)
+    ]
     assert same[0] == same[1]
 
 

@@ -30,8 +30,10 @@ from tinytorch.core.layers import Flatten, Linear, Sequential, he_normal, manual
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tensor import Tensor, Variable
 
-WAYS = [(lesson.columns_forward, lesson.columns_to_input, lesson.columns_to_weights),
-        (lesson.strips_forward, lesson.strips_to_input, lesson.strips_to_weights)]
+WAYS = [
+    (lesson.columns_forward, lesson.columns_to_input, lesson.columns_to_weights),
+    (lesson.strips_forward, lesson.strips_to_input, lesson.strips_to_weights),
+]
 
 
 def numbers(shape, dtype="float64", seed=0):
@@ -44,16 +46,25 @@ def cases(draw, most_padding=3):
     few = st.integers(1, 4)
     size = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
     kernel, stride = (draw(st.one_of(few, st.tuples(few, few))) for _ in range(2))
-    padding = draw(st.one_of(*[st.integers(0, most_padding), st.tuples(*[st.integers(0, most_padding)] * 2)]))
-    assume(all(n + 2 * p >= k for n, p, k in zip(size, lesson.pair(padding, 0), lesson.pair(kernel))))
+    padding = draw(
+        st.one_of(*[st.integers(0, most_padding), st.tuples(*[st.integers(0, most_padding)] * 2)])
+    )
+    assume(
+        all(n + 2 * p >= k for n, p, k in zip(size, lesson.pair(padding, 0), lesson.pair(kernel)))
+    )
     channels = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 16]))
     return draw(st.integers(1, 3)), channels, draw(st.integers(1, 5)), size, kernel, stride, padding
 
 
 def both(ours, theirs, *arrays, rtol, atol):
     """The same function of ours and of PyTorch's: results and, with the same random gradient, the gradient of every input."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is in the extra `dev-torch`")
-    mine, other = [Variable(array) for array in arrays], [torch.tensor(array, requires_grad=True) for array in arrays]
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+    )
+    mine, other = (
+        [Variable(array) for array in arrays],
+        [torch.tensor(array, requires_grad=True) for array in arrays],
+    )
     out, wanted = ours(*mine), theirs(torch.nn.functional, *other)
     assert out.shape == tuple(wanted.shape) and out.dtype == wanted.detach().numpy().dtype
     np.testing.assert_allclose(out.data, wanted.detach().numpy(), rtol, atol)
@@ -71,52 +82,110 @@ def both(ours, theirs, *arrays, rtol, atol):
 
 
 @settings(max_examples=60, deadline=None)
-@given(case=cases(), bias=st.booleans(), dtype=st.sampled_from(["float64", "float32"]), seed=st.integers(0, 99))
+@given(
+    case=cases(),
+    bias=st.booleans(),
+    dtype=st.sampled_from(["float64", "float32"]),
+    seed=st.integers(0, 99),
+)
 def test_convolutions_equal_pytorchs(case, bias, dtype, seed):
     n, c, o, size, kernel, stride, padding = case
-    arrays = [numbers((n, c, *size), dtype, seed), numbers((o, c, *lesson.pair(kernel)), dtype, seed + 1)]
+    arrays = [
+        numbers((n, c, *size), dtype, seed),
+        numbers((o, c, *lesson.pair(kernel)), dtype, seed + 1),
+    ]
     arrays += [numbers((o,), dtype, seed + 2)] * bias
     near = 1e-10 if dtype == "float64" else 1e-4
-    both(lambda x, w, b=None: conv2d(x, w, b, stride, padding), lambda F, x, w, b=None: F.conv2d(x, w, b, stride, padding),
-         *arrays, rtol=near, atol=near)
+    both(
+        lambda x, w, b=None: conv2d(x, w, b, stride, padding),
+        lambda F, x, w, b=None: F.conv2d(x, w, b, stride, padding),
+        *arrays,
+        rtol=near,
+        atol=near,
+    )
 
 
 @settings(max_examples=40, deadline=None)
-@given(case=cases(), ties=st.booleans(), own_stride=st.booleans(), dtype=st.sampled_from(["float64", "float32"]))
+@given(
+    case=cases(),
+    ties=st.booleans(),
+    own_stride=st.booleans(),
+    dtype=st.sampled_from(["float64", "float32"]),
+)
 def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
     n, c, _, size, kernel, stride, padding = case
     assume(all(2 * p <= k for p, k in zip(lesson.pair(padding, 0), lesson.pair(kernel))))
     stride = stride if own_stride else None
-    assume(all(k <= s + 2 * p for k, s, p in zip(lesson.pair(kernel), size, lesson.pair(padding, 0))))
+    assume(
+        all(k <= s + 2 * p for k, s, p in zip(lesson.pair(kernel), size, lesson.pair(padding, 0)))
+    )
     x = numbers((n, c, *size), dtype, sum(size))
     x = np.maximum(np.round(x), 0) if ties else x - 5
     near = 1e-10 if dtype == "float64" else 1e-5
-    both(lambda x: max_pool2d(x, kernel, stride, padding), lambda F, x: F.max_pool2d(x, kernel, stride, padding), x, rtol=near, atol=near)
-    both(lambda x: avg_pool2d(x, kernel, stride, padding), lambda F, x: F.avg_pool2d(x, kernel, stride, padding), x, rtol=near, atol=near)
+    both(
+        lambda x: max_pool2d(x, kernel, stride, padding),
+        lambda F, x: F.max_pool2d(x, kernel, stride, padding),
+        x,
+        rtol=near,
+        atol=near,
+    )
+    both(
+        lambda x: avg_pool2d(x, kernel, stride, padding),
+        lambda F, x: F.avg_pool2d(x, kernel, stride, padding),
+        x,
+        rtol=near,
+        atol=near,
+    )
 
 
 @settings(max_examples=25, deadline=None)
 @given(case=cases())
 def test_columns_are_pytorchs_unfold_and_fold(case):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is in the extra `dev-torch`")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+    )
     n, c, _, size, *pairs = case
     kernel, stride = map(lesson.pair, pairs[:2])
     padding = lesson.pair(pairs[2], 0)
     x = numbers((n, c, *size))
     columns = im2col(x, kernel, stride, padding)
-    assert np.array_equal(columns, torch.nn.functional.unfold(torch.tensor(x), kernel, padding=padding, stride=stride).numpy())
+    assert np.array_equal(
+        columns,
+        torch.nn.functional.unfold(torch.tensor(x), kernel, padding=padding, stride=stride).numpy(),
+    )
     columns = numbers(columns.shape, seed=1)
-    wanted = torch.nn.functional.fold(torch.tensor(columns), size, kernel, padding=padding, stride=stride).numpy()
-    np.testing.assert_allclose(col2im(columns, x.shape, kernel, stride, padding), wanted, atol=1e-12)
+    wanted = torch.nn.functional.fold(
+        torch.tensor(columns), size, kernel, padding=padding, stride=stride
+    ).numpy()
+    np.testing.assert_allclose(
+        col2im(columns, x.shape, kernel, stride, padding), wanted, atol=1e-12
+    )
 
 
 def test_a_whole_network_learns_as_pytorchs_does():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is in the extra `dev-torch`")
-    ours = Sequential(Conv2d(1, 8, 3, padding=1), Tensor.relu, MaxPool2d(2), Conv2d(8, 4, (3, 2), stride=(1, 2)), Tensor.relu,
-                      AvgPool2d(2), Flatten(), Linear(16, 3))
-    theirs = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-                                 torch.nn.Conv2d(8, 4, (3, 2), stride=(1, 2)), torch.nn.ReLU(), torch.nn.AvgPool2d(2),
-                                 torch.nn.Flatten(), torch.nn.Linear(16, 3)).double()
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+    )
+    ours = Sequential(
+        Conv2d(1, 8, 3, padding=1),
+        Tensor.relu,
+        MaxPool2d(2),
+        Conv2d(8, 4, (3, 2), stride=(1, 2)),
+        Tensor.relu,
+        AvgPool2d(2),
+        Flatten(),
+        Linear(16, 3),
+    )
+    theirs = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 8, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 4, (3, 2), stride=(1, 2)),
+        torch.nn.ReLU(),
+        torch.nn.AvgPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16, 3),
+    ).double()
     parameters = ours.parameters()
     for mine, other in zip(parameters, theirs.parameters()):
         mine.data = mine.data.astype("float64")
@@ -132,7 +201,9 @@ def test_a_whole_network_learns_as_pytorchs_does():
         other.backward()
         with torch.no_grad():
             for p, q in zip(parameters, theirs.parameters()):
-                np.testing.assert_allclose(p.grad.T if p.ndim == 2 else p.grad, q.grad.numpy(), rtol=1e-8, atol=1e-12)
+                np.testing.assert_allclose(
+                    p.grad.T if p.ndim == 2 else p.grad, q.grad.numpy(), rtol=1e-8, atol=1e-12
+                )
                 p.data -= 0.5 * p.grad
                 q -= 0.5 * q.grad
 
@@ -145,7 +216,11 @@ def test_a_whole_network_learns_as_pytorchs_does():
 def test_both_layouts_agree(case, dtypes):
     n, c, o, size, *pairs = case
     kernel, stride, padding = lesson.pair(pairs[0]), lesson.pair(pairs[1]), lesson.pair(pairs[2], 0)
-    x, w, b = numbers((n, c, *size), dtypes[0]), numbers((o, c, *kernel), dtypes[1], 1), numbers((o,), dtypes[1], 2)
+    x, w, b = (
+        numbers((n, c, *size), dtypes[0]),
+        numbers((o, c, *kernel), dtypes[1], 1),
+        numbers((o,), dtypes[1], 2),
+    )
     outs = [forward(x, w, b, stride, padding) for forward, *_ in WAYS]
     assert outs[0].dtype == outs[1].dtype
     np.testing.assert_allclose(*outs, rtol=1e-4, atol=1e-4)
@@ -170,9 +245,17 @@ def test_any_layout_in_memory_will_do(channels):
 
 @pytest.mark.parametrize("channels", [3, 8])
 def test_convolution_is_its_definition(channels):
-    x, w, b = numbers((2, channels, 5, 6)), numbers((4, channels, 3, 2), seed=1), numbers((4,), seed=2)
+    x, w, b = (
+        numbers((2, channels, 5, 6)),
+        numbers((4, channels, 3, 2), seed=1),
+        numbers((4,), seed=2),
+    )
     for stride in [(1, 1), (2, 3)]:
-        np.testing.assert_allclose(conv2d(Tensor(x), Tensor(w), Tensor(b), stride).data, conv2d_loops(x, w, b, stride), rtol=1e-10)
+        np.testing.assert_allclose(
+            conv2d(Tensor(x), Tensor(w), Tensor(b), stride).data,
+            conv2d_loops(x, w, b, stride),
+            rtol=1e-10,
+        )
 
 
 @pytest.mark.parametrize("channels", [2, 8])
@@ -181,7 +264,14 @@ def test_gradients_by_nudging(channels):
         y = conv2d(x, w, b, (1, 2), (2, 1)).tanh()
         return max_pool2d(y, (2, 3), (1, 2), (1, 0)) * 2 + avg_pool2d(y, (2, 3), (1, 2), (1, 0))
 
-    assert numerical_gradient_check(f, [numbers((2, channels, 4, 9)), numbers((2, channels, 3, 2), seed=1) / 3, numbers((2,), seed=2)])
+    assert numerical_gradient_check(
+        f,
+        [
+            numbers((2, channels, 4, 9)),
+            numbers((2, channels, 3, 2), seed=1) / 3,
+            numbers((2,), seed=2),
+        ],
+    )
 
 
 @pytest.mark.parametrize("channels", [1, 8])
@@ -198,7 +288,11 @@ def test_an_input_without_a_gradient_costs_nothing(channels, monkeypatch):
 
 @pytest.mark.parametrize("channels", [2, 8])
 def test_empty_batches(channels):
-    x, w, b = Variable(np.ones((0, channels, 5, 4))), Variable(np.ones((3, channels, 2, 2))), Variable(np.ones(3))
+    x, w, b = (
+        Variable(np.ones((0, channels, 5, 4))),
+        Variable(np.ones((3, channels, 2, 2))),
+        Variable(np.ones(3)),
+    )
     out = max_pool2d(avg_pool2d(conv2d(x, w, b), 2, 1), 1)
     assert out.shape == (0, 3, 3, 2)
     out.backward(np.ones(out.shape))
@@ -208,7 +302,10 @@ def test_empty_batches(channels):
 @pytest.mark.parametrize("channels", [1, 8])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_dtypes_stay(channels, dtype):
-    leaves = [Variable(numbers(shape, dtype)) for shape in [(2, channels, 6, 6), (3, channels, 3, 3), (3,)]]
+    leaves = [
+        Variable(numbers(shape, dtype))
+        for shape in [(2, channels, 6, 6), (3, channels, 3, 3), (3,)]
+    ]
     out = avg_pool2d(max_pool2d(conv2d(*leaves, padding=1), 2), 3, padding=1)
     assert out.dtype == dtype
     out.backward(np.ones(out.shape))
@@ -223,7 +320,11 @@ def test_whole_numbers_and_lists():
 
 
 def test_results_share_no_memory_with_inputs():
-    for op in (lambda x: max_pool2d(x, 1), lambda x: avg_pool2d(x, 1), lambda x: conv2d(x, np.ones((8, 8, 1, 1)))):
+    for op in (
+        lambda x: max_pool2d(x, 1),
+        lambda x: avg_pool2d(x, 1),
+        lambda x: conv2d(x, np.ones((8, 8, 1, 1))),
+    ):
         x = Variable(np.ones((1, 8, 3, 3)))
         assert not np.shares_memory(op(x).data, x.data)
 
@@ -239,11 +340,24 @@ def test_no_note_is_kept_without_need():
 
 
 def test_layers_are_modules():
-    net = Sequential(Conv2d(3, 6, (3, 5), stride=(1, 2), padding=(1, 0)), MaxPool2d(2), Conv2d(6, 9, 1, bias=False), AvgPool2d((2, 1)))
+    net = Sequential(
+        Conv2d(3, 6, (3, 5), stride=(1, 2), padding=(1, 0)),
+        MaxPool2d(2),
+        Conv2d(6, 9, 1, bias=False),
+        AvgPool2d((2, 1)),
+    )
     assert [name for name, _ in net.named_parameters()] == ["0.weights", "0.bias", "2.weights"]
     assert net[0].weight is net[0].weights and net[2].bias is None
-    assert "(2, 9, 2, 6)" in summary(net, (2, 3, 8, 28)) and "330" in summary(net, (2, 3, 8, 28)).split("\n")[-1]
-    other = Sequential(Conv2d(3, 6, (3, 5), stride=(1, 2), padding=(1, 0)), MaxPool2d(2), Conv2d(6, 9, 1, bias=False), AvgPool2d((2, 1)))
+    assert (
+        "(2, 9, 2, 6)" in summary(net, (2, 3, 8, 28))
+        and "330" in summary(net, (2, 3, 8, 28)).split("\n")[-1]
+    )
+    other = Sequential(
+        Conv2d(3, 6, (3, 5), stride=(1, 2), padding=(1, 0)),
+        MaxPool2d(2),
+        Conv2d(6, 9, 1, bias=False),
+        AvgPool2d((2, 1)),
+    )
     other.load_state_dict(net.state_dict())
     x = numbers((2, 3, 8, 28), "float32")
     assert np.array_equal(net(Tensor(x)).data, other(Tensor(x)).data)
@@ -252,7 +366,9 @@ def test_layers_are_modules():
 def test_first_weights():
     w = Conv2d(40, 50, 5, rng=1).weights.data
     assert w.dtype == "float32" and math.isclose(w.var(), 2 / (90 * 25), rel_tol=0.02)
-    assert math.isclose(Conv2d(40, 50, 5, init=he_normal, rng=1).weights.data.var(), 2 / 1000, rel_tol=0.02)
+    assert math.isclose(
+        Conv2d(40, 50, 5, init=he_normal, rng=1).weights.data.var(), 2 / 1000, rel_tol=0.02
+    )
     manual_seed(4)
     first = Conv2d(2, 3, 3).weights.data
     manual_seed(4)
@@ -261,22 +377,37 @@ def test_first_weights():
 
 def test_texts():
     assert repr(Conv2d(1, 8, 5)) == "Conv2d(1, 8, kernel_size=(5, 5))"
-    assert repr(Conv2d(1, 8, (5, 3), 2, (0, 1), bias=False)) == \
-        "Conv2d(1, 8, kernel_size=(5, 3), stride=(2, 2), padding=(0, 1), bias=False)"
-    assert repr(AvgPool2d(3, 2, 1)) == "AvgPool2d(kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))"
+    assert (
+        repr(Conv2d(1, 8, (5, 3), 2, (0, 1), bias=False))
+        == "Conv2d(1, 8, kernel_size=(5, 3), stride=(2, 2), padding=(0, 1), bias=False)"
+    )
+    assert (
+        repr(AvgPool2d(3, 2, 1)) == "AvgPool2d(kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))"
+    )
 
 
 def test_the_front_door_has_them():
-    assert nn.Conv2d is Conv2d and nn.MaxPool2d is MaxPool2d and nn.AvgPool2d is AvgPool2d and nn.conv2d is conv2d
+    assert (
+        nn.Conv2d is Conv2d
+        and nn.MaxPool2d is MaxPool2d
+        and nn.AvgPool2d is AvgPool2d
+        and nn.conv2d is conv2d
+    )
 
 
 # What is refused
 
 
-@pytest.mark.parametrize("images, kernels, padding, why", [
-    ((2, 3, 8, 9), (4, 5, 3, 2), 0, "3 channels, the kernels take 5"), ((3, 8, 9), (4, 3, 3, 2), 0, "four axes"),
-    ((2, 3, 8, 9), (3, 3, 2), 0, "four axes"), ((2, 3, 4, 9), (4, 3, 7, 2), 1, r"\(4 \+ 2 \* 1 - 7\) // 1 \+ 1 = 0"),
-    ((2, 3, 8, 2), (4, 3, 3, 6), (4, 1), r"a kernel of 6 has no place on 2 numbers")])
+@pytest.mark.parametrize(
+    "images, kernels, padding, why",
+    [
+        ((2, 3, 8, 9), (4, 5, 3, 2), 0, "3 channels, the kernels take 5"),
+        ((3, 8, 9), (4, 3, 3, 2), 0, "four axes"),
+        ((2, 3, 8, 9), (3, 3, 2), 0, "four axes"),
+        ((2, 3, 4, 9), (4, 3, 7, 2), 1, r"\(4 \+ 2 \* 1 - 7\) // 1 \+ 1 = 0"),
+        ((2, 3, 8, 2), (4, 3, 3, 6), (4, 1), r"a kernel of 6 has no place on 2 numbers"),
+    ],
+)
 def test_misfits_name_both_shapes_and_the_formula(images, kernels, padding, why):
     with pytest.raises(ValueError, match=why) as error:
         conv2d(np.ones(images), Tensor(np.ones(kernels)), padding=padding)
@@ -286,7 +417,9 @@ def test_misfits_name_both_shapes_and_the_formula(images, kernels, padding, why)
 
 @pytest.mark.parametrize("pool", [max_pool2d, avg_pool2d])
 def test_pools_refuse_with_both_shapes(pool):
-    with pytest.raises(ValueError, match=r"\(1, 1, 4, 5\).*\(6, 2\).*\(4 \+ 2 \* 0 - 6\).*// stride"):
+    with pytest.raises(
+        ValueError, match=r"\(1, 1, 4, 5\).*\(6, 2\).*\(4 \+ 2 \* 0 - 6\).*// stride"
+    ):
         pool(np.ones((1, 1, 4, 5)), (6, 2))
     with pytest.raises(ValueError, match=r"\(4, 5\).*four axes"):
         pool(np.ones((4, 5)), 2)
@@ -294,7 +427,17 @@ def test_pools_refuse_with_both_shapes(pool):
         pool(np.ones((1, 1, 4, 5)), 2, padding=2)
 
 
-@pytest.mark.parametrize("options", [{"stride": 0}, {"stride": (1, -1)}, {"padding": -1}, {"padding": 0.5}, {"stride": (1, 2, 3)}, {"padding": "same"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"stride": 0},
+        {"stride": (1, -1)},
+        {"padding": -1},
+        {"padding": 0.5},
+        {"stride": (1, 2, 3)},
+        {"padding": "same"},
+    ],
+)
 def test_strides_and_paddings_that_are_none(options):
     with pytest.raises(ValueError, match="whole number from"):
         conv2d(np.ones((1, 1, 4, 4)), Tensor(np.ones((1, 1, 2, 2))), **options)
@@ -311,7 +454,12 @@ def test_a_bias_must_fit_the_kernels(bias):
 # Counting
 
 
-@given(length=st.integers(1, 30), kernel=st.integers(1, 12), stride=st.integers(1, 5), padding=st.integers(0, 4))
+@given(
+    length=st.integers(1, 30),
+    kernel=st.integers(1, 12),
+    stride=st.integers(1, 5),
+    padding=st.integers(0, 4),
+)
 def test_sizes(length, kernel, stride, padding):
     starts = range(-padding, length + padding - kernel + 1, stride)
     if len(starts):

@@ -69,7 +69,9 @@ class Slow(Dataset):
 
 @pytest.fixture(scope="module")
 def torch():
-    pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to compare with")
+    pytest.importorskip(
+        "torch", reason="PyTorch is not installed; it is only needed to compare with"
+    )
     import torch
     import torch.utils.data
 
@@ -77,17 +79,24 @@ def torch():
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
-@pytest.mark.parametrize(("count", "size"), [(1, 1), (5, 2), (6, 2), (7, 7), (7, 8), (64, 10), (0, 3)])
+@pytest.mark.parametrize(
+    ("count", "size"), [(1, 1), (5, 2), (6, 2), (7, 7), (7, 8), (64, 10), (0, 3)]
+)
 def test_batches_and_lengths_are_torchs(torch, count, size, drop_last):
     x, y = np.arange(count * 3, dtype="float32").reshape(count, 3), np.arange(count) * 7
-    theirs = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(x), torch.tensor(y)), size, drop_last=drop_last)
+    theirs = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.tensor(x), torch.tensor(y)), size, drop_last=drop_last
+    )
     for ahead in (0, 2):
         ours = DataLoader(TensorDataset(x, y), size, drop_last=drop_last, prefetch=ahead)
         assert len(ours) == len(theirs)
         found, wanted = list(ours), list(theirs)
         assert len(found) == len(wanted) == len(ours)
         for mine, right in zip(found, wanted):
-            assert all(a.shape == tuple(b.shape) and np.array_equal(a.data, b.numpy()) for a, b in zip(mine, right))
+            assert all(
+                a.shape == tuple(b.shape) and np.array_equal(a.data, b.numpy())
+                for a, b in zip(mine, right)
+            )
             assert [a.dtype.name for a in mine] == ["float32", "int64"]
 
 
@@ -96,9 +105,15 @@ def test_a_sampler_gives_torchs_order_and_length(torch, drop_last):
     order = [3, 3, 0, 8, 1, 5, 5]
     x = np.arange(9.0)
     ours = DataLoader(TensorDataset(x), 3, sampler=order, drop_last=drop_last)
-    theirs = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(x)), 3, sampler=order, drop_last=drop_last)
+    theirs = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.tensor(x)), 3, sampler=order, drop_last=drop_last
+    )
     assert len(ours) == len(theirs)
-    assert [a.data.tolist() for a, in ours] == [b.tolist() for b, in theirs] == [a.data.tolist() for a, in ours]
+    assert (
+        [a.data.tolist() for (a,) in ours]
+        == [b.tolist() for (b,) in theirs]
+        == [a.data.tolist() for (a,) in ours]
+    )
 
 
 def test_a_sampler_and_shuffling_exclude_each_other_as_in_torch(torch):
@@ -107,36 +122,66 @@ def test_a_sampler_and_shuffling_exclude_each_other_as_in_torch(torch):
             loader([1, 2], 1, shuffle=True, sampler=[0, 1])
 
 
-@pytest.mark.parametrize("samples", [
-    [(np.float32([1, 2]), 3), (np.float32([4, 5]), 6)], [np.int64([1]), np.int64([2])], [1, 2, 3], [(1, (2, np.ones((2, 1)))), (3, (4, np.zeros((2, 1))))],
-    [[np.float32(1.5), True], [np.float32(2.5), False]]], ids=["pairs", "arrays", "numbers", "nested", "lists"])
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [(np.float32([1, 2]), 3), (np.float32([4, 5]), 6)],
+        [np.int64([1]), np.int64([2])],
+        [1, 2, 3],
+        [(1, (2, np.ones((2, 1)))), (3, (4, np.zeros((2, 1))))],
+        [[np.float32(1.5), True], [np.float32(2.5), False]],
+    ],
+    ids=["pairs", "arrays", "numbers", "nested", "lists"],
+)
 def test_collate_stacks_as_torch_does(torch, samples):
     def leaves(batch):
-        return [leaf for part in batch for leaf in leaves(part)] if isinstance(batch, (tuple, list)) else [batch]
+        return (
+            [leaf for part in batch for leaf in leaves(part)]
+            if isinstance(batch, (tuple, list))
+            else [batch]
+        )
 
     found, wanted = leaves(collate(samples)), leaves(torch.utils.data.default_collate(samples))
     assert len(found) == len(wanted)
     for mine, right in zip(found, wanted):
-        assert mine.shape == tuple(right.shape) and mine.dtype.name == str(right.dtype).removeprefix("torch.")
+        assert mine.shape == tuple(right.shape) and mine.dtype.name == str(
+            right.dtype
+        ).removeprefix("torch.")
         assert np.array_equal(mine.data, right.numpy())
 
 
 @pytest.mark.filterwarnings("ignore:Length of split")
-@pytest.mark.parametrize(("count", "lengths"), [(10, [3, 7]), (10, [0.75, 0.25]), (1797, [0.8, 0.2]), (7, [0.5, 0.3, 0.2]), (1, [0.5, 0.5]),
-                                                (101, [1 / 3, 1 / 3, 1 / 3]), (5, [1])])
+@pytest.mark.parametrize(
+    ("count", "lengths"),
+    [
+        (10, [3, 7]),
+        (10, [0.75, 0.25]),
+        (1797, [0.8, 0.2]),
+        (7, [0.5, 0.3, 0.2]),
+        (1, [0.5, 0.5]),
+        (101, [1 / 3, 1 / 3, 1 / 3]),
+        (5, [1]),
+    ],
+)
 def test_split_lengths_are_torchs(torch, count, lengths):
     ours = random_split(range(count), lengths, rng=0)
-    assert [len(part) for part in ours] == [len(part) for part in torch.utils.data.random_split(range(count), lengths)]
+    assert [len(part) for part in ours] == [
+        len(part) for part in torch.utils.data.random_split(range(count), lengths)
+    ]
     assert sorted(i for part in ours for i in part) == list(range(count))
 
 
 def test_one_hot_is_torchs(torch):
     labels = np.random.default_rng(0).integers(0, 6, (4, 5))
-    assert np.array_equal(one_hot(labels, 7).data, torch.nn.functional.one_hot(torch.tensor(labels), 7).numpy())
+    assert np.array_equal(
+        one_hot(labels, 7).data, torch.nn.functional.one_hot(torch.tensor(labels), 7).numpy()
+    )
 
 
 def test_a_torch_loader_walks_our_datasets(torch):
-    found = torch.utils.data.DataLoader(TensorDataset(np.arange(6.0).reshape(3, 2), np.arange(3)), 2)
+    found = torch.utils.data.DataLoader(
+        TensorDataset(np.arange(6.0).reshape(3, 2), np.arange(3)), 2
+    )
     assert [tuple(x.shape) for x, _ in found] == [(2, 2), (1, 2)]
 
 
@@ -150,7 +195,7 @@ def test_the_same_seed_gives_the_same_epochs_whatever_else_is_drawn():
         loader = DataLoader(TensorDataset(np.arange(50)), 7, shuffle=True)
         epochs = []
         for _ in range(3):
-            epochs.append(np.concatenate([x.data for x, in loader]).tolist())
+            epochs.append(np.concatenate([x.data for (x,) in loader]).tolist())
             for _ in range(between):
                 Dense(3, 4)
         found.append(epochs)
@@ -161,10 +206,10 @@ def test_a_loaders_order_can_be_stored_and_taken_up_again():
     loader = DataLoader(TensorDataset(np.arange(40)), 40, shuffle=True, rng=1)
     list(loader)
     state = loader.rng.bit_generator.state
-    next_one = [x.data.tolist() for x, in loader]
+    next_one = [x.data.tolist() for (x,) in loader]
     other = DataLoader(TensorDataset(np.arange(40)), 40, shuffle=True, rng=99)
     other.rng.bit_generator.state = state
-    assert [x.data.tolist() for x, in other] == next_one
+    assert [x.data.tolist() for (x,) in other] == next_one
 
 
 def test_rows_at_once_and_one_by_one_are_the_same_batches():
@@ -190,6 +235,7 @@ def test_wrong_sizes_are_told():
         TensorDataset(np.ones((3, 2)), np.ones(2))
     with pytest.raises(ValueError, match="add up to 8, there are 9"):
         random_split(range(9), [4, 4])
+
 
 # Threads
 
@@ -234,9 +280,13 @@ def test_two_epochs_of_one_loader_do_not_disturb_each_other():
 
 
 def test_a_program_ends_though_a_walk_is_open():
-    code = ("from tinytorch.core.data import prefetch; import itertools\n"
-            "walk = prefetch(itertools.count(), 2); print(next(walk), next(walk))")
-    done = subprocess.run([sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60)
+    code = (
+        "from tinytorch.core.data import prefetch; import itertools\n"
+        "walk = prefetch(itertools.count(), 2); print(next(walk), next(walk))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60
+    )
     assert (done.stdout, done.returncode) == ("0 1\n", 0)
 
 
@@ -253,8 +303,15 @@ def test_a_thread_that_ends_without_a_word_is_an_error(monkeypatch):
 
 def test_chance_in_transforms_is_their_own():
     picture = np.arange(30, dtype="float32").reshape(1, 5, 6)
-    for make in (lambda rng=None: RandomShift(2, rng), lambda rng=None: RandomHorizontalFlip(0.4, rng), lambda rng=None: AddNoise(0.3, rng)):
-        runs = [[transform(picture).tolist() for _ in range(12)] for transform in (make(5), make(5), make(6))]
+    for make in (
+        lambda rng=None: RandomShift(2, rng),
+        lambda rng=None: RandomHorizontalFlip(0.4, rng),
+        lambda rng=None: AddNoise(0.3, rng),
+    ):
+        runs = [
+            [transform(picture).tolist() for _ in range(12)]
+            for transform in (make(5), make(5), make(6))
+        ]
         assert runs[0] == runs[1] != runs[2]
         drawn = []
         for between in (0, 3):
@@ -272,19 +329,32 @@ def test_shifts_reach_every_place_and_noise_has_its_spread():
     picture = np.zeros((1, 7, 7), "float32")
     picture[0, 3, 3] = 1
     shift = RandomShift(2, rng=0)
-    assert {tuple(np.argwhere(shift(picture)[0])[0] - 3) for _ in range(600)} == {(i, j) for i in range(-2, 3) for j in range(-2, 3)}
+    assert {tuple(np.argwhere(shift(picture)[0])[0] - 3) for _ in range(600)} == {
+        (i, j) for i in range(-2, 3) for j in range(-2, 3)
+    }
     noise = AddNoise(0.25, rng=0)(np.zeros((200, 300), "float32"))
-    assert noise.dtype == np.float32 and abs(noise.std() - 0.25) < 0.003 and abs(noise.mean()) < 0.003
+    assert (
+        noise.dtype == np.float32 and abs(noise.std() - 0.25) < 0.003 and abs(noise.mean()) < 0.003
+    )
 
 
 def test_transforms_and_normalisation_keep_float32():
     train = digits("train")
     norm = Normalize(*statistics(train.arrays[0]))
-    varied = Transformed(train, Compose([RandomShift(1, rng=0), RandomHorizontalFlip(0.5, rng=1), AddNoise(0.1, rng=2), norm]))
+    varied = Transformed(
+        train,
+        Compose(
+            [RandomShift(1, rng=0), RandomHorizontalFlip(0.5, rng=1), AddNoise(0.1, rng=2), norm]
+        ),
+    )
     x, y = next(iter(DataLoader(varied, 16)))
     assert x.shape == (16, 1, 8, 8) and x.dtype.name == "float32" and y.dtype.name == "int64"
     whole = norm(train.arrays[0])
-    assert whole.dtype == np.float32 and abs(whole.mean(dtype=float)) < 1e-5 and abs(whole.std(dtype=float) - 1) < 1e-5
+    assert (
+        whole.dtype == np.float32
+        and abs(whole.mean(dtype=float)) < 1e-5
+        and abs(whole.std(dtype=float) - 1) < 1e-5
+    )
 
 
 # Digits and made data
@@ -294,14 +364,24 @@ def test_the_digits_and_their_split_stay_as_they_are():
     with np.load(COURSE.path / "tinytorch" / "digits.npz", allow_pickle=False) as kept:
         raw = kept["images"].tobytes() + kept["labels"].tobytes() + kept["test"].tobytes()
         assert "Alpaydin" in str(kept["about"]) and "CC BY 4.0" in str(kept["about"])
-    assert hashlib.sha256(raw).hexdigest() == "196eae80167d963027fff842a4321589eb715d91f6393726cb6a4defa3a609f9"
+    assert (
+        hashlib.sha256(raw).hexdigest()
+        == "196eae80167d963027fff842a4321589eb715d91f6393726cb6a4defa3a609f9"
+    )
     train, test = digits("train"), digits("test")
     assert (len(train), len(test)) == (1438, 359)
     for part in (train, test):
         images, labels = part.arrays
-        assert images.dtype == np.float32 and images.shape[1:] == (1, 8, 8) and images.min() == 0 and images.max() == 1
+        assert (
+            images.dtype == np.float32
+            and images.shape[1:] == (1, 8, 8)
+            and images.min() == 0
+            and images.max() == 1
+        )
         assert labels.dtype == np.int64 and images.flags.writeable
-    counts = np.bincount(test.arrays[1]) / np.bincount(np.concatenate([train.arrays[1], test.arrays[1]]))
+    counts = np.bincount(test.arrays[1]) / np.bincount(
+        np.concatenate([train.arrays[1], test.arrays[1]])
+    )
     assert np.all(np.abs(counts - 0.2) < 0.004)
     seen = {image.tobytes() for image in train.arrays[0]}
     assert not any(image.tobytes() in seen for image in test.arrays[0])
@@ -330,9 +410,15 @@ def test_a_network_of_dense_layers_gets_batches_it_can_use():
     assert Dense(64, 10)(x.flatten(1)).shape == (32, 10)
 
 
-@pytest.mark.parametrize("make", [lesson.moons, lesson.circles, lesson.spirals, lesson.xor], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [lesson.moons, lesson.circles, lesson.spirals, lesson.xor],
+    ids=lambda make: make.__name__,
+)
 def test_made_data_has_seeds_and_both_classes(make):
-    (points, labels), (again, _), (other, _) = [make(count=90, rng=seed).arrays for seed in (4, 4, 5)]
+    (points, labels), (again, _), (other, _) = [
+        make(count=90, rng=seed).arrays for seed in (4, 4, 5)
+    ]
     assert points.shape == (90, 2) and points.dtype == np.float32 and labels.dtype == np.int64
     assert np.array_equal(points, again) and not np.array_equal(points, other)
     clean, classes = make(count=400, noise=0, rng=1).arrays
@@ -345,8 +431,11 @@ def test_made_data_has_seeds_and_both_classes(make):
 
 def test_the_front_door_has_every_name():
     code = "import tinytorch.data as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "[]\n", done.stderr
+
 
 # Downloads, from a server of our own
 
@@ -363,7 +452,14 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.asked, self.cuts, self.ranges, self.hold, self.reached = {}, [], [], True, None, threading.Event()
+        self.files, self.asked, self.cuts, self.ranges, self.hold, self.reached = (
+            {},
+            [],
+            [],
+            True,
+            None,
+            threading.Event(),
+        )
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -440,9 +536,14 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(server, tmp_pat
 
 def test_a_download_that_breaks_off_for_good_is_told_and_goes_on_the_next_time(server, tmp_path):
     server.files["/some/file.bin"], server.cuts = DATA, [100_000, 0, 0]
-    with pytest.raises(OSError, match=r"broke off after 100,000 of 400,000 bytes.*goes on where it stopped.*by hand: ") as caught:
+    with pytest.raises(
+        OSError,
+        match=r"broke off after 100,000 of 400,000 bytes.*goes on where it stopped.*by hand: ",
+    ) as caught:
         get(server, tmp_path)
-    assert f"{server.url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(caught.value)
+    assert f"{server.url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(
+        caught.value
+    )
     assert names(tmp_path) == ["file.bin.part"]
     assert get(server, tmp_path).read_bytes() == DATA
     assert server.asked[-1][1] == "bytes=100000-"
@@ -451,7 +552,9 @@ def test_a_download_that_breaks_off_for_good_is_told_and_goes_on_the_next_time(s
 def test_a_server_without_ranges_sends_all_again(server, tmp_path):
     server.files["/some/file.bin"], server.cuts, server.ranges = DATA, [100_000], False
     assert get(server, tmp_path).read_bytes() == DATA
-    assert [ranges for _, ranges in server.asked] == [None, "bytes=100000-"] and names(tmp_path) == ["file.bin"]
+    assert [ranges for _, ranges in server.asked] == [None, "bytes=100000-"] and names(
+        tmp_path
+    ) == ["file.bin"]
 
 
 def test_a_truncated_file_is_never_used(server, tmp_path):
@@ -461,13 +564,20 @@ def test_a_truncated_file_is_never_used(server, tmp_path):
     assert "file.bin" not in names(tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [OTHER, DATA + b"x", b"<html>log in first</html>" * 20_000], ids=["other", "longer", "a page"])
+@pytest.mark.parametrize(
+    "wrong",
+    [OTHER, DATA + b"x", b"<html>log in first</html>" * 20_000],
+    ids=["other", "longer", "a page"],
+)
 def test_a_wrong_checksum_is_refused(server, tmp_path, wrong):
     server.files["/some/file.bin"] = wrong
     if wrong == DATA + b"x":  # the part that was meant is whole, and more is never taken
         assert get(server, tmp_path).read_bytes() == DATA
         return
-    with pytest.raises(OSError, match=rf"has the fingerprint {sha(wrong[:400_000])[:16]}\.\.\., not {sha(DATA)[:16]}"):
+    with pytest.raises(
+        OSError,
+        match=rf"has the fingerprint {sha(wrong[:400_000])[:16]}\.\.\., not {sha(DATA)[:16]}",
+    ):
         get(server, tmp_path)
     assert names(tmp_path) == [] and len(server.asked) == 1
 
@@ -494,9 +604,13 @@ def test_offline_the_error_says_what_to_do_and_old_data_serve(server, tmp_path):
     url = server.url
     server.shutdown()
     server.server_close()
-    with pytest.raises(OSError, match=r"the download failed.*With a network, call it again.*get http://.*by hand") as caught:
+    with pytest.raises(
+        OSError, match=r"the download failed.*With a network, call it again.*get http://.*by hand"
+    ) as caught:
         fetch(f"{url}/some/file.bin", sha(DATA), len(DATA), tmp_path)
-    assert f"{url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(caught.value)
+    assert f"{url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(
+        caught.value
+    )
     (tmp_path / "file.bin").write_bytes(DATA)  # by hand
     assert fetch(f"{url}/some/file.bin", sha(DATA), len(DATA), tmp_path).read_bytes() == DATA
 
@@ -516,7 +630,10 @@ def test_a_folder_that_cannot_be_used_is_told(server, tmp_path):
 def test_two_programs_fetch_it_once(server, tmp_path):
     server.files["/some/file.bin"] = DATA
     found = []
-    threads = [threading.Thread(target=lambda: found.append(get(server, tmp_path).read_bytes())) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(get(server, tmp_path).read_bytes()))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -527,8 +644,10 @@ def test_two_programs_fetch_it_once(server, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
 def test_killed_in_the_middle_nothing_half_is_used(server, tmp_path):
     server.files["/some/file.bin"], server.cuts, server.hold = DATA, [300_000], threading.Event()
-    code = (f"from tinytorch.core.data import fetch\nfetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})")
-    program = subprocess.Popen([sys.executable, "-c", code], cwd=COURSE.path, env=os.environ | {"no_proxy": "*"})
+    code = f"from tinytorch.core.data import fetch\nfetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})"
+    program = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=COURSE.path, env=os.environ | {"no_proxy": "*"}
+    )
     assert server.reached.wait(60)
     program.send_signal(signal.SIGKILL)
     program.wait()
@@ -549,16 +668,26 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(server, tmp_path, monk
 
 
 def idx(array):
-    return gzip.compress(bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes())
+    return gzip.compress(
+        bytes([0, 0, 8, array.ndim])
+        + b"".join(n.to_bytes(4, "big") for n in array.shape)
+        + array.tobytes()
+    )
 
 
 @pytest.mark.parametrize(("name", "base"), [("mnist", "MNIST"), ("fashion_mnist", "FASHION")])
 def test_sets_in_idx_format_are_loaded(server, tmp_path, monkeypatch, name, base):
-    images, labels = np.arange(5 * 28 * 28).astype("uint8").reshape(5, 28, 28), np.array([3, 0, 9, 9, 1], "uint8")
+    images, labels = (
+        np.arange(5 * 28 * 28).astype("uint8").reshape(5, 28, 28),
+        np.array([3, 0, 9, 9, 1], "uint8"),
+    )
     files, key = {}, name.replace("_", "-")
     for split, stem in (("train", "train"), ("test", "t10k")):
         some = slice(0, 5 if split == "train" else 2)
-        parts = {f"{stem}-images-idx3-ubyte.gz": idx(images[some]), f"{stem}-labels-idx1-ubyte.gz": idx(labels[some])}
+        parts = {
+            f"{stem}-images-idx3-ubyte.gz": idx(images[some]),
+            f"{stem}-labels-idx1-ubyte.gz": idx(labels[some]),
+        }
         assert [file for file, _, _ in lesson.FILES[key, split]] == list(parts)
         files[key, split] = [(file, len(data), sha(data)) for file, data in parts.items()]
         server.files |= {f"/{key}/{file}": data for file, data in parts.items()}
@@ -568,7 +697,10 @@ def test_sets_in_idx_format_are_loaded(server, tmp_path, monkeypatch, name, base
     for split, count in (("train", 5), ("test", 2)):
         found = getattr(lesson, name)(split)
         assert found.arrays[0].shape == (count, 1, 28, 28) and found.arrays[0].dtype == np.float32
-        assert np.allclose(found.arrays[0][:, 0], images[:count] / 255) and found.arrays[1].tolist() == labels[:count].tolist()
+        assert (
+            np.allclose(found.arrays[0][:, 0], images[:count] / 255)
+            and found.arrays[1].tolist() == labels[:count].tolist()
+        )
     assert len(names(tmp_path / key)) == 4
 
 
@@ -588,13 +720,22 @@ def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatc
     monkeypatch.setattr(lesson, "CIFAR", f"{server.url}/cifar-10-binary.tar.gz")
     monkeypatch.setattr(lesson, "CIFAR_FILE", (len(data), sha(data)))
     monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path / "kept"))
-    for split, batches in (("train", [f"data_batch_{k}" for k in range(1, 6)]), ("test", ["test_batch"])):
+    for split, batches in (
+        ("train", [f"data_batch_{k}" for k in range(1, 6)]),
+        ("test", ["test_batch"]),
+    ):
         images, labels = lesson.cifar10(split).arrays
         rows = np.concatenate([records[name] for name in batches])
         assert labels.tolist() == rows[:, 0].tolist() and images.shape == (len(rows), 3, 32, 32)
         for place in [(0, 0, 0), (1, 5, 31), (2, 31, 7)]:
-            assert np.allclose(images[(slice(None), *place)], rows[:, 1 + np.ravel_multi_index(place, (3, 32, 32))] / 255)
-    assert [p.name for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".lock"] == ["made.tar.gz", "cifar-10-binary.tar.gz"]
+            assert np.allclose(
+                images[(slice(None), *place)],
+                rows[:, 1 + np.ravel_multi_index(place, (3, 32, 32))] / 255,
+            )
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".lock"] == [
+        "made.tar.gz",
+        "cifar-10-binary.tar.gz",
+    ]
     with pytest.raises(ValueError, match="3,073 bytes each, and 3,072 bytes"):
         lesson.parse_cifar(bytes(3072))
 
@@ -609,6 +750,8 @@ def test_the_folder_for_data_can_be_chosen(monkeypatch, tmp_path):
 
 
 def test_the_known_files_have_whole_fingerprints():
-    known = [(size, sha256) for files in lesson.FILES.values() for _, size, sha256 in files] + [lesson.CIFAR_FILE]
+    known = [(size, sha256) for files in lesson.FILES.values() for _, size, sha256 in files] + [
+        lesson.CIFAR_FILE
+    ]
     assert len({sha256 for _, sha256 in known}) == 9
     assert all(len(sha256) == 64 and int(sha256, 16) and size > 4000 for size, sha256 in known)

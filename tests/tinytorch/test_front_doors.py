@@ -25,13 +25,21 @@ def empty(tmp_path_factory):
 
 
 def test_the_doors_open_before_anything_is_built(empty):
-    assert python(empty, "import tinytorch, tinytorch.nn; print('Tensor' in dir(tinytorch), 'Dense' in dir(tinytorch.nn))") == ("True True", "")
+    assert python(
+        empty,
+        "import tinytorch, tinytorch.nn; print('Tensor' in dir(tinytorch), 'Dense' in dir(tinytorch.nn))",
+    ) == ("True True", "")
 
 
 def test_what_is_not_built_says_which_lesson_builds_it(empty):
-    assert python(empty, "from tinytorch import Tensor")[1] == \
-        "ImportError: Tensor is what the lesson tensor builds: `tito start tensor`, then `tito export tensor`"
-    assert "Dense is what the lesson layers builds" in python(empty, "import tinytorch.nn as nn; nn.Dense")[1]
+    assert (
+        python(empty, "from tinytorch import Tensor")[1]
+        == "ImportError: Tensor is what the lesson tensor builds: `tito start tensor`, then `tito export tensor`"
+    )
+    assert (
+        "Dense is what the lesson layers builds"
+        in python(empty, "import tinytorch.nn as nn; nn.Dense")[1]
+    )
 
 
 def test_a_lesson_that_lacks_the_name_is_told(empty):
@@ -41,19 +49,30 @@ def test_a_lesson_that_lacks_the_name_is_told(empty):
 
 
 def test_what_a_lesson_needs_and_lacks_keeps_its_own_error(empty):
-    (empty / "tinytorch" / "core" / "losses.py").write_text("import no_such_module\n", encoding="utf-8")
-    assert "No module named 'no_such_module'" in python(empty, "from tinytorch.nn import mse_loss")[1]
+    (empty / "tinytorch" / "core" / "losses.py").write_text(
+        "import no_such_module\n", encoding="utf-8"
+    )
+    assert (
+        "No module named 'no_such_module'" in python(empty, "from tinytorch.nn import mse_loss")[1]
+    )
 
 
 def test_an_unknown_name_is_an_attribute_error(empty):
-    assert python(empty, "import tinytorch; tinytorch.Tensr")[1].startswith("AttributeError: module 'tinytorch' has no attribute 'Tensr'")
+    assert python(empty, "import tinytorch; tinytorch.Tensr")[1].startswith(
+        "AttributeError: module 'tinytorch' has no attribute 'Tensr'"
+    )
 
 
 def test_the_doors_load_nothing_by_themselves(empty):
-    assert python(empty, "import sys, tinytorch, tinytorch.nn; print('numpy' in sys.modules)")[0] == "False"
+    assert (
+        python(empty, "import sys, tinytorch, tinytorch.nn; print('numpy' in sys.modules)")[0]
+        == "False"
+    )
 
 
-@pytest.mark.parametrize("door", ["tinytorch", "tinytorch.nn", "tinytorch.optim", "tinytorch.training"])
+@pytest.mark.parametrize(
+    "door", ["tinytorch", "tinytorch.nn", "tinytorch.optim", "tinytorch.training"]
+)
 def test_every_name_of_a_door_is_there_in_the_finished_course(door):
     code = f"import {door} as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
     assert python(COURSE.path, code) == ("[]", "")

@@ -54,10 +54,21 @@ class Residual(Module):
 
 def test_names_are_paths():
     names = [name for name, _ in Residual(4).named_parameters()]
-    assert names == ["inner.0.weights", "inner.0.bias", "inner.2.weights", "heads.0.weights", "heads.0.bias",
-                     "heads.1.weights", "heads.1.bias", "extra.gain"]
+    assert names == [
+        "inner.0.weights",
+        "inner.0.bias",
+        "inner.2.weights",
+        "heads.0.weights",
+        "heads.0.bias",
+        "heads.1.weights",
+        "heads.1.bias",
+        "extra.gain",
+    ]
     assert list(Residual(4).state_dict()) == [*names, "seen"]
-    assert [name for name, _ in Sequential(Dense(2, 3)).named_parameters()] == ["0.weights", "0.bias"]
+    assert [name for name, _ in Sequential(Dense(2, 3)).named_parameters()] == [
+        "0.weights",
+        "0.bias",
+    ]
 
 
 def test_parameters_are_a_list_that_can_be_walked_twice():
@@ -70,7 +81,13 @@ def test_a_shared_tensor_is_one_parameter_with_its_first_name():
     net.heads[1] = net.heads[0]
     net.inner[2].weights = net.inner[0].weights
     names = [name for name, _ in net.named_parameters()]
-    assert names == ["inner.0.weights", "inner.0.bias", "heads.0.weights", "heads.0.bias", "extra.gain"]
+    assert names == [
+        "inner.0.weights",
+        "inner.0.bias",
+        "heads.0.weights",
+        "heads.0.bias",
+        "extra.gain",
+    ]
 
 
 def test_modules_are_found_in_everything():
@@ -139,14 +156,20 @@ def test_dense_against_numpy(shape, bias, dtype):
 def test_dense_takes_lists_and_whole_numbers():
     layer = Dense(3, 2, rng=0)
     assert layer([[1, 2, 3]]).shape == (1, 2) and layer(Tensor([1, 2, 3])).dtype == "float32"
-    np.testing.assert_allclose(layer([1, 2, 3]).data, np.array([1, 2, 3]) @ layer.weights.data, rtol=1e-6)
+    np.testing.assert_allclose(
+        layer([1, 2, 3]).data, np.array([1, 2, 3]) @ layer.weights.data, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (5, 1), (3, 4), (32, 28, 28)])
 def test_a_wrong_width_is_told_with_both_shapes(shape):
     with pytest.raises(ValueError) as error:
         Dense(3, 2)(Tensor(np.ones(shape)))
-    assert "Dense(3, 2)" in str(error.value) and "(..., 3)" in str(error.value) and str(shape) in str(error.value)
+    assert (
+        "Dense(3, 2)" in str(error.value)
+        and "(..., 3)" in str(error.value)
+        and str(shape) in str(error.value)
+    )
 
 
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (-1, 2)])
@@ -170,9 +193,13 @@ def test_variances_of_first_weights(fans):
     assert np.abs(xavier_uniform(*fans, rng=0)).max() <= math.sqrt(6 / sum(fans)) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("bend", "init"), [(Tensor.tanh, xavier_uniform), (Tensor.relu, he_normal)])
+@pytest.mark.parametrize(
+    ("bend", "init"), [(Tensor.tanh, xavier_uniform), (Tensor.relu, he_normal)]
+)
 def test_a_signal_survives_twenty_layers(bend, init):
-    net = Sequential(*[part for seed in range(20) for part in (Dense(200, 200, init=init, rng=seed), bend)])
+    net = Sequential(
+        *[part for seed in range(20) for part in (Dense(200, 200, init=init, rng=seed), bend)]
+    )
     spread = net(Tensor(numbers((100, 200)))).data.std()
     assert 0.05 < spread < 5
 
@@ -198,10 +225,16 @@ def test_manual_seed_repeats_everything_and_leaves_numpy_alone():
 
 
 def test_without_a_seed_runs_differ():
-    program = (f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tinytorch.core.layers import Dense; "
-               "print(Dense(4, 3).weights.data.sum())")
-    first, second = [subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
-                     for _ in range(2)]
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tinytorch.core.layers import Dense; "
+        "print(Dense(4, 3).weights.data.sum())"
+    )
+    first, second = [
+        subprocess.run(
+            [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
     assert first.stdout != second.stdout
 
 
@@ -221,7 +254,9 @@ def test_a_generator_handed_in_goes_on():
 def test_sequential_is_a_row():
     net = Sequential(Dense(2, 3), Tensor.relu, Dense(3, 1))
     assert len(net) == 3 and net[1] is Tensor.relu and len(net[:2]) == 2 and len(Sequential()) == 0
-    assert net[0] is next(iter(net)) and net[-1] is net.layers[2] and isinstance(net[1:], Sequential)
+    assert (
+        net[0] is next(iter(net)) and net[-1] is net.layers[2] and isinstance(net[1:], Sequential)
+    )
     assert net[1:][1] is net[2]
     with pytest.raises(IndexError):
         net[3]
@@ -242,18 +277,27 @@ def test_sequential_keeps_what_a_subclass_adds():
     assert [n for n, _ in net.named_parameters()] == ["0.weights", "scale"] and len(net) == 1
 
 
-@pytest.mark.parametrize(("start", "wanted"), [(0, (30,)), (1, (5, 6)), (-2, (5, 6)), (2, (5, 2, 3))])
+@pytest.mark.parametrize(
+    ("start", "wanted"), [(0, (30,)), (1, (5, 6)), (-2, (5, 6)), (2, (5, 2, 3))]
+)
 def test_flatten(start, wanted):
     x = Variable(numbers((5, 2, 3)))
     out = Flatten(start)(x)
-    assert out.shape == wanted and out.requires_grad and np.array_equal(out.data.ravel(), x.data.ravel())
+    assert (
+        out.shape == wanted
+        and out.requires_grad
+        and np.array_equal(out.data.ravel(), x.data.ravel())
+    )
 
 
 @pytest.mark.parametrize("p", [0, 0.1, 0.5, 0.9, 0.999])
 def test_dropout_keeps_the_mean(p):
     x = np.full((400, 500), 3, "float32")
     out = Dropout(p, rng=1)(Tensor(x))
-    assert out.dtype == "float32" and abs(out.data.mean() - 3) < 3 * 6 * math.sqrt(p / (1 - p) / x.size) + 1e-6
+    assert (
+        out.dtype == "float32"
+        and abs(out.data.mean() - 3) < 3 * 6 * math.sqrt(p / (1 - p) / x.size) + 1e-6
+    )
     assert np.allclose(out.data[out.data != 0], 3 / (1 - p), rtol=1e-4)
 
 
@@ -318,7 +362,11 @@ def test_loading_keeps_tensors_arrays_and_dtypes():
 def test_everything_wrong_is_told_at_once_and_nothing_changes():
     net = Sequential(Dense(2, 3), Dense(3, 1))
     before = net.state_dict()
-    state = {**{name: a + 1 for name, a in before.items()}, "0.bias": np.ones((1, 3)), "2.weights": np.ones((7, 8))}
+    state = {
+        **{name: a + 1 for name, a in before.items()},
+        "0.bias": np.ones((1, 3)),
+        "2.weights": np.ones((7, 8)),
+    }
     del state["1.bias"]
     with pytest.raises(ValueError) as error:
         net.load_state_dict(state)
@@ -358,12 +406,27 @@ def test_a_layer_can_be_pickled():
 
 
 def test_summary_counts_what_is_there():
-    net = Sequential(Flatten(), Dense(12, 7), Tensor.relu, Sequential(Dropout(0.5), Dense(7, 2)), Residual(2))
+    net = Sequential(
+        Flatten(), Dense(12, 7), Tensor.relu, Sequential(Dropout(0.5), Dense(7, 2)), Residual(2)
+    )
     lines = str(summary(net, (5, 3, 4))).splitlines()
     assert [line.split("  ")[0].strip() for line in lines] == [
-        "layer", "input", "0 Flatten(1)", "1 Dense(12, 7)", "2 relu", "3.0 Dropout(0.5)",
-        "3.1 Dense(7, 2)", "4 Residual(42 parameters)", "total"]
-    assert "(5, 12)" in lines[2] and "(5, 7)" in lines[3] and lines[3].endswith(" 91") and lines[-1].endswith(" 149")
+        "layer",
+        "input",
+        "0 Flatten(1)",
+        "1 Dense(12, 7)",
+        "2 relu",
+        "3.0 Dropout(0.5)",
+        "3.1 Dense(7, 2)",
+        "4 Residual(42 parameters)",
+        "total",
+    ]
+    assert (
+        "(5, 12)" in lines[2]
+        and "(5, 7)" in lines[3]
+        and lines[3].endswith(" 91")
+        and lines[-1].endswith(" 149")
+    )
     assert len({len(line) for line in lines}) == 1
     assert net.training and net[3][0].training
 
@@ -404,7 +467,9 @@ def test_text_of_layers():
 
 def test_drawing_in_threads_gives_different_weights():
     drawn = []
-    threads = [threading.Thread(target=lambda: drawn.append(Dense(20, 20).weights.data)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: drawn.append(Dense(20, 20).weights.data)) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -414,5 +479,9 @@ def test_drawing_in_threads_gives_different_weights():
 
 def test_the_lesson_needs_nothing_later():
     source = Path(lesson.__file__).read_text(encoding="utf-8")
-    imports = [line for line in source.splitlines() if line.startswith(("from tinytorch", "import tinytorch"))]
+    imports = [
+        line
+        for line in source.splitlines()
+        if line.startswith(("from tinytorch", "import tinytorch"))
+    ]
     assert imports == ["from tinytorch.core.tensor import Tensor, Variable"]

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 
 from tinytorch.core import losses as lesson
-from tinytorch.core.losses import (BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, binary_cross_entropy_with_logits,
-                                   cross_entropy, cross_entropy_forward, mse_loss)
+from tinytorch.core.losses import (
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    MSELoss,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    cross_entropy_forward,
+    mse_loss,
+)
 from tinytorch.core.tensor import Tensor, Variable
 
 bce = binary_cross_entropy_with_logits
@@ -34,7 +41,9 @@ def true_cross_entropy(logits, labels, smoothing=0.0):
     for place in np.ndindex(out.shape):
         row = logits[place]
         log_p = [z - row.max() - np.log(sum(np.exp(k - row.max()) for k in row)) for z in row]
-        weights = [smoothing / classes + (1 - smoothing) * (j == labels[place]) for j in range(classes)]
+        weights = [
+            smoothing / classes + (1 - smoothing) * (j == labels[place]) for j in range(classes)
+        ]
         out[place] = -sum(w * p for w, p in zip(weights, log_p))
     return out
 
@@ -53,8 +62,10 @@ def true_binary(z, y):
 def test_mse_and_bce_against_float64(shape, dtype, reduction):
     z, t = numbers(shape, dtype), numbers(shape, seed=1)
     y = np.random.default_rng(2).uniform(size=shape)
-    for out, wanted in [(mse_loss(Tensor(z), t, reduction), (z.astype("float64") - t.astype(dtype)) ** 2),
-                        (bce(Tensor(z), y, reduction), true_binary(z, np.asarray(y, dtype)))]:
+    for out, wanted in [
+        (mse_loss(Tensor(z), t, reduction), (z.astype("float64") - t.astype(dtype)) ** 2),
+        (bce(Tensor(z), y, reduction), true_binary(z, np.asarray(y, dtype))),
+    ]:
         wanted = WORDS[reduction](wanted)
         assert out.shape == np.shape(wanted) and out.dtype == dtype
         np.testing.assert_allclose(out.data, wanted, rtol=5 * DTYPES[dtype], atol=DTYPES[dtype])
@@ -87,8 +98,9 @@ def test_two_classes_are_one_logit():
     z = numbers((20,))
     y = numbers((20,), seed=1) > 0
     pairs = np.stack([np.zeros(20), z], -1)
-    np.testing.assert_allclose(cross_entropy(pairs, y.astype(int), "none").data,
-                               bce(z, y, "none").data, rtol=1e-9)
+    np.testing.assert_allclose(
+        cross_entropy(pairs, y.astype(int), "none").data, bce(z, y, "none").data, rtol=1e-9
+    )
 
 
 def test_a_constant_and_the_order_of_classes_do_not_matter():
@@ -96,7 +108,9 @@ def test_a_constant_and_the_order_of_classes_do_not_matter():
     order = np.array([3, 0, 4, 1, 2])
     for smoothing in (0.0, 0.2):
         base = cross_entropy(z, labels, "none", smoothing).data
-        np.testing.assert_allclose(cross_entropy(z + 17, labels, "none", smoothing).data, base, rtol=1e-9)
+        np.testing.assert_allclose(
+            cross_entropy(z + 17, labels, "none", smoothing).data, base, rtol=1e-9
+        )
         moved = cross_entropy(z[:, order], np.argsort(order)[labels], "none", smoothing).data
         np.testing.assert_allclose(moved, base, rtol=1e-9)
 
@@ -127,8 +141,14 @@ def test_labels_of_any_integer_dtype(dtype):
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "bool"])
 def test_whole_numbers_become_float32(dtype):
     z, t = np.array([1, 0, 1, 0], dtype), np.array([0, 1, 1, 0], dtype)
-    for out, wanted in [(mse_loss(z, t), 0.5), (bce(z, t), true_binary(z, t).mean()),
-                        (cross_entropy(z.reshape(2, 2), [1, 0]), true_cross_entropy(z.reshape(2, 2), [1, 0]).mean())]:
+    for out, wanted in [
+        (mse_loss(z, t), 0.5),
+        (bce(z, t), true_binary(z, t).mean()),
+        (
+            cross_entropy(z.reshape(2, 2), [1, 0]),
+            true_cross_entropy(z.reshape(2, 2), [1, 0]).mean(),
+        ),
+    ]:
         assert out.dtype == "float32" and float(out) == pytest.approx(wanted, rel=1e-6)
 
 
@@ -145,15 +165,19 @@ def test_nothing_handed_in_is_changed_or_kept():
         if made:
             noted += [*made.arrays, *made.options.values()]
             todo += [i for i in made.inputs if isinstance(i, Tensor)]
-    assert not any(np.shares_memory(a, b) for a in noted if isinstance(a, np.ndarray) for b in (t, labels))
+    assert not any(
+        np.shares_memory(a, b) for a in noted if isinstance(a, np.ndarray) for b in (t, labels)
+    )
 
 
 # What is noted
 
 
 @pytest.mark.parametrize("reduction", WORDS)
-@pytest.mark.parametrize("loss, target", [(mse_loss, np.ones((3, 2))), (bce, np.ones((3, 2))),
-                                          (cross_entropy, [0, 1, 1])])
+@pytest.mark.parametrize(
+    "loss, target",
+    [(mse_loss, np.ones((3, 2))), (bce, np.ones((3, 2))), (cross_entropy, [0, 1, 1])],
+)
 def test_predictions_keep_their_graph_and_targets_have_none(loss, target, reduction):
     assert loss(Variable(numbers((3, 2))), target, reduction).requires_grad
     assert not loss(Tensor(numbers((3, 2))), target, reduction).requires_grad
@@ -165,27 +189,42 @@ def test_cross_entropy_is_one_operation():
     x = Variable(numbers((3, 2), "float32"))
     made = cross_entropy(x, [0, 1, 1], "none", np.float64(0.25)).creator
     assert made.op is cross_entropy_forward and made.inputs == (x,)
-    assert sorted(made.options) == ["labels", "smoothing"] and type(made.options["smoothing"]) is float
+    assert (
+        sorted(made.options) == ["labels", "smoothing"] and type(made.options["smoothing"]) is float
+    )
 
 
 # What is refused
 
 
 @pytest.mark.parametrize("loss", [mse_loss, bce, MSELoss(), BCEWithLogitsLoss()])
-@pytest.mark.parametrize("ours, theirs", [((3, 1), (3,)), ((3,), (3, 1)), ((2, 3), (3,)), ((2, 3), ()), ((4,), (5,))])
+@pytest.mark.parametrize(
+    "ours, theirs", [((3, 1), (3,)), ((3,), (3, 1)), ((2, 3), (3,)), ((2, 3), ()), ((4,), (5,))]
+)
 def test_shapes_must_be_equal(loss, ours, theirs):
     with pytest.raises(ValueError) as error:
         loss(Tensor(np.zeros(ours)), np.zeros(theirs))
     assert str(ours) in str(error.value) and str(theirs) in str(error.value)
 
 
-@pytest.mark.parametrize("labels, error, words", [
-    ([0, 3], ValueError, r"label 3 at \(1,\).*\(2, 3\).*0 to 2.*\(2,\)"), ([-1, 0], ValueError, r"label -1 at \(0,\)"),
-    ([0.0, 1.0], TypeError, r"float64.*0\.0.*\(2,\).*\(2, 3\)"), ([True, False], TypeError, "bool.*True"),
-    ([[0, 1, 0], [1, 0, 0]], ValueError, "one-hot.*argmax"), ([[0.1, 0.9, 0.0]] * 2, ValueError, "one-hot"),
-    ([0, 1, 2], ValueError, r"\(3,\).*\(2, 3\)"), ([[0], [1]], ValueError, r"\(2, 1\).*\(2, 3\)"),
-    (0, ValueError, r"\(\).*\(2, 3\)"), ([], ValueError, r"\(0,\).*\(2, 3\)"), (["a", "b"], TypeError, "numbers"),
-    ([[0], [1, 2]], ValueError, "2"), (None, TypeError, "None")])
+@pytest.mark.parametrize(
+    "labels, error, words",
+    [
+        ([0, 3], ValueError, r"label 3 at \(1,\).*\(2, 3\).*0 to 2.*\(2,\)"),
+        ([-1, 0], ValueError, r"label -1 at \(0,\)"),
+        ([0.0, 1.0], TypeError, r"float64.*0\.0.*\(2,\).*\(2, 3\)"),
+        ([True, False], TypeError, "bool.*True"),
+        ([[0, 1, 0], [1, 0, 0]], ValueError, "one-hot.*argmax"),
+        ([[0.1, 0.9, 0.0]] * 2, ValueError, "one-hot"),
+        ([0, 1, 2], ValueError, r"\(3,\).*\(2, 3\)"),
+        ([[0], [1]], ValueError, r"\(2, 1\).*\(2, 3\)"),
+        (0, ValueError, r"\(\).*\(2, 3\)"),
+        ([], ValueError, r"\(0,\).*\(2, 3\)"),
+        (["a", "b"], TypeError, "numbers"),
+        ([[0], [1, 2]], ValueError, "2"),
+        (None, TypeError, "None"),
+    ],
+)
 def test_wrong_labels(labels, error, words):
     with pytest.raises(error, match=words):
         cross_entropy(Tensor(np.zeros((2, 3))), labels)
@@ -193,15 +232,24 @@ def test_wrong_labels(labels, error, words):
 
 @pytest.mark.parametrize("wrap", [np.array, Tensor])
 def test_wrong_labels_in_arrays_and_tensors(wrap):
-    for labels, error, words in [([0, 3], ValueError, "label 3"), ([0.0, 1.0], TypeError, "float"),
-                                 ([True, False], TypeError, "bool"), ([[0, 1, 0], [1, 0, 0]], ValueError, "one-hot")]:
+    for labels, error, words in [
+        ([0, 3], ValueError, "label 3"),
+        ([0.0, 1.0], TypeError, "float"),
+        ([True, False], TypeError, "bool"),
+        ([[0, 1, 0], [1, 0, 0]], ValueError, "one-hot"),
+    ]:
         with pytest.raises(error, match=words):
             cross_entropy(np.zeros((2, 3)), wrap(labels))
 
 
-@pytest.mark.parametrize("logits, labels, words", [
-    (0.5, 0, "no classes"), (np.zeros((2, 0)), [0, 0], "no classes"),
-    (np.zeros((2, 3, 4)), np.zeros((2, 4), int), "last axis")])
+@pytest.mark.parametrize(
+    "logits, labels, words",
+    [
+        (0.5, 0, "no classes"),
+        (np.zeros((2, 0)), [0, 0], "no classes"),
+        (np.zeros((2, 3, 4)), np.zeros((2, 4), int), "last axis"),
+    ],
+)
 def test_logits_without_classes_or_with_classes_elsewhere(logits, labels, words):
     with pytest.raises(ValueError, match=words):
         cross_entropy(logits, labels)
@@ -226,10 +274,16 @@ def test_unknown_reductions(loss, target):
             loss([0.5], target, word)
 
 
-@pytest.mark.parametrize("loss, empty, target", [
-    (mse_loss, np.zeros((0, 3)), np.zeros((0, 3))), (bce, np.zeros(0), []),
-    (cross_entropy, np.zeros((0, 3)), []), (cross_entropy, np.zeros((0, 3)), np.zeros(0, int)),
-    (cross_entropy, np.zeros((2, 0, 3)), np.zeros((2, 0)))])
+@pytest.mark.parametrize(
+    "loss, empty, target",
+    [
+        (mse_loss, np.zeros((0, 3)), np.zeros((0, 3))),
+        (bce, np.zeros(0), []),
+        (cross_entropy, np.zeros((0, 3)), []),
+        (cross_entropy, np.zeros((0, 3)), np.zeros(0, int)),
+        (cross_entropy, np.zeros((2, 0, 3)), np.zeros((2, 0))),
+    ],
+)
 def test_an_empty_batch(loss, empty, target):
     with pytest.raises(ValueError, match="empty batch"):
         loss(empty, target)
@@ -249,15 +303,30 @@ def test_the_classes_are_the_functions_with_their_options():
         assert np.array_equal(smooth.data, cross_entropy(z, labels, reduction, 0.2).data)
     assert repr(MSELoss()) == "MSELoss(reduction='mean')"
     assert repr(BCEWithLogitsLoss("sum")) == "BCEWithLogitsLoss(reduction='sum')"
-    assert repr(CrossEntropyLoss("none", 0.5)) == "CrossEntropyLoss(reduction='none', label_smoothing=0.5)"
+    assert (
+        repr(CrossEntropyLoss("none", 0.5))
+        == "CrossEntropyLoss(reduction='none', label_smoothing=0.5)"
+    )
     assert float(CrossEntropyLoss()(z, labels)) == float(cross_entropy(z, labels))
 
 
 def test_names_and_their_order_are_pytorchs():
     assert list(inspect.signature(mse_loss).parameters) == ["prediction", "target", "reduction"]
-    assert list(inspect.signature(cross_entropy).parameters) == ["logits", "labels", "reduction", "label_smoothing"]
-    for public in ("mse_loss", "binary_cross_entropy_with_logits", "cross_entropy", "MSELoss", "BCEWithLogitsLoss",
-                   "CrossEntropyLoss", "cross_entropy_forward"):
+    assert list(inspect.signature(cross_entropy).parameters) == [
+        "logits",
+        "labels",
+        "reduction",
+        "label_smoothing",
+    ]
+    for public in (
+        "mse_loss",
+        "binary_cross_entropy_with_logits",
+        "cross_entropy",
+        "MSELoss",
+        "BCEWithLogitsLoss",
+        "CrossEntropyLoss",
+        "cross_entropy_forward",
+    ):
         assert public in lesson.__all__
 
 
@@ -270,14 +339,26 @@ def test_the_examples_are_true():
 def test_against_pytorch(reduction):
     torch = pytest.importorskip("torch")
     F = torch.nn.functional
-    z, t, y = numbers((6, 5)), numbers((6, 5), seed=1), np.random.default_rng(2).uniform(size=(6, 5))
+    z, t, y = (
+        numbers((6, 5)),
+        numbers((6, 5), seed=1),
+        np.random.default_rng(2).uniform(size=(6, 5)),
+    )
     labels = labels_for((6, 5))
     there = [torch.tensor(a) for a in (z, t, y, labels)]
-    pairs = [(mse_loss(z, t, reduction), F.mse_loss(there[0], there[1], reduction=reduction)),
-             (bce(z, y, reduction),
-              F.binary_cross_entropy_with_logits(there[0], there[2], reduction=reduction))]
+    pairs = [
+        (mse_loss(z, t, reduction), F.mse_loss(there[0], there[1], reduction=reduction)),
+        (
+            bce(z, y, reduction),
+            F.binary_cross_entropy_with_logits(there[0], there[2], reduction=reduction),
+        ),
+    ]
     for smoothing in (0.0, 0.1, 1.0):
-        pairs.append((cross_entropy(z, labels, reduction, smoothing),
-                      F.cross_entropy(there[0], there[3], reduction=reduction, label_smoothing=smoothing)))
+        pairs.append(
+            (
+                cross_entropy(z, labels, reduction, smoothing),
+                F.cross_entropy(there[0], there[3], reduction=reduction, label_smoothing=smoothing),
+            )
+        )
     for ours, theirs in pairs:
         np.testing.assert_allclose(ours.data, theirs.numpy(), rtol=1e-9)

@@ -11,20 +11,50 @@ import pytest
 from tinytorch.core import optimizers as lesson
 from tinytorch.core.layers import Dense, Sequential
 from tinytorch.core.losses import cross_entropy
-from tinytorch.core.optimizers import (SGD, Adam, AdamW, CosineAnnealingLR, LambdaLR, LinearLR, Optimizer, SequentialLR,
-                                       StepLR, clip_grad_norm_)
+from tinytorch.core.optimizers import (
+    SGD,
+    Adam,
+    AdamW,
+    CosineAnnealingLR,
+    LambdaLR,
+    LinearLR,
+    Optimizer,
+    SequentialLR,
+    StepLR,
+    clip_grad_norm_,
+)
 from tinytorch.core.tensor import Tensor, Variable
 
 SHAPES = [(7, 5), (5,), (), (1, 3, 2), (9, 8), (0, 4)]
 TOLERANCE = {"float32": 1e-5, "float64": 1e-10}
 KINDS = {
-    "SGD": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.2}, {"lr": 0.05, "momentum": 0.9},
-            {"lr": 0.05, "momentum": 0.7, "weight_decay": 0.1}, {"lr": 0.05, "momentum": 0.9, "nesterov": True},
-            {"lr": 0.05, "momentum": 0.6, "nesterov": True, "weight_decay": 0.3}],
-    "Adam": [{"lr": 0.05}, {"lr": 0.05, "betas": (0.5, 0.7)}, {"lr": 0.05, "eps": 0.1}, {"lr": 0.05, "weight_decay": 0.3}, {}],
-    "AdamW": [{"lr": 0.05}, {"lr": 0.05, "weight_decay": 0.5}, {"lr": 0.05, "betas": (0.3, 0.99), "weight_decay": 0.0}, {}],
+    "SGD": [
+        {"lr": 0.1},
+        {"lr": 0.1, "weight_decay": 0.2},
+        {"lr": 0.05, "momentum": 0.9},
+        {"lr": 0.05, "momentum": 0.7, "weight_decay": 0.1},
+        {"lr": 0.05, "momentum": 0.9, "nesterov": True},
+        {"lr": 0.05, "momentum": 0.6, "nesterov": True, "weight_decay": 0.3},
+    ],
+    "Adam": [
+        {"lr": 0.05},
+        {"lr": 0.05, "betas": (0.5, 0.7)},
+        {"lr": 0.05, "eps": 0.1},
+        {"lr": 0.05, "weight_decay": 0.3},
+        {},
+    ],
+    "AdamW": [
+        {"lr": 0.05},
+        {"lr": 0.05, "weight_decay": 0.5},
+        {"lr": 0.05, "betas": (0.3, 0.99), "weight_decay": 0.0},
+        {},
+    ],
 }
-CASES = [pytest.param(kind, options, id=f"{kind}-{n}") for kind, all_options in KINDS.items() for n, options in enumerate(all_options)]
+CASES = [
+    pytest.param(kind, options, id=f"{kind}-{n}")
+    for kind, all_options in KINDS.items()
+    for n, options in enumerate(all_options)
+]
 
 
 def numbers(t, n, dtype="float64", shapes=SHAPES):
@@ -34,16 +64,29 @@ def numbers(t, n, dtype="float64", shapes=SHAPES):
 
 
 def starts(dtype="float64", shapes=SHAPES):
-    return [np.asarray(np.random.default_rng(n).normal(size=s)).astype(dtype) for n, s in enumerate(shapes)]
+    return [
+        np.asarray(np.random.default_rng(n).normal(size=s)).astype(dtype)
+        for n, s in enumerate(shapes)
+    ]
 
 
 def both(dtype, kind, options, groups=None):
     """The same tensors and the same optimizer, ours and PyTorch's; groups are (numbers of tensors, options)."""
     torch = pytest.importorskip("torch")
-    ours, theirs = [Variable(x) for x in starts(dtype)], [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)]
-    a, b = [of if groups is None else [{"params": [of[n] for n in which], **own} for which, own in groups] for of in (ours, theirs)]
+    ours, theirs = (
+        [Variable(x) for x in starts(dtype)],
+        [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)],
+    )
+    a, b = [
+        of
+        if groups is None
+        else [{"params": [of[n] for n in which], **own} for which, own in groups]
+        for of in (ours, theirs)
+    ]
     mine, other = getattr(lesson, kind)(a, **options), getattr(torch.optim, kind)(b, **options)
-    mine.small = min(mine.small, 50)  # so that the fifth is stepped where it lies, as large ones are
+    mine.small = min(
+        mine.small, 50
+    )  # so that the fifth is stepped where it lies, as large ones are
     return ours, theirs, mine, other
 
 
@@ -94,32 +137,53 @@ def test_groups_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
         if kind != "SGD":
             assert mine.state[p]["step"] == int(other.state[q]["step"])
         for name in mine.keeps(mine.param_groups[0]):
-            np.testing.assert_allclose(mine.state[p][name], other.state[q][name].numpy(), rtol=1e-5, atol=TOLERANCE[dtype])
+            np.testing.assert_allclose(
+                mine.state[p][name], other.state[q][name].numpy(), rtol=1e-5, atol=TOLERANCE[dtype]
+            )
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_clipping_equals_pytorchs(dtype):
     torch = pytest.importorskip("torch")
     for t in range(20):
-        ours, theirs = [Variable(x) for x in starts(dtype)], [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)]
+        ours, theirs = (
+            [Variable(x) for x in starts(dtype)],
+            [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)],
+        )
         give(ours, theirs, t, dtype, absent=lambda t, n: (t + n) % 4 == 0)
         limit = 10.0 ** (t % 5 - 1)
         mine, other = clip_grad_norm_(ours, limit), torch.nn.utils.clip_grad_norm_(theirs, limit)
         assert mine == pytest.approx(float(other), rel=TOLERANCE[dtype])
         for p, q in zip(ours, theirs):
             if p.grad is not None:
-                np.testing.assert_allclose(p.grad, q.grad.numpy(), rtol=TOLERANCE[dtype], atol=1e-12)
+                np.testing.assert_allclose(
+                    p.grad, q.grad.numpy(), rtol=TOLERANCE[dtype], atol=1e-12
+                )
 
 
 SCHEDULES = {
-    "stair": lambda lib, o: lib.StepLR(o, 3, 0.5), "stair-default": lambda lib, o: lib.StepLR(o, step_size=7),
-    "cosine": lambda lib, o: lib.CosineAnnealingLR(o, 20), "cosine-floor": lambda lib, o: lib.CosineAnnealingLR(o, T_max=13, eta_min=0.02),
-    "cosine-on": lambda lib, o: lib.CosineAnnealingLR(o, 4, 0.001), "linear": lambda lib, o: lib.LinearLR(o),
-    "linear-long": lambda lib, o: lib.LinearLR(o, start_factor=0.01, end_factor=0.7, total_iters=12),
-    "lambda": lambda lib, o: lib.LambdaLR(o, lambda epoch: 0.9 ** epoch),
-    "warm-up": lambda lib, o: lib.SequentialLR(o, [lib.LinearLR(o, 0.1, total_iters=5), lib.CosineAnnealingLR(o, 15)], [5]),
-    "three": lambda lib, o: lib.SequentialLR(o, schedulers=[lib.LinearLR(o, 0.5, total_iters=4), lib.StepLR(o, 2, 0.5),
-                                                            lib.CosineAnnealingLR(o, 6)], milestones=[4, 11]),
+    "stair": lambda lib, o: lib.StepLR(o, 3, 0.5),
+    "stair-default": lambda lib, o: lib.StepLR(o, step_size=7),
+    "cosine": lambda lib, o: lib.CosineAnnealingLR(o, 20),
+    "cosine-floor": lambda lib, o: lib.CosineAnnealingLR(o, T_max=13, eta_min=0.02),
+    "cosine-on": lambda lib, o: lib.CosineAnnealingLR(o, 4, 0.001),
+    "linear": lambda lib, o: lib.LinearLR(o),
+    "linear-long": lambda lib, o: lib.LinearLR(
+        o, start_factor=0.01, end_factor=0.7, total_iters=12
+    ),
+    "lambda": lambda lib, o: lib.LambdaLR(o, lambda epoch: 0.9**epoch),
+    "warm-up": lambda lib, o: lib.SequentialLR(
+        o, [lib.LinearLR(o, 0.1, total_iters=5), lib.CosineAnnealingLR(o, 15)], [5]
+    ),
+    "three": lambda lib, o: lib.SequentialLR(
+        o,
+        schedulers=[
+            lib.LinearLR(o, 0.5, total_iters=4),
+            lib.StepLR(o, 2, 0.5),
+            lib.CosineAnnealingLR(o, 6),
+        ],
+        milestones=[4, 11],
+    ),
 }
 
 
@@ -127,10 +191,14 @@ SCHEDULES = {
 def test_schedules_equal_pytorchs(make):
     torch = pytest.importorskip("torch")
     dtype = "float64"
-    ours, theirs, mine, other = both(dtype, "SGD", {"lr": 0.3, "momentum": 0.5}, [([0, 1, 2], {}), ([3, 4, 5], {"lr": 0.04})])
+    ours, theirs, mine, other = both(
+        dtype, "SGD", {"lr": 0.3, "momentum": 0.5}, [([0, 1, 2], {}), ([3, 4, 5], {"lr": 0.04})]
+    )
     a, b = make(lesson, mine), make(torch.optim.lr_scheduler, other)
     for t in range(20):
-        np.testing.assert_allclose(a.get_last_lr(), b.get_last_lr(), rtol=1e-10, atol=1e-14, err_msg=f"epoch {t}")
+        np.testing.assert_allclose(
+            a.get_last_lr(), b.get_last_lr(), rtol=1e-10, atol=1e-14, err_msg=f"epoch {t}"
+        )
         give(ours, theirs, t, dtype)
         mine.step(), other.step()
         a.step(), b.step()
@@ -140,13 +208,18 @@ def test_schedules_equal_pytorchs(make):
 def test_names_and_their_order_are_pytorchs():
     torch = pytest.importorskip("torch")
     for name in ("SGD", "Adam", "AdamW"):
-        mine, other = [inspect.signature(getattr(of, name)).parameters for of in (lesson, torch.optim)]
+        mine, other = [
+            inspect.signature(getattr(of, name)).parameters for of in (lesson, torch.optim)
+        ]
         ordered = [p.name for p in mine.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        assert ordered == list(other)[:len(ordered)] and set(mine) <= set(other)
+        assert ordered == list(other)[: len(ordered)] and set(mine) <= set(other)
         assert all(mine[p].default == other[p].default for p in mine if p != "params")
     for name in ("StepLR", "CosineAnnealingLR", "LinearLR", "LambdaLR", "SequentialLR"):
-        mine, other = [list(inspect.signature(getattr(of, name)).parameters) for of in (lesson, torch.optim.lr_scheduler)]
-        assert mine == other[:len(mine)]
+        mine, other = [
+            list(inspect.signature(getattr(of, name)).parameters)
+            for of in (lesson, torch.optim.lr_scheduler)
+        ]
+        assert mine == other[: len(mine)]
 
 
 # Resuming
@@ -171,8 +244,18 @@ def through_a_file(state):
 def test_a_resumed_run_equals_one_that_was_never_stopped(kind, options, dtype):
     def make():
         tensors = [Variable(x) for x in starts(dtype)]
-        optimizer = getattr(lesson, kind)([{"params": tensors[:2]}, {"params": tensors[2:], "lr": 0.02}], **options)
-        return tensors, optimizer, SequentialLR(optimizer, [LinearLR(optimizer, total_iters=4), CosineAnnealingLR(optimizer, 30)], [4])
+        optimizer = getattr(lesson, kind)(
+            [{"params": tensors[:2]}, {"params": tensors[2:], "lr": 0.02}], **options
+        )
+        return (
+            tensors,
+            optimizer,
+            SequentialLR(
+                optimizer,
+                [LinearLR(optimizer, total_iters=4), CosineAnnealingLR(optimizer, 30)],
+                [4],
+            ),
+        )
 
     def run(tensors, optimizer, schedule, first, last):
         for t in range(first, last):
@@ -218,10 +301,16 @@ def change(state, path, value):
     part[last] = value
 
 
-@pytest.mark.parametrize("path, value, words", [
-    (("param_groups", 0, "params"), [0], "groups of"), (("state", 1, "exp_avg"), np.zeros(3), r"exp_avg of parameter 1.*\(3,\).*\(2,\)"),
-    (("param_groups", 0, "momentum"), 0.9, "options: momentum"), (("state", 0), {"step": 3}, "lacks exp_avg, exp_avg_sq"),
-    (("param_groups", 0, "lr"), -1.0, "lr is -1")])
+@pytest.mark.parametrize(
+    "path, value, words",
+    [
+        (("param_groups", 0, "params"), [0], "groups of"),
+        (("state", 1, "exp_avg"), np.zeros(3), r"exp_avg of parameter 1.*\(3,\).*\(2,\)"),
+        (("param_groups", 0, "momentum"), 0.9, "options: momentum"),
+        (("state", 0), {"step": 3}, "lacks exp_avg, exp_avg_sq"),
+        (("param_groups", 0, "lr"), -1.0, "lr is -1"),
+    ],
+)
 def test_a_state_that_does_not_fit_changes_nothing(path, value, words):
     tensors = [Variable([[1.0]]), Variable([1.0, 2.0])]
     optimizer = Adam(tensors)
@@ -309,7 +398,12 @@ def test_dtypes_are_not_mixed():
             p.grad = np.full(3, 2, p.dtype)
         optimizer.step()
         assert [p.dtype.name for p in tensors] == ["float32", "float64", "float32"]
-        assert all(x.dtype == p.dtype for p in tensors for x in optimizer.state[p].values() if isinstance(x, np.ndarray))
+        assert all(
+            x.dtype == p.dtype
+            for p in tensors
+            for x in optimizer.state[p].values()
+            if isinstance(x, np.ndarray)
+        )
 
 
 def test_a_parameter_that_changed_its_shape_is_told():
@@ -346,23 +440,43 @@ def of(n=1):
     return [Variable([float(k)]) for k in range(n)]
 
 
-@pytest.mark.parametrize("make, error, words", [
-    (lambda: SGD([]), ValueError, "none"), (lambda: SGD(iter(())), ValueError, "none"),
-    (lambda: SGD(Variable([1.0])), TypeError, r"\[w\]"), (lambda: SGD(Dense(2, 2)), TypeError, r"net.parameters\(\)"),
-    (lambda: SGD([1.0]), TypeError, "1.0 is no Tensor"), (lambda: SGD(Dense(2, 2).named_parameters()), TypeError, "no Tensor"),
-    (lambda: SGD([of()[0] * 2]), ValueError, r"\(1,\).*result"), (lambda: SGD(of() * 2), ValueError, "twice"),
-    (lambda: SGD([{"params": p} for p in [of()] * 2]), ValueError, "twice"),
-    (lambda: SGD([{"params": of(), "rate": 0.1}]), ValueError, "'rate'.*lr, momentum"),
-    (lambda: SGD(of(), -0.1), ValueError, "lr is -0.1"), (lambda: SGD(of(), float("nan")), ValueError, "lr is nan"),
-    (lambda: SGD(of(), float("inf")), ValueError, "lr is inf"), (lambda: SGD(of(), "0.1"), TypeError, "lr is '0.1'"),
-    (lambda: SGD(of(), 0.1, -0.5), ValueError, "momentum is -0.5"), (lambda: SGD(of(), 0.1, 1.0), ValueError, "momentum is 1.0"),
-    (lambda: SGD(of(), weight_decay=-1), ValueError, "weight_decay is -1"), (lambda: SGD(of(), nesterov=True), ValueError, "nesterov"),
-    (lambda: Adam(of(), betas=(0.9, 1.0)), ValueError, "beta is 1.0"), (lambda: Adam(of(), betas=0.9), TypeError, "betas is 0.9"),
-    (lambda: Adam(of(), betas=(0.9,)), TypeError, "two numbers"), (lambda: Adam(of(), eps=-1e-8), ValueError, "eps is -1e-08"),
-    (lambda: AdamW([{"params": of(), "lr": -1}]), ValueError, "lr is -1"), (lambda: StepLR(SGD(of()), 0), ValueError, "step_size is 0"),
-    (lambda: CosineAnnealingLR(SGD(of()), 0), ValueError, "T_max is 0"), (lambda: LinearLR(SGD(of()), 0), ValueError, "0 and 1.0"),
-    (lambda: SequentialLR(SGD(of()), [], [1]), ValueError, "milestones"), (lambda: Optimizer(of()).keeps(None) or Optimizer(of()).improve(*[None] * 5),
-                                                                            NotImplementedError, "Optimizer needs a method improve")])
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (lambda: SGD([]), ValueError, "none"),
+        (lambda: SGD(iter(())), ValueError, "none"),
+        (lambda: SGD(Variable([1.0])), TypeError, r"\[w\]"),
+        (lambda: SGD(Dense(2, 2)), TypeError, r"net.parameters\(\)"),
+        (lambda: SGD([1.0]), TypeError, "1.0 is no Tensor"),
+        (lambda: SGD(Dense(2, 2).named_parameters()), TypeError, "no Tensor"),
+        (lambda: SGD([of()[0] * 2]), ValueError, r"\(1,\).*result"),
+        (lambda: SGD(of() * 2), ValueError, "twice"),
+        (lambda: SGD([{"params": p} for p in [of()] * 2]), ValueError, "twice"),
+        (lambda: SGD([{"params": of(), "rate": 0.1}]), ValueError, "'rate'.*lr, momentum"),
+        (lambda: SGD(of(), -0.1), ValueError, "lr is -0.1"),
+        (lambda: SGD(of(), float("nan")), ValueError, "lr is nan"),
+        (lambda: SGD(of(), float("inf")), ValueError, "lr is inf"),
+        (lambda: SGD(of(), "0.1"), TypeError, "lr is '0.1'"),
+        (lambda: SGD(of(), 0.1, -0.5), ValueError, "momentum is -0.5"),
+        (lambda: SGD(of(), 0.1, 1.0), ValueError, "momentum is 1.0"),
+        (lambda: SGD(of(), weight_decay=-1), ValueError, "weight_decay is -1"),
+        (lambda: SGD(of(), nesterov=True), ValueError, "nesterov"),
+        (lambda: Adam(of(), betas=(0.9, 1.0)), ValueError, "beta is 1.0"),
+        (lambda: Adam(of(), betas=0.9), TypeError, "betas is 0.9"),
+        (lambda: Adam(of(), betas=(0.9,)), TypeError, "two numbers"),
+        (lambda: Adam(of(), eps=-1e-8), ValueError, "eps is -1e-08"),
+        (lambda: AdamW([{"params": of(), "lr": -1}]), ValueError, "lr is -1"),
+        (lambda: StepLR(SGD(of()), 0), ValueError, "step_size is 0"),
+        (lambda: CosineAnnealingLR(SGD(of()), 0), ValueError, "T_max is 0"),
+        (lambda: LinearLR(SGD(of()), 0), ValueError, "0 and 1.0"),
+        (lambda: SequentialLR(SGD(of()), [], [1]), ValueError, "milestones"),
+        (
+            lambda: Optimizer(of()).keeps(None) or Optimizer(of()).improve(*[None] * 5),
+            NotImplementedError,
+            "Optimizer needs a method improve",
+        ),
+    ],
+)
 def test_what_cannot_be_meant_is_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
@@ -379,8 +493,20 @@ def test_a_schedule_state_for_other_groups_is_refused():
 def test_the_front_door_has_every_public_name():
     import tinytorch.optim as door
 
-    for name in ("Optimizer", "SGD", "Adam", "AdamW", "clip_grad_norm_", "LRScheduler", "StepLR", "CosineAnnealingLR", "LinearLR",
-                 "LambdaLR", "SequentialLR", "warmup_cosine"):
+    for name in (
+        "Optimizer",
+        "SGD",
+        "Adam",
+        "AdamW",
+        "clip_grad_norm_",
+        "LRScheduler",
+        "StepLR",
+        "CosineAnnealingLR",
+        "LinearLR",
+        "LambdaLR",
+        "SequentialLR",
+        "warmup_cosine",
+    ):
         assert getattr(door, name) is getattr(lesson, name) and name in dir(door)
     assert LambdaLR(SGD(of(), 0.5), lambda epoch: 1 / (epoch + 1)).rate(0.5, 1) == 0.25
 

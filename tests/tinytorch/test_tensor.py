@@ -17,14 +17,24 @@ from tinytorch.core.tensor import Tensor, Variable, apply
 
 ROOT = Path(__file__).parents[2]
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
-PAIRS = [((), ()), ((2, 3), ()), ((2, 3), (3,)), ((2, 3), (2, 1)), ((4, 1, 3), (2, 1)), ((0, 3), (1, 3)),
-         ((5,), (5,)), ((2, 1, 1), (3, 4))]
+PAIRS = [
+    ((), ()),
+    ((2, 3), ()),
+    ((2, 3), (3,)),
+    ((2, 3), (2, 1)),
+    ((4, 1, 3), (2, 1)),
+    ((0, 3), (1, 3)),
+    ((5,), (5,)),
+    ((2, 1, 1), (3, 4)),
+]
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 
 def numbers(shape, dtype="float32", low=0.5, high=3.0, seed=0):
-    return np.asarray(np.random.default_rng(seed + 7 * len(shape)).uniform(low, high, shape)).astype(dtype)
+    return np.asarray(
+        np.random.default_rng(seed + 7 * len(shape)).uniform(low, high, shape)
+    ).astype(dtype)
 
 
 def same(out, wanted, dtype="float32", rtol=1e-6):
@@ -38,12 +48,27 @@ def same(out, wanted, dtype="float32", rtol=1e-6):
 # How numbers come in
 
 
-@pytest.mark.parametrize("data, dtype", [
-    (3, "float32"), (0.5, "float32"), (np.float64(2), "float32"), (np.int64(2), "float32"), ([1, 2], "int64"),
-    ([1, 0.5], "float32"),
-    ([[True, False]], "bool"), (True, "bool"), ([], "float32"), ([np.float64(1)], "float32"), ((1, 2), "int64"),
-    (np.arange(3), "int64"), (np.ones(3), "float64"), (np.ones(2, "uint8"), "uint8"), (np.ones(()), "float64"),
-    (np.ones(2, "float16"), "float16")])
+@pytest.mark.parametrize(
+    "data, dtype",
+    [
+        (3, "float32"),
+        (0.5, "float32"),
+        (np.float64(2), "float32"),
+        (np.int64(2), "float32"),
+        ([1, 2], "int64"),
+        ([1, 0.5], "float32"),
+        ([[True, False]], "bool"),
+        (True, "bool"),
+        ([], "float32"),
+        ([np.float64(1)], "float32"),
+        ((1, 2), "int64"),
+        (np.arange(3), "int64"),
+        (np.ones(3), "float64"),
+        (np.ones(2, "uint8"), "uint8"),
+        (np.ones(()), "float64"),
+        (np.ones(2, "float16"), "float16"),
+    ],
+)
 def test_constructor_dtype(data, dtype):
     assert Tensor(data).dtype == dtype
     assert Tensor(data, requires_grad=True).dtype == (dtype if "float" in dtype else "float32")
@@ -79,9 +104,16 @@ def test_variable_wants_a_gradient():
     assert Tensor(Variable([1.0])).requires_grad is False
 
 
-@pytest.mark.parametrize("data, lengths", [
-    ([[1, 2], [3]], "2 and 1"), ([1, [2, 3]], "none and 2"), ([[1], [[2]]], "none and 1"),
-    ([[[1], [2, 3]], [[4], [5]]], "1 and 2"), ([[], [1]], "0 and 1")])
+@pytest.mark.parametrize(
+    "data, lengths",
+    [
+        ([[1, 2], [3]], "2 and 1"),
+        ([1, [2, 3]], "none and 2"),
+        ([[1], [[2]]], "none and 1"),
+        ([[[1], [2, 3]], [[4], [5]]], "1 and 2"),
+        ([[], [1]], "0 and 1"),
+    ],
+)
 def test_ragged_lists_are_refused(data, lengths):
     with pytest.raises(ValueError, match=lengths):
         Tensor(data)
@@ -103,17 +135,27 @@ def test_a_misspelt_attribute_is_an_error():
 
 def test_item_float_len_bool_iteration_and_format():
     x = Tensor([[1.5, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    assert Tensor([[2.5]]).item() == 2.5 and float(Tensor(2.5)) == 2.5 and type(Tensor([7]).item()) is int
+    assert (
+        Tensor([[2.5]]).item() == 2.5
+        and float(Tensor(2.5)) == 2.5
+        and type(Tensor([7]).item()) is int
+    )
     assert len(x) == 3 and [row.shape for row in x] == [(2,)] * 3
     assert bool(Tensor([1.0])) and not bool(Tensor(0.0)) and not bool(Tensor([False]))
     assert f"{Tensor(1.23456):.2f}" == "1.23" and f"{x}" == repr(x)
 
 
-@pytest.mark.parametrize("ask, error, words", [
-    (lambda x: x.item(), ValueError, r"\(2, 3\) holds 6"), (float, ValueError, r"\(2, 3\)"),
-    (bool, ValueError, r"\(2, 3\) holds 6 truth values"),
-    (lambda x: len(x.sum()), TypeError, "no length"), (lambda x: list(x.sum()), TypeError, "no length"),
-    (lambda x: bool(x[:0]), ValueError, "0 truth")])
+@pytest.mark.parametrize(
+    "ask, error, words",
+    [
+        (lambda x: x.item(), ValueError, r"\(2, 3\) holds 6"),
+        (float, ValueError, r"\(2, 3\)"),
+        (bool, ValueError, r"\(2, 3\) holds 6 truth values"),
+        (lambda x: len(x.sum()), TypeError, "no length"),
+        (lambda x: list(x.sum()), TypeError, "no length"),
+        (lambda x: bool(x[:0]), ValueError, "0 truth"),
+    ],
+)
 def test_questions_without_an_answer(ask, error, words):
     with pytest.raises(error, match=words):
         ask(Tensor(numbers((2, 3))))
@@ -162,7 +204,9 @@ def test_arithmetic_broadcasts_like_numpy(op, shapes):
 
 
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("number", [3, 2.5, True, np.sqrt(64), np.float32(1.5), np.int64(4)], ids=repr)
+@pytest.mark.parametrize(
+    "number", [3, 2.5, True, np.sqrt(64), np.float32(1.5), np.int64(4)], ids=repr
+)
 def test_numbers_on_either_side_never_upcast(op, number):
     a = numbers((2, 3))
     plain = number.item() if isinstance(number, np.generic) else number
@@ -184,24 +228,41 @@ def test_lists_take_part():
     same([3.0, 4.0] - Tensor([1.0, 2.0]), [2.0, 2.0])
 
 
-@pytest.mark.parametrize("compute, dtype", [
-    (lambda i, f: i / i, "float32"), (lambda i, f: i + f, "float32"), (lambda i, f: f - i, "float32"),
-    (lambda i, f: i * 2.5, "float32"),
-    (lambda i, f: i.mean(), "float32"), (lambda i, f: i.var(), "float32"), (lambda i, f: i.std(), "float32"),
-    (lambda i, f: i.exp(), "float32"),
-    (lambda i, f: i.sqrt(), "float32"), (lambda i, f: i.sigmoid(), "float32"), (lambda i, f: i.relu(), "int64"),
-    (lambda i, f: i + 1, "int64"),
-    (lambda i, f: i.sum(), "int64"), (lambda i, f: (i > 1).sum(), "int64"), (lambda i, f: (i > 1).mean(), "float32"),
-    (lambda i, f: f.where(i > 1, 0.0), "float32"), (lambda i, f: lesson.where(i > 1, 1.0, 0.0), "float32"),
-    (lambda i, f: lesson.exp(2.0), "float32"),
-    (lambda i, f: i.clip(0.5, 2), "float32"), (lambda i, f: f @ i, "float32"), (lambda i, f: i @ i, "int64"),
-    (lambda i, f: 1 - (i > 1), "int64"),
-    (lambda i, f: Tensor(np.array([1, 200], "uint8")) / 255, "float32"),
-    (lambda i, f: Tensor(np.array([1, 2], "uint8")).exp(), "float32"),
-    (lambda i, f: f + np.ones(3), "float64"), (lambda i, f: Tensor(np.ones(3)) * f, "float64"),
-    (lambda i, f: Tensor(np.ones(3)).mean(), "float64"),
-    (lambda i, f: Tensor(np.ones(3, "float16")) * 2.0, "float16"), (lambda i, f: f.sum() * np.sqrt(64), "float32"),
-    (lambda i, f: f.argmax(), "int64")])
+@pytest.mark.parametrize(
+    "compute, dtype",
+    [
+        (lambda i, f: i / i, "float32"),
+        (lambda i, f: i + f, "float32"),
+        (lambda i, f: f - i, "float32"),
+        (lambda i, f: i * 2.5, "float32"),
+        (lambda i, f: i.mean(), "float32"),
+        (lambda i, f: i.var(), "float32"),
+        (lambda i, f: i.std(), "float32"),
+        (lambda i, f: i.exp(), "float32"),
+        (lambda i, f: i.sqrt(), "float32"),
+        (lambda i, f: i.sigmoid(), "float32"),
+        (lambda i, f: i.relu(), "int64"),
+        (lambda i, f: i + 1, "int64"),
+        (lambda i, f: i.sum(), "int64"),
+        (lambda i, f: (i > 1).sum(), "int64"),
+        (lambda i, f: (i > 1).mean(), "float32"),
+        (lambda i, f: f.where(i > 1, 0.0), "float32"),
+        (lambda i, f: lesson.where(i > 1, 1.0, 0.0), "float32"),
+        (lambda i, f: lesson.exp(2.0), "float32"),
+        (lambda i, f: i.clip(0.5, 2), "float32"),
+        (lambda i, f: f @ i, "float32"),
+        (lambda i, f: i @ i, "int64"),
+        (lambda i, f: 1 - (i > 1), "int64"),
+        (lambda i, f: Tensor(np.array([1, 200], "uint8")) / 255, "float32"),
+        (lambda i, f: Tensor(np.array([1, 2], "uint8")).exp(), "float32"),
+        (lambda i, f: f + np.ones(3), "float64"),
+        (lambda i, f: Tensor(np.ones(3)) * f, "float64"),
+        (lambda i, f: Tensor(np.ones(3)).mean(), "float64"),
+        (lambda i, f: Tensor(np.ones(3, "float16")) * 2.0, "float16"),
+        (lambda i, f: f.sum() * np.sqrt(64), "float32"),
+        (lambda i, f: f.argmax(), "int64"),
+    ],
+)
 def test_float64_comes_out_only_if_it_went_in(compute, dtype):
     assert compute(Tensor([1, 2, 4]), Tensor([0.5, 1.0, 3.0])).dtype == dtype
 
@@ -230,30 +291,45 @@ def test_in_place_operators_make_a_new_tensor():
     assert np.array_equal(y.data, [1, 2]) and np.array_equal(x.data, [2, 3])
 
 
-@pytest.mark.parametrize("compute, error, words", [
-    (lambda x: x + Tensor([1.0, 2.0]), ValueError, r"\(2, 3\) and \(2,\) do not broadcast"),
-    (lambda x: x > np.ones((4, 3)), ValueError, r"\(2, 3\) and \(4, 3\)"),
-    (lambda x: lesson.where(x > 0, x, np.ones(2)), ValueError, r"\(2, 3\) and \(2, 3\) and \(2,\)"),
-    (lambda x: x @ x, ValueError, r"\(2, 3\) by \(2, 3\)"),
-    (lambda x: x @ 2.0, ValueError, r"\(2, 3\) by \(\)"),
-    (lambda x: x.sum(5), ValueError, r"no axis 5 in shape \(2, 3\)"),
-    (lambda x: x.mean(-3), IndexError, "no axis -3"),
-    (lambda x: x.sum().max(1), IndexError, "no axis 1"), (lambda x: x.argmax(2), IndexError, "no axis 2"),
-    (lambda x: x.sum((0, 0)), ValueError, "duplicate"),
-    (lambda x: x.reshape(4, 2), ValueError, r"6 numbers do not fill shape \(4, 2\)"),
-    (lambda x: x.reshape(-1, -1), ValueError, r"6 numbers"), (lambda x: x[5], IndexError, r"\(2, 3\)"),
-    (lambda x: x[0, 0, 0], IndexError, "too many"), (lambda x: x[0.5], IndexError, "take refused"),
-    (lambda x: x[:0].max(), ValueError, r"\(0, 3\)"), (lambda x: x + "a", TypeError, "'a'"),
-    (lambda x: None * x, TypeError, "None"), (lambda x: x.squeeze(0), ValueError, r"\(2, 3\)"),
-    (lambda x: x.transpose(0), ValueError, r"\(2, 3\)"), (lambda x: x.swapaxes(0, 2), IndexError, "no axis 2"),
-    (lambda x: x.broadcast_to(2, 4), ValueError, r"\(2, 3\)"),
-    (lambda x: x.broadcast_to(3), ValueError, r"\(2, 3\)"),
-    (lambda x: lesson.concatenate([x, x[:, :2]]), ValueError, r"\(2, 3\), \(2, 2\)"),
-    (lambda x: lesson.stack([x, x[0]]), ValueError, r"\(2, 3\), \(3,\)"),
-    (lambda x: lesson.concatenate([x, x], 2), ValueError, "no axis 2"),
-    (lambda x: x.pad((1, 2, 3)), ValueError, r"\(2, 3\)"),
-    (lambda x: x.pad(-1), ValueError, "negative"), (lambda x: x.flatten(1, 0), ValueError, "from 1 to 0"),
-    (lambda x: x.unsqueeze(4), IndexError, "no axis 4")])
+@pytest.mark.parametrize(
+    "compute, error, words",
+    [
+        (lambda x: x + Tensor([1.0, 2.0]), ValueError, r"\(2, 3\) and \(2,\) do not broadcast"),
+        (lambda x: x > np.ones((4, 3)), ValueError, r"\(2, 3\) and \(4, 3\)"),
+        (
+            lambda x: lesson.where(x > 0, x, np.ones(2)),
+            ValueError,
+            r"\(2, 3\) and \(2, 3\) and \(2,\)",
+        ),
+        (lambda x: x @ x, ValueError, r"\(2, 3\) by \(2, 3\)"),
+        (lambda x: x @ 2.0, ValueError, r"\(2, 3\) by \(\)"),
+        (lambda x: x.sum(5), ValueError, r"no axis 5 in shape \(2, 3\)"),
+        (lambda x: x.mean(-3), IndexError, "no axis -3"),
+        (lambda x: x.sum().max(1), IndexError, "no axis 1"),
+        (lambda x: x.argmax(2), IndexError, "no axis 2"),
+        (lambda x: x.sum((0, 0)), ValueError, "duplicate"),
+        (lambda x: x.reshape(4, 2), ValueError, r"6 numbers do not fill shape \(4, 2\)"),
+        (lambda x: x.reshape(-1, -1), ValueError, r"6 numbers"),
+        (lambda x: x[5], IndexError, r"\(2, 3\)"),
+        (lambda x: x[0, 0, 0], IndexError, "too many"),
+        (lambda x: x[0.5], IndexError, "take refused"),
+        (lambda x: x[:0].max(), ValueError, r"\(0, 3\)"),
+        (lambda x: x + "a", TypeError, "'a'"),
+        (lambda x: None * x, TypeError, "None"),
+        (lambda x: x.squeeze(0), ValueError, r"\(2, 3\)"),
+        (lambda x: x.transpose(0), ValueError, r"\(2, 3\)"),
+        (lambda x: x.swapaxes(0, 2), IndexError, "no axis 2"),
+        (lambda x: x.broadcast_to(2, 4), ValueError, r"\(2, 3\)"),
+        (lambda x: x.broadcast_to(3), ValueError, r"\(2, 3\)"),
+        (lambda x: lesson.concatenate([x, x[:, :2]]), ValueError, r"\(2, 3\), \(2, 2\)"),
+        (lambda x: lesson.stack([x, x[0]]), ValueError, r"\(2, 3\), \(3,\)"),
+        (lambda x: lesson.concatenate([x, x], 2), ValueError, "no axis 2"),
+        (lambda x: x.pad((1, 2, 3)), ValueError, r"\(2, 3\)"),
+        (lambda x: x.pad(-1), ValueError, "negative"),
+        (lambda x: x.flatten(1, 0), ValueError, "from 1 to 0"),
+        (lambda x: x.unsqueeze(4), IndexError, "no axis 4"),
+    ],
+)
 def test_errors_name_shapes_and_axes(compute, error, words):
     with pytest.raises(error, match=words):
         compute(Tensor(numbers((2, 3))))
@@ -266,7 +342,11 @@ def test_errors_name_shapes_and_axes(compute, error, words):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_functions_and_methods_agree_with_numpy(name, shape):
     a = numbers(shape)
-    for out in (getattr(Tensor(a), name)(), getattr(lesson, name)(Tensor(a)), getattr(lesson, name)(a)):
+    for out in (
+        getattr(Tensor(a), name)(),
+        getattr(lesson, name)(Tensor(a)),
+        getattr(lesson, name)(a),
+    ):
         same(out, getattr(np, name)(a))
 
 
@@ -300,10 +380,26 @@ def test_clip(low, high):
 
 
 @pytest.mark.parametrize("name", ["sum", "max", "min", "mean", "var", "std"])
-@pytest.mark.parametrize("shape, axis", [
-    ((), None), ((5,), None), ((5,), 0), ((1,), -1), ((2, 3), None), ((2, 3), 0), ((2, 3), -1), ((2, 3), (0, 1)),
-    ((2, 3), ()), ((2, 3, 4), 1),
-    ((2, 3, 4), -3), ((2, 3, 4), (0, 2)), ((2, 3, 4), (-1, 0)), ((0, 3), 1), ((2, 1, 3, 1), (1, 3))])
+@pytest.mark.parametrize(
+    "shape, axis",
+    [
+        ((), None),
+        ((5,), None),
+        ((5,), 0),
+        ((1,), -1),
+        ((2, 3), None),
+        ((2, 3), 0),
+        ((2, 3), -1),
+        ((2, 3), (0, 1)),
+        ((2, 3), ()),
+        ((2, 3, 4), 1),
+        ((2, 3, 4), -3),
+        ((2, 3, 4), (0, 2)),
+        ((2, 3, 4), (-1, 0)),
+        ((0, 3), 1),
+        ((2, 1, 3, 1), (1, 3)),
+    ],
+)
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reductions(name, shape, axis, keepdims):
     a = numbers(shape)
@@ -320,7 +416,9 @@ def test_a_sum_of_nothing_is_zero():
 def test_correction(correction):
     a = numbers((4, 5))
     same(Tensor(a).var(1, correction=correction), np.var(a, 1, ddof=correction), rtol=1e-5)
-    same(Tensor(a).std(0, True, correction), np.std(a, 0, ddof=correction, keepdims=True), rtol=1e-5)
+    same(
+        Tensor(a).std(0, True, correction), np.std(a, 0, ddof=correction, keepdims=True), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
@@ -334,21 +432,31 @@ def test_where_the_extremes_are(axis):
 # The same numbers in another grid
 
 
-@pytest.mark.parametrize("compute, wanted", [
-    (lambda x: x.reshape(4, 6), lambda a: a.reshape(4, 6)),
-    (lambda x: x.reshape((3, -1)), lambda a: a.reshape(3, 8)), (lambda x: x.reshape(-1), lambda a: a.ravel()),
-    (lambda x: x.flatten(), lambda a: a.ravel()), (lambda x: x.flatten(1), lambda a: a.reshape(2, 12)),
-    (lambda x: x.flatten(0, 1), lambda a: a.reshape(6, 4)),
-    (lambda x: x.transpose(), lambda a: a.T), (lambda x: x.transpose(2, 0, 1), lambda a: a.transpose(2, 0, 1)),
-    (lambda x: x.transpose((1, -1, 0)), lambda a: a.transpose(1, 2, 0)),
-    (lambda x: x.T, lambda a: a.T), (lambda x: x.swapaxes(0, -1), lambda a: a.swapaxes(0, 2)),
-    (lambda x: x.unsqueeze(0), lambda a: a[None]),
-    (lambda x: x.unsqueeze(-1), lambda a: a[..., None]), (lambda x: x.unsqueeze(2), lambda a: a[:, :, None]),
-    (lambda x: x[:, :1].squeeze(), lambda a: a[:, 0]),
-    (lambda x: x[:, :1, :1].squeeze(1), lambda a: a[:, 0, :1]),
-    (lambda x: x[:1, :1].squeeze((0, -2)), lambda a: a[0, 0]), (lambda x: x.squeeze(), lambda a: a),
-    (lambda x: x[:1].broadcast_to(5, 3, 4), lambda a: np.broadcast_to(a[:1], (5, 3, 4))),
-    (lambda x: x.broadcast_to((5, 2, 3, 4)), lambda a: np.broadcast_to(a, (5, 2, 3, 4)))])
+@pytest.mark.parametrize(
+    "compute, wanted",
+    [
+        (lambda x: x.reshape(4, 6), lambda a: a.reshape(4, 6)),
+        (lambda x: x.reshape((3, -1)), lambda a: a.reshape(3, 8)),
+        (lambda x: x.reshape(-1), lambda a: a.ravel()),
+        (lambda x: x.flatten(), lambda a: a.ravel()),
+        (lambda x: x.flatten(1), lambda a: a.reshape(2, 12)),
+        (lambda x: x.flatten(0, 1), lambda a: a.reshape(6, 4)),
+        (lambda x: x.transpose(), lambda a: a.T),
+        (lambda x: x.transpose(2, 0, 1), lambda a: a.transpose(2, 0, 1)),
+        (lambda x: x.transpose((1, -1, 0)), lambda a: a.transpose(1, 2, 0)),
+        (lambda x: x.T, lambda a: a.T),
+        (lambda x: x.swapaxes(0, -1), lambda a: a.swapaxes(0, 2)),
+        (lambda x: x.unsqueeze(0), lambda a: a[None]),
+        (lambda x: x.unsqueeze(-1), lambda a: a[..., None]),
+        (lambda x: x.unsqueeze(2), lambda a: a[:, :, None]),
+        (lambda x: x[:, :1].squeeze(), lambda a: a[:, 0]),
+        (lambda x: x[:, :1, :1].squeeze(1), lambda a: a[:, 0, :1]),
+        (lambda x: x[:1, :1].squeeze((0, -2)), lambda a: a[0, 0]),
+        (lambda x: x.squeeze(), lambda a: a),
+        (lambda x: x[:1].broadcast_to(5, 3, 4), lambda a: np.broadcast_to(a[:1], (5, 3, 4))),
+        (lambda x: x.broadcast_to((5, 2, 3, 4)), lambda a: np.broadcast_to(a, (5, 2, 3, 4))),
+    ],
+)
 def test_shapes_change_and_memory_is_shared(compute, wanted):
     a = numbers((2, 3, 4))
     x = Tensor(a)
@@ -358,10 +466,16 @@ def test_shapes_change_and_memory_is_shared(compute, wanted):
 
 def test_shapes_of_single_numbers_and_empty_tensors():
     one, none = Tensor(5.0), Tensor(np.ones((0, 3), "float32"))
-    assert one.flatten().shape == (1,) and one.unsqueeze(0).shape == (1,) and one.squeeze().shape == ()
+    assert (
+        one.flatten().shape == (1,) and one.unsqueeze(0).shape == (1,) and one.squeeze().shape == ()
+    )
     assert one.T.shape == ()
     assert one.reshape(1, -1).shape == (1, 1) and one.reshape(()).shape == ()
-    assert none.reshape(3, 0).shape == (3, 0) and none.reshape(3, -1).shape == (3, 0) and none.flatten().shape == (0,)
+    assert (
+        none.reshape(3, 0).shape == (3, 0)
+        and none.reshape(3, -1).shape == (3, 0)
+        and none.flatten().shape == (0,)
+    )
     assert none.flatten(0, 1).shape == (0,)
 
 
@@ -371,7 +485,9 @@ def test_concatenate_and_stack(axis):
     same(lesson.concatenate([Tensor(a), b, Tensor(c)], axis), np.concatenate([a, b, c], axis))
     same(lesson.stack((Tensor(a), Tensor(b)), axis=axis), np.stack([a, b], axis))
     made = lesson.concatenate([Variable(a), Tensor(b)], axis=axis).creator
-    assert [x.requires_grad for x in made.inputs] == [True, False] and made.options == {"axis": axis}
+    assert [x.requires_grad for x in made.inputs] == [True, False] and made.options == {
+        "axis": axis
+    }
 
 
 @pytest.mark.parametrize("width", [1, 0, (1, 2), ((1, 0), (0, 3)), [[2, 1], [0, 0]]], ids=str)
@@ -381,10 +497,24 @@ def test_pad(width, value):
     same(Tensor(a).pad(width, value), np.pad(a, width, constant_values=value))
 
 
-@pytest.mark.parametrize("a, b", [
-    ((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)),
-    ((5, 1, 2, 3), (4, 3, 7)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)),
-    ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 4))], ids=str)
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ((3,), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3,)),
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((2, 3), (5, 3, 4)),
+        ((5, 1, 2, 3), (4, 3, 7)),
+        ((3,), (5, 3, 4)),
+        ((5, 2, 3), (3,)),
+        ((0, 3), (3, 2)),
+        ((2, 0), (0, 3)),
+        ((1, 1), (1, 4)),
+    ],
+    ids=str,
+)
 def test_matrix_products_of_every_rank(a, b):
     a, b = numbers(a), numbers(b, seed=1)
     for left, right in [(Tensor(a), Tensor(b)), (a, Tensor(b)), (Tensor(a), b)]:
@@ -395,12 +525,36 @@ def test_matrix_products_of_every_rank(a, b):
 # Picking and writing
 
 
-@pytest.mark.parametrize("index", [
-    0, -1, slice(1, None), slice(None, None, -2), (0, 1), (slice(None), 2), (Ellipsis, -1), None,
-    (0, None, slice(2)), [1, 0, 0], (slice(None), [2, 0]),
-    ([0, 1], [2, 0]), np.array([1, 1]), np.array([[0, 1], [1, 0]]), np.array([True, False]),
-    (1, np.array([True, False, True])), (1, 2, 3), (), np.int64(1), [], (slice(None), []), [[]], [True, False],
-    np.zeros((0, 2), int)], ids=str)
+@pytest.mark.parametrize(
+    "index",
+    [
+        0,
+        -1,
+        slice(1, None),
+        slice(None, None, -2),
+        (0, 1),
+        (slice(None), 2),
+        (Ellipsis, -1),
+        None,
+        (0, None, slice(2)),
+        [1, 0, 0],
+        (slice(None), [2, 0]),
+        ([0, 1], [2, 0]),
+        np.array([1, 1]),
+        np.array([[0, 1], [1, 0]]),
+        np.array([True, False]),
+        (1, np.array([True, False, True])),
+        (1, 2, 3),
+        (),
+        np.int64(1),
+        [],
+        (slice(None), []),
+        [[]],
+        [True, False],
+        np.zeros((0, 2), int),
+    ],
+    ids=str,
+)
 def test_indexing(index):
     a = numbers((2, 3, 4))
     same(Tensor(a)[index], a[index])
@@ -421,7 +575,9 @@ def test_a_mask_of_nothing_stays_a_mask():
     assert x[x > 0].shape == (0,) and x[np.zeros(0, bool)].shape == (0, 3)
 
 
-@pytest.mark.parametrize("places", [np.array([2, 0]), Tensor([2, 0]), [2, 0]], ids=["array", "tensor", "list"])
+@pytest.mark.parametrize(
+    "places", [np.array([2, 0]), Tensor([2, 0]), [2, 0]], ids=["array", "tensor", "list"]
+)
 def test_a_noted_index_does_not_follow_what_it_came_from(places):
     out = Variable(numbers((3, 2)))[places]
     (places.data if isinstance(places, Tensor) else places)[0] = 1
@@ -453,12 +609,48 @@ def test_writing_is_refused_where_a_gradient_would_be_spoilt():
 
 def test_every_operation_on_a_variable_is_noted():
     x = Variable(numbers((2, 3)))
-    results = [x + 1, 1 - x, x * x, 2 / x, x**2, 2**x, -x, abs(x), x @ x.T, x.exp(), x.log(), x.sqrt(), x.sin(),
-               x.cos(), x.tanh(), x.sigmoid(), x.relu(), x.maximum(1), x.minimum(1),
-               x.clip(1, 2), x.where(x > 1, 0), x.sum(), x.mean(0), x.max(), x.min(1), x.var(), x.std(),
-               x.reshape(-1), x.T, x.swapaxes(0, 1), x.unsqueeze(0), x.squeeze(), x.flatten(),
-               x.broadcast_to(4, 2, 3), lesson.concatenate([x, x]), lesson.stack([x, x]), x.pad(1), x[0], x[x > 1],
-               np.ones(3) * x]
+    results = [
+        x + 1,
+        1 - x,
+        x * x,
+        2 / x,
+        x**2,
+        2**x,
+        -x,
+        abs(x),
+        x @ x.T,
+        x.exp(),
+        x.log(),
+        x.sqrt(),
+        x.sin(),
+        x.cos(),
+        x.tanh(),
+        x.sigmoid(),
+        x.relu(),
+        x.maximum(1),
+        x.minimum(1),
+        x.clip(1, 2),
+        x.where(x > 1, 0),
+        x.sum(),
+        x.mean(0),
+        x.max(),
+        x.min(1),
+        x.var(),
+        x.std(),
+        x.reshape(-1),
+        x.T,
+        x.swapaxes(0, 1),
+        x.unsqueeze(0),
+        x.squeeze(),
+        x.flatten(),
+        x.broadcast_to(4, 2, 3),
+        lesson.concatenate([x, x]),
+        lesson.stack([x, x]),
+        x.pad(1),
+        x[0],
+        x[x > 1],
+        np.ones(3) * x,
+    ]
     for out in results:
         assert out.requires_grad and out.creator.order > -1 and out.grad is None
         assert any(isinstance(i, Tensor) and i.requires_grad for i in out.creator.inputs)
@@ -472,9 +664,18 @@ def test_every_operation_on_a_variable_is_noted():
 def test_a_note_holds_the_very_inputs():
     x, y = Variable([1.0, 2.0]), Tensor([3.0, 4.0])
     made = (x * y).creator
-    assert made.op is np.multiply and made.inputs[0] is x and made.inputs[1] is y and made.arrays[0] is x.data
+    assert (
+        made.op is np.multiply
+        and made.inputs[0] is x
+        and made.inputs[1] is y
+        and made.arrays[0] is x.data
+    )
     assert made.options == {}
-    assert (y * y).creator is None and x.detach().requires_grad is False and (x.detach() * 2).creator is None
+    assert (
+        (y * y).creator is None
+        and x.detach().requires_grad is False
+        and (x.detach() * 2).creator is None
+    )
 
 
 def test_taking_notes_is_switched_per_thread():
@@ -518,15 +719,23 @@ def test_the_package_leads_to_the_lesson():
         tinytorch.Tensr
 
 
-@pytest.mark.parametrize("line", ["from tinytorch import Tensor", "import tinytorch; tinytorch.Variable"])
+@pytest.mark.parametrize(
+    "line", ["from tinytorch import Tensor", "import tinytorch; tinytorch.Variable"]
+)
 def test_before_the_first_lesson_the_front_door_says_what_to_do(line, tmp_path):
     for name in ("__init__.py", "lazy.py", "core/__init__.py"):
         target = tmp_path / "tinytorch" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((ROOT / "tinytorch" / name).read_bytes())
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tinytorch.core; {line}"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1 and "ImportError" in done.stderr and "tito export tensor" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (
+        done.returncode == 1
+        and "ImportError" in done.stderr
+        and "tito export tensor" in done.stderr
+    )
 
 
 def test_importing_the_front_door_loads_no_numpy(tmp_path):

@@ -20,8 +20,19 @@ from tinytorch.core.layers import Chance, Dense, Dropout, Module, Sequential, ma
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.core.training import (CheckpointError, NotFinite, Trainer, accuracy, epochs_since_best, load_state,
-                                     overfit_one_batch, plot_history, predict, save_state, snapshot)
+from tinytorch.core.training import (
+    CheckpointError,
+    NotFinite,
+    Trainer,
+    accuracy,
+    epochs_since_best,
+    load_state,
+    overfit_one_batch,
+    plot_history,
+    predict,
+    save_state,
+    snapshot,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +57,14 @@ def network(dropout=0.0):
 def trainer(optimizer=SGD, lr=0.1, dropout=0.0, schedule=None, **options):
     model = network(dropout)
     made = optimizer(model.parameters(), lr=lr)
-    return Trainer(model, made, cross_entropy, {"accuracy": accuracy}, schedule and schedule(made), **{"show": False} | options)
+    return Trainer(
+        model,
+        made,
+        cross_entropy,
+        {"accuracy": accuracy},
+        schedule and schedule(made),
+        **{"show": False} | options,
+    )
 
 
 def weights_of(run):
@@ -64,13 +82,22 @@ def test_the_examples_in_the_docstrings_are_true():
 # Against PyTorch, step by step
 
 
-@pytest.mark.parametrize(("kind", "options"), [("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {"lr": 0.01}), ("AdamW", {"lr": 0.01, "weight_decay": 0.1})])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("SGD", {"lr": 0.1, "momentum": 0.9}),
+        ("Adam", {"lr": 0.01}),
+        ("AdamW", {"lr": 0.01, "weight_decay": 0.1}),
+    ],
+)
 def test_the_losses_of_two_epochs_are_those_of_pytorch(kind, options):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = network()
     for p in model.parameters():
         p.data = p.data.astype("float64")
-    theirs = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)).double()
+    theirs = torch.nn.Sequential(
+        torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)
+    ).double()
     with torch.no_grad():
         for ours, layer in ((model[0], theirs[0]), (model[2], theirs[2])):
             layer.weight.copy_(torch.tensor(ours.weights.data.T))
@@ -82,23 +109,40 @@ def test_the_losses_of_two_epochs_are_those_of_pytorch(kind, options):
     for _ in range(2):
         for x, y in batches:
             step.zero_grad()
-            loss = torch.nn.functional.cross_entropy(theirs(torch.tensor(x.data)), torch.tensor(y.data))
+            loss = torch.nn.functional.cross_entropy(
+                theirs(torch.tensor(x.data)), torch.tensor(y.data)
+            )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
             step.step()
             schedule.step()
             wanted.append(float(loss.detach()))
     made = {"SGD": SGD, "Adam": Adam, "AdamW": AdamW}[kind](model.parameters(), **options)
-    run = Trainer(model, made, cross_entropy, schedule=StepLR(made, 3, 0.5), per="step", max_norm=0.5, show=False)
-    found = [values["loss"] for _ in range(2) for batch in batches for values, _ in run.update([batch])]
+    run = Trainer(
+        model,
+        made,
+        cross_entropy,
+        schedule=StepLR(made, 3, 0.5),
+        per="step",
+        max_norm=0.5,
+        show=False,
+    )
+    found = [
+        values["loss"] for _ in range(2) for batch in batches for values, _ in run.update([batch])
+    ]
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
-    np.testing.assert_allclose(model[0].weights.data.T, theirs[0].weight.detach().numpy(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        model[0].weights.data.T, theirs[0].weight.detach().numpy(), rtol=1e-8, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 30])
 def test_accumulated_batches_train_like_big_ones(size):
     small, big = trainer(Adam, 0.01, accumulate=size), trainer(Adam, 0.01)
-    for run, batches in ((small, pairs(4, dtype="float64")), (big, pairs(4 * size, dtype="float64"))):
+    for run, batches in (
+        (small, pairs(4, dtype="float64")),
+        (big, pairs(4 * size, dtype="float64")),
+    ):
         for p in run.model.parameters():
             p.data = p.data.astype("float64")
         run.fit(batches, 3)
@@ -117,7 +161,9 @@ def test_the_history_has_one_entry_per_epoch():
     assert list(history) == ["loss", "accuracy", "validation loss", "validation accuracy", "rate"]
     assert all(len(values) == 3 for values in history.values()) and run.epoch == 3
     assert history["rate"] == [0.4, 0.2, 0.1]
-    assert history["validation accuracy"][-1] == np.mean(predict(run.model, pairs(40, seed=1)).argmax(1) == clouds(seed=1)[1])
+    assert history["validation accuracy"][-1] == np.mean(
+        predict(run.model, pairs(40, seed=1)).argmax(1) == clouds(seed=1)[1]
+    )
 
 
 def test_patience_stops_and_puts_the_best_weights_back():
@@ -130,7 +176,10 @@ def test_patience_stops_and_puts_the_best_weights_back():
 
     run.evaluate = evaluate
     history = run.fit(pairs(16), 50, validation=[], patience=2)
-    assert history["validation loss"] == [3.0, 2.0, 2.5, 2.25] and epochs_since_best(history["validation loss"]) == 2
+    assert (
+        history["validation loss"] == [3.0, 2.0, 2.5, 2.25]
+        and epochs_since_best(history["validation loss"]) == 2
+    )
     assert same(weights_of(run), seen[1]) and not same(weights_of(run), seen[3])
 
 
@@ -148,7 +197,10 @@ def test_what_cannot_be_meant_is_refused():
 def test_lines_are_plain_where_there_is_no_terminal(capsys):
     trainer(show=True).fit(pairs(16), 2, validation=pairs(40))
     out = capsys.readouterr().out.splitlines()
-    assert len(out) == 2 and re.fullmatch(r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  validation loss [\d.]+  validation accuracy [\d.]+  \d+\.\d s", out[1])
+    assert len(out) == 2 and re.fullmatch(
+        r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  validation loss [\d.]+  validation accuracy [\d.]+  \d+\.\d s",
+        out[1],
+    )
 
 
 def test_a_terminal_gets_a_bar_and_the_same_lines(monkeypatch, capsys):
@@ -164,14 +216,19 @@ def test_the_curves_are_drawn():
     run = trainer()
     figure = plot_history(run.fit(pairs(16), 3, validation=pairs(40)))
     assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "accuracy"]
-    assert [list(line.get_ydata()) for line in figure.axes[1].lines] == [run.history["accuracy"], run.history["validation accuracy"]]
+    assert [list(line.get_ydata()) for line in figure.axes[1].lines] == [
+        run.history["accuracy"],
+        run.history["validation accuracy"],
+    ]
 
 
 # Checkpoints
 
 
 def loader(prefetch=0):
-    return DataLoader(TensorDataset(*clouds()), batch_size=8, shuffle=True, rng=5, prefetch=prefetch)
+    return DataLoader(
+        TensorDataset(*clouds()), batch_size=8, shuffle=True, rng=5, prefetch=prefetch
+    )
 
 
 class Failure(Exception):
@@ -183,7 +240,14 @@ class Failure(Exception):
 @pytest.mark.parametrize("kind", [SGD, Adam, AdamW])
 def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefetch):
     def new():
-        return trainer(kind, 0.01, dropout=0.3, schedule=lambda o: CosineAnnealingLR(o, 20), per="step", accumulate=2)
+        return trainer(
+            kind,
+            0.01,
+            dropout=0.3,
+            schedule=lambda o: CosineAnnealingLR(o, 20),
+            per="step",
+            accumulate=2,
+        )
 
     whole = new()
     whole.fit(loader(), 3, validation=pairs(40, seed=1))
@@ -198,7 +262,13 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
 
     stopped.update = failing
     with pytest.raises(Failure):
-        stopped.fit(loader(prefetch), 3, validation=pairs(40, seed=1), checkpoint=tmp_path / "run.npz", every=1)
+        stopped.fit(
+            loader(prefetch),
+            3,
+            validation=pairs(40, seed=1),
+            checkpoint=tmp_path / "run.npz",
+            every=1,
+        )
     other = new()
     Chance.rng.random(9)  # another program drew in between
     other.load(tmp_path / "run.npz")
@@ -210,7 +280,8 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
 
 def test_a_run_killed_in_the_middle_and_resumed_ends_with_the_same_weights(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent("""
+    program.write_text(
+        textwrap.dedent("""
         import os, signal, sys
         from pathlib import Path
         sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests/tinytorch"]
@@ -228,13 +299,20 @@ def test_a_run_killed_in_the_middle_and_resumed_ends_with_the_same_weights(tmp_p
             run.load(path)
         run.fit(t.loader(), 4, checkpoint=path, every=1)
         t.np.savez(path.with_name("weights.npz"), *t.weights_of(run))
-    """), encoding="utf-8")
+    """),
+        encoding="utf-8",
+    )
 
     def go(kill_after, folder):
-        return subprocess.run([sys.executable, program, ROOT, str(kill_after), tmp_path / folder / "run.npz"], env={**os.environ, "MPLBACKEND": "Agg"}).returncode
+        return subprocess.run(
+            [sys.executable, program, ROOT, str(kill_after), tmp_path / folder / "run.npz"],
+            env={**os.environ, "MPLBACKEND": "Agg"},
+        ).returncode
 
     assert go(-1, "whole") == 0
-    assert go(17, "killed") == -signal.SIGKILL and not (tmp_path / "killed" / "weights.npz").exists()
+    assert (
+        go(17, "killed") == -signal.SIGKILL and not (tmp_path / "killed" / "weights.npz").exists()
+    )
     assert go(20, "killed") == -signal.SIGKILL  # and once more
     assert go(-1, "killed") == 0
     one, two = (np.load(tmp_path / folder / "weights.npz") for folder in ("whole", "killed"))
@@ -247,12 +325,22 @@ def test_a_checkpoint_is_plain_arrays_and_gives_back_what_was_saved(tmp_path):
     run.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz", allow_pickle=False) as found:
         assert all(found[name].dtype.kind in "biuf" for name in found.files)
-    state = {"a": (1, [None, True, -0.0]), 3: {"x": np.float32(0.1), ("t", 2): np.arange(6).reshape(2, 3)}, "big": 2**127,
-             "nan": float("nan"), "inf": float("-inf"), "e": np.zeros((0, 3), "float16"), "z": np.array(5, "uint8"), "t": "é\n"}
+    state = {
+        "a": (1, [None, True, -0.0]),
+        3: {"x": np.float32(0.1), ("t", 2): np.arange(6).reshape(2, 3)},
+        "big": 2**127,
+        "nan": float("nan"),
+        "inf": float("-inf"),
+        "e": np.zeros((0, 3), "float16"),
+        "z": np.array(5, "uint8"),
+        "t": "é\n",
+    }
     save_state(tmp_path / "odd.npz", state)
     again = load_state(tmp_path / "odd.npz")
     assert list(again) == list(state) and repr(again) == repr(state)
-    assert type(again[3]["x"]) is np.float32 and again["z"].shape == () and again["e"].shape == (0, 3)
+    assert (
+        type(again[3]["x"]) is np.float32 and again["z"].shape == () and again["e"].shape == (0, 3)
+    )
     with pytest.raises(TypeError, match="no Tensor"):
         save_state(tmp_path / "bad.npz", {"x": Tensor([1.0])})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["odd.npz", "run.npz"]
@@ -262,7 +350,9 @@ def test_a_failed_write_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     save_state(tmp_path / "run.npz", {"old": 1})
     for name in ("fsync", "replace"):
         with monkeypatch.context() as patch:
-            patch.setattr(os, name, lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            patch.setattr(
+                os, name, lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+            )
             with pytest.raises(OSError, match="No space"):
                 save_state(tmp_path / "run.npz", {"new": 2})
     assert load_state(tmp_path / "run.npz") == {"old": 1} and len(list(tmp_path.iterdir())) == 1
@@ -277,13 +367,25 @@ def test_files_that_are_no_checkpoints_are_refused_and_run_nothing(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     np.savez("objects.npz", text=np.array([Trap()], dtype=object))
     np.savez("foreign.npz", weights=np.ones(3))
-    np.savez("other.npz", text=np.frombuffer(b'{"format": "tinytorch checkpoint 0", "state": {}}', np.uint8))
+    np.savez(
+        "other.npz",
+        text=np.frombuffer(b'{"format": "tinytorch checkpoint 0", "state": {}}', np.uint8),
+    )
     np.save("array.npy", np.ones(3))
     Path("pickle.npz").write_bytes(pickle.dumps(Trap()))
     Path("empty.npz").write_bytes(b"")
     Path("text.npz").write_text("hello", encoding="utf-8")
     save_state("part.npz", {"model": {}})
-    for name in ("objects.npz", "foreign.npz", "other.npz", "array.npy", "pickle.npz", "empty.npz", "text.npz", "part.npz"):
+    for name in (
+        "objects.npz",
+        "foreign.npz",
+        "other.npz",
+        "array.npy",
+        "pickle.npz",
+        "empty.npz",
+        "text.npz",
+        "part.npz",
+    ):
         run = trainer()
         before = weights_of(run)
         with pytest.raises(CheckpointError, match=re.escape(name)):
@@ -305,7 +407,9 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         (tmp_path / "cut.npz").write_bytes(whole[:place])
         with pytest.raises(CheckpointError):
             load_state(tmp_path / "cut.npz")
-        (tmp_path / "flipped.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        (tmp_path / "flipped.npz").write_bytes(
+            whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :]
+        )
         try:  # some bytes, such as a date, mean nothing; no damage may go through as other numbers
             assert repr(load_state(tmp_path / "flipped.npz")) == good
         except CheckpointError:
@@ -313,10 +417,24 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     assert refused > 50
 
 
-@pytest.mark.parametrize(("other", "told"), [
-    (lambda: Trainer(Sequential(Dense(5, 17), ReLU(), Dense(17, 3)), SGD([Variable([1.0])]), cross_entropy, show=False), "shape"),
-    (lambda: trainer(SGD), "options"), (lambda: trainer(Adam, dropout=0.5), "unknown|missing|generators"),
-    (lambda: trainer(Adam, accumulate=2), "accumulate=1"), (lambda: trainer(Adam, schedule=lambda o: StepLR(o, 3)), "without a schedule")])
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (
+            lambda: Trainer(
+                Sequential(Dense(5, 17), ReLU(), Dense(17, 3)),
+                SGD([Variable([1.0])]),
+                cross_entropy,
+                show=False,
+            ),
+            "shape",
+        ),
+        (lambda: trainer(SGD), "options"),
+        (lambda: trainer(Adam, dropout=0.5), "unknown|missing|generators"),
+        (lambda: trainer(Adam, accumulate=2), "accumulate=1"),
+        (lambda: trainer(Adam, schedule=lambda o: StepLR(o, 3)), "without a schedule"),
+    ],
+)
 def test_a_checkpoint_of_another_run_is_refused_and_changes_nothing(tmp_path, other, told):
     run = trainer(Adam)
     run.fit(pairs(16), 1)
@@ -345,25 +463,44 @@ class Root(Module):
         return (x * 0).sqrt() + x
 
 
-@pytest.mark.parametrize(("spoil", "told"), [
-    (lambda m: m[0].weights.data.__setitem__((2, 3), np.nan), "0 Dense, which has it in its parameter weights"),
-    (lambda m: m[2].bias.data.__setitem__(1, np.inf), "2 Dense, which has it in its parameter bias"),
-    (lambda m: m[0].weights.data.__setitem__(slice(None), 3e38), "0 Dense, which made it from finite numbers"),
-    (lambda m: setattr(m, "1", lambda x: (x * 100).exp()), "made it from finite numbers")])
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (
+            lambda m: m[0].weights.data.__setitem__((2, 3), np.nan),
+            "0 Dense, which has it in its parameter weights",
+        ),
+        (
+            lambda m: m[2].bias.data.__setitem__(1, np.inf),
+            "2 Dense, which has it in its parameter bias",
+        ),
+        (
+            lambda m: m[0].weights.data.__setitem__(slice(None), 3e38),
+            "0 Dense, which made it from finite numbers",
+        ),
+        (lambda m: setattr(m, "1", lambda x: (x * 100).exp()), "made it from finite numbers"),
+    ],
+)
 def test_a_loss_that_is_not_finite_names_the_layer(spoil, told):
     run = trainer()
     spoil(run.model)
     before, names = weights_of(run), {*vars(run.model), "training"}
     with np.errstate(all="ignore"), pytest.raises(NotFinite, match=f"epoch 1, step 1: .*{told}"):
         run.fit(pairs(16), 1)
-    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, weights_of(run))) and vars(run.model).keys() == names
+    assert (
+        all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, weights_of(run)))
+        and vars(run.model).keys() == names
+    )
     assert all("forward" not in vars(part) for part in run.model.modules())
 
 
 def test_inputs_that_are_not_finite_are_told():
     run, batches = trainer(), pairs(16)
     batches[3][0].data[2, 1] = np.inf
-    with np.errstate(all="ignore"), pytest.raises(NotFinite, match="step 4: .* 0 Dense, which got it as its input"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(NotFinite, match="step 4: .* 0 Dense, which got it as its input"),
+    ):
         run.fit(batches, 1)
 
 
@@ -381,16 +518,22 @@ def test_tools_leave_no_trace():
     run.fit(pairs(16), 1)
     run.model[0].eval()
     before, modes = repr(snapshot(run)), [part.training for part in run.model.modules()]
-    rates, losses = lesson.learning_rate_range(run.model, cross_entropy, run.optimizer, pairs(16), 1e-4, 1e4, 200)
+    rates, losses = lesson.learning_rate_range(
+        run.model, cross_entropy, run.optimizer, pairs(16), 1e-4, 1e4, 200
+    )
     assert len(rates) == len(losses) and 1e-4 < lesson.suggested_rate(rates, losses) < 1
     learned = overfit_one_batch(run.model, cross_entropy, run.optimizer, *pairs(8)[0], steps=300)
     assert learned[-1] < 0.2 * learned[0]
-    assert repr(snapshot(run)) == before and [part.training for part in run.model.modules()] == modes
+    assert (
+        repr(snapshot(run)) == before and [part.training for part in run.model.modules()] == modes
+    )
 
 
 def test_tanh_networks_learn_the_clouds():
     manual_seed(2)
     model = Sequential(Dense(5, 12), Tanh(), Dense(12, 3))
-    run = Trainer(model, AdamW(model.parameters(), lr=0.02), cross_entropy, {"accuracy": accuracy}, show=False)
+    run = Trainer(
+        model, AdamW(model.parameters(), lr=0.02), cross_entropy, {"accuracy": accuracy}, show=False
+    )
     run.fit(pairs(16, count=600), 12)
     assert run.evaluate(pairs(50, count=600, seed=9))["accuracy"] > 0.7

@@ -23,7 +23,9 @@ HEADER = """\
 # ---
 """
 
-NUMBERS = HEADER.format(title="Numbers", name="numbers", needs=" []") + '''
+NUMBERS = (
+    HEADER.format(title="Numbers", name="numbers", needs=" []")
+    + '''
 # %% [markdown]
 # # 01. Numbers
 #
@@ -105,8 +107,11 @@ def _given(x):
 # %%
 print(triple(5), LIMIT)
 '''
+)
 
-SUMS = HEADER.format(title="Sums", name="sums", needs="\n#     - numbers") + '''
+SUMS = (
+    HEADER.format(title="Sums", name="sums", needs="\n#     - numbers")
+    + '''
 # %% [markdown]
 # # 02. Sums
 
@@ -149,6 +154,7 @@ test_total_of_nothing_is_zero()
 #
 # 1. Why?
 '''
+)
 
 
 def make_course(folder):
@@ -157,7 +163,9 @@ def make_course(folder):
         path = folder / "modules" / "source" / name / f"{name[3:]}_dev.py"
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-    (folder / "tito.toml").write_text('[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8")
+    (folder / "tito.toml").write_text(
+        '[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
+    )
     (folder / "tinytorch" / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
         (folder / "tinytorch" / name).write_text('"""The package."""\n', encoding="utf-8")
@@ -170,7 +178,11 @@ def solve(entry, exercise=None):
     if exercise is None:
         entry.script.write_bytes(reference.script.read_bytes())
         return
-    edit(entry, entry.declared.exercise(exercise).cell.source, reference.declared.exercise(exercise).cell.source)
+    edit(
+        entry,
+        entry.declared.exercise(exercise).cell.source,
+        reference.declared.exercise(exercise).cell.source,
+    )
 
 
 def edit(entry, old, new):

@@ -34,7 +34,9 @@ def good(small_course):
     """The small course, exported, with a recorded mistake."""
     for entry in small_course.lessons:
         export.put(entry, export.current(entry, notebook.read(entry, {})))
-    small_course.lesson("numbers").script.with_name("misconceptions.toml").write_text(MISTAKE.format("should be [2, 6], yours is [1 9]"), encoding="utf-8")
+    small_course.lesson("numbers").script.with_name("misconceptions.toml").write_text(
+        MISTAKE.format("should be [2, 6], yours is [1 9]"), encoding="utf-8"
+    )
     return small_course
 
 
@@ -42,25 +44,85 @@ def test_a_good_lesson_passes_every_question(good):
     for name in ("numbers", "sums"):
         found = findings(good, name)
         assert list(found) == list(check.QUESTIONS)
-        assert {question: finding.problems for question, finding in found.items() if not finding.ok} == {}
+        assert {
+            question: finding.problems for question, finding in found.items() if not finding.ok
+        } == {}
     assert findings(good)["mistakes caught"].cases == 1
     assert findings(good)["mutations caught"].right > 5
     assert findings(good)["doctests true"].cases == 1
 
 
-@pytest.mark.parametrize(("old", "new", "question", "said"), [
-    ("    return twice\n", "    return twice - 4\n", "solution passes", "double of two is four: double(2) should be 4, yours is 0"),
-    ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    pass", "release fails", "triple of two is six passes on the stub"),
-    ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    assert double(2) == 4", "stubs fail", "numbers-triple: triple of two is six passes without it"),
-    ("    assert triple(2) == 6, f\"triple(2) should be 6, yours is {triple(2)}\"", "    triple(2)", "mutations caught", "caught, 95% are needed"),
-    ("test_triple_of_two_is_six()\n\n# %%", "test_triple_of_two_is_six(LATER)\n\n# %%", "runs through", "NameError: name 'LATER' is not defined"),
-    (">>> double(2)\n    4", ">>> double(2)\n    5", "doctests true", "Expected:\n    5\nGot:\n    4"),
-    ("LIMIT = 10", "LIMIT = 10\n# twice = x + x", "release clean", "the release holds a line of a solution: twice = x + x"),
-    ("#     prerequisites: []", "#     prerequisites:\n#     - sums", "form", "needs sums, which does not come before it"),
-    ("#     prerequisites: []", "#     prerequisites:\n#     - nothing", "form", "`prerequisites` names 'nothing', which is no lesson"),
-    ("#     prerequisites: []\n#     summary: A lesson about numbers.", "#     summary: A lesson about numbers.\n#     prerequisites: []", "form", "does not give the same bytes"),
-    ("### END SOLUTION\n\n\n# %% nbgrader={\"grade\": true, \"grade_id\": \"check-double\"", "\n\n# %% nbgrader={\"grade\": true, \"grade_id\": \"check-double\"", "form", "BEGIN SOLUTION is never ended"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "question", "said"),
+    [
+        (
+            "    return twice\n",
+            "    return twice - 4\n",
+            "solution passes",
+            "double of two is four: double(2) should be 4, yours is 0",
+        ),
+        (
+            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            "    pass",
+            "release fails",
+            "triple of two is six passes on the stub",
+        ),
+        (
+            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            "    assert double(2) == 4",
+            "stubs fail",
+            "numbers-triple: triple of two is six passes without it",
+        ),
+        (
+            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            "    triple(2)",
+            "mutations caught",
+            "caught, 95% are needed",
+        ),
+        (
+            "test_triple_of_two_is_six()\n\n# %%",
+            "test_triple_of_two_is_six(LATER)\n\n# %%",
+            "runs through",
+            "NameError: name 'LATER' is not defined",
+        ),
+        (
+            ">>> double(2)\n    4",
+            ">>> double(2)\n    5",
+            "doctests true",
+            "Expected:\n    5\nGot:\n    4",
+        ),
+        (
+            "LIMIT = 10",
+            "LIMIT = 10\n# twice = x + x",
+            "release clean",
+            "the release holds a line of a solution: twice = x + x",
+        ),
+        (
+            "#     prerequisites: []",
+            "#     prerequisites:\n#     - sums",
+            "form",
+            "needs sums, which does not come before it",
+        ),
+        (
+            "#     prerequisites: []",
+            "#     prerequisites:\n#     - nothing",
+            "form",
+            "`prerequisites` names 'nothing', which is no lesson",
+        ),
+        (
+            "#     prerequisites: []\n#     summary: A lesson about numbers.",
+            "#     summary: A lesson about numbers.\n#     prerequisites: []",
+            "form",
+            "does not give the same bytes",
+        ),
+        (
+            '### END SOLUTION\n\n\n# %% nbgrader={"grade": true, "grade_id": "check-double"',
+            '\n\n# %% nbgrader={"grade": true, "grade_id": "check-double"',
+            "form",
+            "BEGIN SOLUTION is never ended",
+        ),
+    ],
+)
 def test_what_is_wrong_is_named(good, old, new, question, said):
     change(good, old, new, fresh="BEGIN SOLUTION is never" not in said)
     finding = findings(good)[question]
@@ -68,7 +130,9 @@ def test_what_is_wrong_is_named(good, old, new, question, said):
 
 
 def test_a_mistake_that_is_not_named_is_told(good):
-    good.lesson("numbers").script.with_name("misconceptions.toml").write_text(MISTAKE.format("no check says this"), encoding="utf-8")
+    good.lesson("numbers").script.with_name("misconceptions.toml").write_text(
+        MISTAKE.format("no check says this"), encoding="utf-8"
+    )
     assert "squares: said" in findings(good)["mistakes caught"].problems[0]
 
 
@@ -79,18 +143,32 @@ def test_a_package_that_is_not_a_fresh_export_is_told(good):
 
 def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
     path = good.lesson("numbers").script.with_name("misconceptions.toml")
-    path.write_text('[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = "For the test."\n', encoding="utf-8")
+    path.write_text(
+        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = "For the test."\n',
+        encoding="utf-8",
+    )
     before = len([1 for _ in check.mutate.mutations(good.lesson("numbers").declared)])
     assert findings(good)["mutations caught"].cases == before - 1
-    path.write_text('[[equivalent]]\nexercise = "numbers-double"\nchange = "`y` -> `z`"\nreason = "For the test."\n', encoding="utf-8")
+    path.write_text(
+        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`y` -> `z`"\nreason = "For the test."\n',
+        encoding="utf-8",
+    )
     assert "there is no such mutation" in findings(good)["mutations caught"].problems[0]
-    path.write_text('[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = " "\n', encoding="utf-8")
+    path.write_text(
+        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = " "\n',
+        encoding="utf-8",
+    )
     assert "needs exercise, change and reason" in findings(good)["form"].problems[0]
 
 
 def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
     def tito(*words):
-        return subprocess.run([sys.executable, "-m", "tito", "check", *words], cwd=good.path, capture_output=True, text=True)
+        return subprocess.run(
+            [sys.executable, "-m", "tito", "check", *words],
+            cwd=good.path,
+            capture_output=True,
+            text=True,
+        )
 
     done = tito("--all")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -102,7 +180,12 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
 
 
 def test_a_workspace_is_refused(small_workspace):
-    done = subprocess.run([sys.executable, "-m", "tito", "check"], cwd=small_workspace.path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", "check"],
+        cwd=small_workspace.path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2 and "is a workspace" in done.stderr
 
 

@@ -11,7 +11,16 @@ def test_a_lesson_is_found_by_name_and_by_number(small_course, wanted):
     assert small_course.lesson(wanted).folder == "02_sums"
 
 
-@pytest.mark.parametrize(("wanted", "remedy"), [("number", "Did you mean 'numbers'?"), ("01_numbrs", "Did you mean 'numbers'?"), ("3", "There are: numbers, sums."), ("", "There are"), ("²", "There are")])
+@pytest.mark.parametrize(
+    ("wanted", "remedy"),
+    [
+        ("number", "Did you mean 'numbers'?"),
+        ("01_numbrs", "Did you mean 'numbers'?"),
+        ("3", "There are: numbers, sums."),
+        ("", "There are"),
+        ("²", "There are"),
+    ],
+)
 def test_an_unknown_lesson_is_told_with_a_suggestion(small_course, wanted, remedy):
     with pytest.raises(TitoError) as error:
         small_course.lesson(wanted)
@@ -30,13 +39,16 @@ def test_no_root_is_told_with_how_to_make_one(tmp_path):
         course.find_root(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("[course", "is not valid TOML"),
-    ("", "has no [course] and no [workspace]"),
-    ("course = 3", "has no [course] and no [workspace]"),
-    ('[course]\nname = "X"\nedition = 2026\npackage = "p"', "[course] edition is 2026"),
-    ('[course]\nname = "X"\nedition = "1"\npackage = "../p"', "package is '../p'"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[course", "is not valid TOML"),
+        ("", "has no [course] and no [workspace]"),
+        ("course = 3", "has no [course] and no [workspace]"),
+        ('[course]\nname = "X"\nedition = 2026\npackage = "p"', "[course] edition is 2026"),
+        ('[course]\nname = "X"\nedition = "1"\npackage = "../p"', "package is '../p'"),
+    ],
+)
 def test_a_damaged_tito_toml_is_told(tmp_path, text, said):
     (tmp_path / "tito.toml").write_text(text, encoding="utf-8")
     with pytest.raises(TitoError) as error:
@@ -53,7 +65,9 @@ def test_two_lessons_of_one_number_are_told(small_course):
 
 
 def test_a_course_without_lessons_is_told(tmp_path):
-    (tmp_path / "tito.toml").write_text('[course]\nname = "X"\nedition = "1"\npackage = "p"\n', encoding="utf-8")
+    (tmp_path / "tito.toml").write_text(
+        '[course]\nname = "X"\nedition = "1"\npackage = "p"\n', encoding="utf-8"
+    )
     with pytest.raises(TitoError, match="has no folder modules/source"):
         course.open_root(tmp_path).lessons  # noqa: B018
     (tmp_path / "modules" / "source").mkdir(parents=True)

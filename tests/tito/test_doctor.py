@@ -19,7 +19,14 @@ def examined(root):
 
 
 def tito(cwd, *words, python=sys.executable, **variables):
-    return subprocess.run([python, "-m", "tito", *words], cwd=cwd, env=os.environ | variables, capture_output=True, text=True, encoding="utf-8")
+    return subprocess.run(
+        [python, "-m", "tito", *words],
+        cwd=cwd,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def test_whatever_is_not_ok_has_a_remedy(small_workspace, monkeypatch):
@@ -59,12 +66,18 @@ def test_outside_a_root_the_exit_code_is_3_and_says_what_to_do(tmp_path):
 def bare_python(tmp_path):
     """A Python that sees the same packages, but without tito's finder at its start."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
-    packages = next((tmp_path / "bare").glob("lib/python*/site-packages"), tmp_path / "bare/Lib/site-packages")
-    (packages / "more.pth").write_text(f"{sysconfig.get_path('purelib')}\n{REPOSITORY}\n", encoding="utf-8")
+    packages = next(
+        (tmp_path / "bare").glob("lib/python*/site-packages"), tmp_path / "bare/Lib/site-packages"
+    )
+    (packages / "more.pth").write_text(
+        f"{sysconfig.get_path('purelib')}\n{REPOSITORY}\n", encoding="utf-8"
+    )
     return tmp_path / "bare" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def test_another_package_that_would_be_imported_is_a_problem(small_workspace, tmp_path, bare_python):
+def test_another_package_that_would_be_imported_is_a_problem(
+    small_workspace, tmp_path, bare_python
+):
     # -c puts the current folder first, so a rival needs a hook: what an editable installation of another course has.
     rival = tmp_path / "rival"
     (rival / "tinytorch").mkdir(parents=True)
@@ -75,7 +88,9 @@ def test_another_package_that_would_be_imported_is_a_problem(small_workspace, tm
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == 'tinytorch': return u.spec_from_file_location(name, {str(rival / 'tinytorch' / '__init__.py')!r},"
         f" submodule_search_locations=[{str(rival / 'tinytorch')!r}])\n"
-        "sys.meta_path.insert(0, Rival())\n", encoding="utf-8")
+        "sys.meta_path.insert(0, Rival())\n",
+        encoding="utf-8",
+    )
     done = tito(small_workspace.path, "doctor", "--json", python=bare_python, PYTHONPATH=str(rival))
     found = {f["what"]: f for f in json.loads(done.stdout)}["import tinytorch"]
     assert (done.returncode, found["state"]) == (3, "problem")
@@ -90,7 +105,14 @@ def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_pat
     assert (found["state"], found["found"]) == ("ok", str(small_workspace.path / "tinytorch"))
 
 
-@pytest.mark.parametrize("text, told", [("raise ValueError('no luck')", "no luck"), ("x = = 1", "SyntaxError"), ("while True: pass", "takes longer than")])
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("raise ValueError('no luck')", "no luck"),
+        ("x = = 1", "SyntaxError"),
+        ("while True: pass", "takes longer than"),
+    ],
+)
 def test_a_package_that_cannot_be_imported_is_a_problem(small_workspace, monkeypatch, text, told):
     monkeypatch.setattr(doctor, "IMPORT_SECONDS", 2)
     (small_workspace.path / "tinytorch" / "__init__.py").write_text(text, encoding="utf-8")
@@ -105,7 +127,9 @@ def test_a_missing_package_is_a_problem_with_the_command_that_mends_it(small_wor
 
 
 def test_what_the_package_prints_is_not_taken_for_its_place(small_workspace, monkeypatch):
-    (small_workspace.path / "tinytorch" / "__init__.py").write_text("print('größe', end='')", encoding="utf-8")
+    (small_workspace.path / "tinytorch" / "__init__.py").write_text(
+        "print('größe', end='')", encoding="utf-8"
+    )
     monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
     assert examined(small_workspace)["import tinytorch"].state == "ok"
 

@@ -17,8 +17,13 @@ def built(entry):
 
 def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):
     text = built(small_course.lesson("numbers")).text
-    assert text.split("\n")[0] == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not this one."
-    assert text.split("\n", 2)[2] == '''"""Numbers: A lesson about numbers."""
+    assert (
+        text.split("\n")[0]
+        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not this one."
+    )
+    assert (
+        text.split("\n", 2)[2]
+        == '''"""Numbers: A lesson about numbers."""
 
 import math
 
@@ -48,14 +53,24 @@ def triple(x):
 def _given(x):
     return math.floor(triple(x))
 '''
+    )
 
 
 def test_the_package_s_own_imports_stand_last(small_course):
-    source = cells.parse(small_course.lesson("sums").script, small_course.lesson("sums").script.read_text(encoding="utf-8").replace(
-        "from tinytorch.core.numbers import double", "from tinytorch.core.numbers import triple, double\nimport numpy\nfrom __future__ import annotations\nimport os.path as p, sys"))
+    source = cells.parse(
+        small_course.lesson("sums").script,
+        small_course.lesson("sums")
+        .script.read_text(encoding="utf-8")
+        .replace(
+            "from tinytorch.core.numbers import double",
+            "from tinytorch.core.numbers import triple, double\nimport numpy\nfrom __future__ import annotations\nimport os.path as p, sys",
+        ),
+    )
     text = export.current(small_course.lesson("sums"), source).text
-    assert ("from __future__ import annotations\n\nimport os.path as p\nimport sys\n\nimport numpy\n\n"
-            "from tinytorch.core.numbers import double, triple\n\n__all__") in text
+    assert (
+        "from __future__ import annotations\n\nimport os.path as p\nimport sys\n\nimport numpy\n\n"
+        "from tinytorch.core.numbers import double, triple\n\n__all__"
+    ) in text
 
 
 def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
@@ -81,9 +96,14 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
     entry = small_workspace.lesson("numbers")
     export.put(entry, built(entry))
     code = "import tinytorch.core.numbers as n; print(n.LIMIT); n.double(1)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True
+    )
     assert done.stdout == "10\n"
-    assert "NotImplementedError: exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double" in done.stderr
+    assert (
+        "NotImplementedError: exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double"
+        in done.stderr
+    )
 
 
 def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small_workspace):
@@ -107,18 +127,29 @@ def test_long_lists_of_names_are_folded(small_workspace):
     edit(entry, "LIMIT = 10", "\n".join(f"constant_number_{n} = {n}" for n in range(30)))
     text = built(entry).text
     assert max(len(line) for line in text.split("\n")) <= 120
-    names = next(node for node in ast.parse(text).body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
-    assert ast.literal_eval(names.value) == [f"constant_number_{n}" for n in range(30)] + ["double", "triple"]
+    names = next(
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
+    )
+    assert ast.literal_eval(names.value) == [f"constant_number_{n}" for n in range(30)] + [
+        "double",
+        "triple",
+    ]
 
 
 def test_a_skip_shows_in_the_module_and_ends_with_the_next_export(small_workspace):
     entry = small_workspace.lesson("numbers")
     mine = entry.script.read_bytes()
     workspace.skip(entry)
-    assert export.is_skipped(entry) and "twice = x + x" in entry.module_path.read_text(encoding="utf-8")
+    assert export.is_skipped(entry) and "twice = x + x" in entry.module_path.read_text(
+        encoding="utf-8"
+    )
     assert entry.script.read_bytes() == mine
     export.put(entry, built(entry))
-    assert not export.is_skipped(entry) and "is yours to write" in entry.module_path.read_text(encoding="utf-8")
+    assert not export.is_skipped(entry) and "is yours to write" in entry.module_path.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_course_without_solutions_cannot_be_skipped_with(small_workspace, tmp_path):
@@ -128,7 +159,9 @@ def test_a_course_without_solutions_cannot_be_skipped_with(small_workspace, tmp_
         path = released / "modules" / "source" / entry.folder / entry.script.name
         path.parent.mkdir(parents=True)
         path.write_bytes(entry.declared_path.read_bytes())
-    (released / "tito.toml").write_text('[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8")
+    (released / "tito.toml").write_text(
+        '[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
+    )
     with pytest.raises(TitoError, match="holds no solutions"):
         workspace.skip(small_workspace.lesson("numbers"))
 
@@ -137,27 +170,45 @@ def test_a_notebook_exports_the_same_module_as_its_script(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     from_script = built(entry).text
-    entry.notebook.write_text(notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8")
+    entry.notebook.write_text(
+        notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     entry.script.unlink()
     assert built(entry).text.split("\n")[1:] == from_script.split("\n")[1:]
 
 
-@pytest.mark.parametrize("loss", ["emptied and reset", "cut in two", "one exercise is a stub again"])
-def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(small_workspace, loss):
+@pytest.mark.parametrize(
+    "loss", ["emptied and reset", "cut in two", "one exercise is a stub again"]
+)
+def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
+    small_workspace, loss
+):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     export.put(entry, export.current(entry, cells.read(entry.script)))
     held = entry.module_path.read_bytes()
     if loss == "cut in two":
         text = entry.script.read_text(encoding="utf-8")
-        entry.script.write_text(text[:text.index('"grade_id": "numbers-triple"')].rpartition("# %%")[0], encoding="utf-8")
+        entry.script.write_text(
+            text[: text.index('"grade_id": "numbers-triple"')].rpartition("# %%")[0],
+            encoding="utf-8",
+        )
     else:
         wanted = None if loss == "emptied and reset" else "numbers-triple"
         pristine = small_workspace.lesson("numbers").declared
-        entry.script.write_text(pristine.source.text if wanted is None else entry.script.read_text(encoding="utf-8").replace(
-            entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source, pristine.exercise(wanted).cell.source), encoding="utf-8")
+        entry.script.write_text(
+            pristine.source.text
+            if wanted is None
+            else entry.script.read_text(encoding="utf-8").replace(
+                entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source,
+                pristine.exercise(wanted).cell.source,
+            ),
+            encoding="utf-8",
+        )
     kept = export.put(entry, export.current(entry, cells.read(entry.script)))[1]
-    assert (kept / "files" / entry.module_path.relative_to(small_workspace.path)).read_bytes() == held
+    assert (
+        kept / "files" / entry.module_path.relative_to(small_workspace.path)
+    ).read_bytes() == held
     with pytest.raises(TitoError, match="nothing to undo"):
         files.undo(small_workspace)  # it would bring back the package, not the lesson
 

@@ -20,7 +20,19 @@ from small_course import edit, make_course, solve
 from tito import course, export, files, notebook, progress, verdict, workspace
 from tito.errors import TitoError
 
-FILE_EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.link", "os.rmdir", "os.utime", "shutil.rmtree", "tempfile.mkstemp", "tempfile.mkdtemp"}
+FILE_EVENTS = {
+    "open",
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.chmod",
+    "os.link",
+    "os.rmdir",
+    "os.utime",
+    "shutil.rmtree",
+    "tempfile.mkstemp",
+    "tempfile.mkdtemp",
+}
 
 
 def killed_at(moment, action):
@@ -42,7 +54,9 @@ def killed_at(moment, action):
             os._exit(1)
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code in (0, -signal.SIGKILL), f"the action failed by itself, when killed at {moment}: exit code {code}"
+    assert code in (0, -signal.SIGKILL), (
+        f"the action failed by itself, when killed at {moment}: exit code {code}"
+    )
     return code == -signal.SIGKILL
 
 
@@ -60,7 +74,11 @@ def every_moment(prepare, action, check):
 
 
 def contents(root):
-    return {path: path.read_bytes() for path in sorted(root.path.rglob("*")) if path.is_file() and ".tito" not in path.parts}
+    return {
+        path: path.read_bytes()
+        for path in sorted(root.path.rglob("*"))
+        if path.is_file() and ".tito" not in path.parts
+    }
 
 
 def a_workspace(tmp_path, number, solved=True):
@@ -127,14 +145,26 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
 def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
     source = course.open_root(make_course(tmp_path / "course"))
     workspace.init(tmp_path / "whole", source)
-    whole = {path.relative_to(tmp_path / "whole"): path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()}
+    whole = {
+        path.relative_to(tmp_path / "whole"): path.read_bytes()
+        for path in (tmp_path / "whole").rglob("*")
+        if path.is_file()
+    }
 
     def check(folder):
         workspace.init(folder, source)
-        found = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != files.SUFFIX}
+        found = {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file() and path.suffix != files.SUFFIX
+        }
         assert found == whole
 
-    every_moment(lambda moment: tmp_path / "new" / str(moment), lambda folder: workspace.init(folder, source), check)
+    every_moment(
+        lambda moment: tmp_path / "new" / str(moment),
+        lambda folder: workspace.init(folder, source),
+        check,
+    )
 
 
 def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
@@ -162,7 +192,9 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
         notebook.settle(entry, make=True)
         path = entry.script if edited == "script" else entry.notebook
-        path.write_text(path.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 77"), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 77"), encoding="utf-8"
+        )
         return entry
 
     def check(entry):
@@ -188,22 +220,36 @@ def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
         entry.notebook.unlink(missing_ok=True)
         if command == "undo":
             workspace.reset(entry)
-        words = {"init": ["init", str(root.path)], "undo": ["undo"], "notebook": ["notebook", "numbers", "--no-open"]}.get(command, [command, "numbers"])
+        words = {
+            "init": ["init", str(root.path)],
+            "undo": ["undo"],
+            "notebook": ["notebook", "numbers", "--no-open"],
+        }.get(command, [command, "numbers"])
         if command == "init":
             (root.path / "README.md").unlink(missing_ok=True)
-        process = subprocess.Popen([sys.executable, "-m", "tito", *words], cwd=root.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tito", *words],
+            cwd=root.path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(random.uniform(0, 0.6))
         process.kill()
         process.wait()
         if command == "init":
-            assert not (root.path / "README.md").exists() or "tito hint" in (root.path / "README.md").read_text(encoding="utf-8")
+            assert not (root.path / "README.md").exists() or "tito hint" in (
+                root.path / "README.md"
+            ).read_text(encoding="utf-8")
         assert entry.script.read_bytes() in (mine, pristine), f"kill {number}"
         if entry.script.read_bytes() == pristine and command == "reset":
             files.undo(root)
             assert entry.script.read_bytes() == mine
         progress.load(root, pytest.fail)
         if entry.notebook.exists():
-            assert notebook.to_script(entry.notebook.read_text(encoding="utf-8")).encode() in (mine, pristine)
+            assert notebook.to_script(entry.notebook.read_text(encoding="utf-8")).encode() in (
+                mine,
+                pristine,
+            )
 
 
 def test_what_reset_overwrites_comes_back_and_goes_again(small_workspace):
@@ -212,9 +258,13 @@ def test_what_reset_overwrites_comes_back_and_goes_again(small_workspace):
     mine, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
     kept = workspace.reset(entry)
     assert entry.script.read_bytes() == pristine
-    assert (kept / "files" / "modules" / "source" / "01_numbers" / "numbers_dev.py").read_bytes() == mine
+    assert (
+        kept / "files" / "modules" / "source" / "01_numbers" / "numbers_dev.py"
+    ).read_bytes() == mine
     step = files.undo(small_workspace)
-    assert (step.command, step.paths) == ("reset", [entry.script]) and abs(datetime.now() - step.when) < timedelta(hours=1)
+    assert (step.command, step.paths) == ("reset", [entry.script]) and abs(
+        datetime.now() - step.when
+    ) < timedelta(hours=1)
     assert entry.script.read_bytes() == mine
     files.redo(small_workspace)
     assert entry.script.read_bytes() == pristine
@@ -237,7 +287,15 @@ def test_undo_goes_back_step_by_step_and_redo_forward(small_workspace):
         entry.script.write_text(old, encoding="utf-8")
         files.replace(small_workspace, "reset", {entry.script: new})
     at = 2
-    for back, moves in [(files.undo, 2), (files.redo, 2), (files.undo, 1), (files.redo, 1), (files.undo, 2), (files.redo, 1), (files.undo, 1)]:
+    for back, moves in [
+        (files.undo, 2),
+        (files.redo, 2),
+        (files.undo, 1),
+        (files.redo, 1),
+        (files.undo, 2),
+        (files.redo, 1),
+        (files.undo, 1),
+    ]:
         for _ in range(moves):
             back(small_workspace)
             at += 1 if back is files.redo else -1
@@ -265,10 +323,14 @@ def test_a_notebook_brought_up_to_date_is_no_step_back(small_workspace):
     notebook.settle(entry, make=True)
     mine = entry.script.read_bytes()
     workspace.reset(entry)
-    entry.script.write_text(entry.script.read_text(encoding="utf-8") + "\n# later\n", encoding="utf-8")
+    entry.script.write_text(
+        entry.script.read_text(encoding="utf-8") + "\n# later\n", encoding="utf-8"
+    )
     made = entry.notebook.read_bytes()
     kept = notebook.settle(entry)
-    assert (kept / "files" / entry.notebook.relative_to(small_workspace.path)).read_bytes() == made  # saved it is
+    assert (
+        kept / "files" / entry.notebook.relative_to(small_workspace.path)
+    ).read_bytes() == made  # saved it is
     assert workspace.undo(small_workspace).command == "reset"
     assert entry.script.read_bytes() == mine
     notebook.settle(entry)  # both came back, and agree
@@ -289,7 +351,10 @@ def test_what_an_editor_saves_in_the_last_moment_is_saved_too(small_workspace, m
 
     monkeypatch.setattr(files, "_save", save_and_edit)
     workspace.reset(entry)
-    kept = [path.read_text(encoding="utf-8") for path in (small_workspace.state / "backups").rglob("numbers_dev.py")]
+    kept = [
+        path.read_text(encoding="utf-8")
+        for path in (small_workspace.state / "backups").rglob("numbers_dev.py")
+    ]
     assert set(saved) <= set(kept) and entry.script.read_bytes() == entry.declared_path.read_bytes()
 
 
@@ -309,7 +374,16 @@ def test_three_undos_at_once_each_do_one(small_workspace):
     for text in ("# one\n", "# two\n", "# three\n"):
         entry.script.write_text(text, encoding="utf-8")
         workspace.reset(entry)
-    several = [subprocess.Popen([sys.executable, "-m", "tito", "undo"], cwd=small_workspace.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    several = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tito", "undo"],
+            cwd=small_workspace.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
     said = [one.communicate(timeout=60) for one in several]
     assert [one.returncode for one in several] == [0, 0, 0], said
     assert entry.script.read_text(encoding="utf-8") == "# one\n"
@@ -371,12 +445,16 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
 
 
-@pytest.mark.parametrize("action", [
-    lambda entry: workspace.reset(entry),
-    lambda entry: notebook.settle(entry, make=True),
-    lambda entry: export.put(entry, export.current(entry, notebook.read(entry, {}))),
-    lambda entry: verdict.test(entry),
-], ids=["reset", "notebook", "export", "test"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda entry: workspace.reset(entry),
+        lambda entry: notebook.settle(entry, make=True),
+        lambda entry: export.put(entry, export.current(entry, notebook.read(entry, {}))),
+        lambda entry: verdict.test(entry),
+    ],
+    ids=["reset", "notebook", "export", "test"],
+)
 def test_on_a_full_disk_no_command_touches_the_work(small_workspace, action):
     entry = small_workspace.lesson("numbers")
     solve(entry)

@@ -20,7 +20,8 @@ def python(tmp_path_factory):
     (packages / "start.pth").write_text(
         f"import sys; sys.path.append({str(TITO.parent)!r}); "
         "import tito.finder; tito.finder.install(); sys.path.pop()\n",
-        encoding="utf-8")
+        encoding="utf-8",
+    )
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -35,13 +36,21 @@ def make_root(folder, package=True):
 def make_package(folder, whose):
     (folder / "tinytorch" / "core").mkdir(parents=True)
     (folder / "tinytorch" / "__init__.py").write_text(f"WHOSE = {whose!r}\n", encoding="utf-8")
-    (folder / "tinytorch" / "core" / "tensor.py").write_text(f"WHOSE = {whose!r}\n", encoding="utf-8")
+    (folder / "tinytorch" / "core" / "tensor.py").write_text(
+        f"WHOSE = {whose!r}\n", encoding="utf-8"
+    )
 
 
 def ask(python, *words, cwd, **variables):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    return subprocess.run([python, *words], cwd=cwd, env={**env, "PYTHONUTF8": "1", **variables},
-                          capture_output=True, text=True, encoding="utf-8")
+    return subprocess.run(
+        [python, *words],
+        cwd=cwd,
+        env={**env, "PYTHONUTF8": "1", **variables},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def test_a_script_gets_the_package_of_the_root_it_lies_in(python, tmp_path):
@@ -75,7 +84,10 @@ def test_another_package_on_pythonpath_loses(python, tmp_path):
     mine = make_root(tmp_path / "mine")
     submodule = "import tinytorch.core.tensor as t; print(t.WHOSE)"
     for code in (WHOSE, submodule):
-        assert ask(python, "-c", code, cwd=mine, PYTHONPATH=str(tmp_path / "reference")).stdout == "mine\n"
+        assert (
+            ask(python, "-c", code, cwd=mine, PYTHONPATH=str(tmp_path / "reference")).stdout
+            == "mine\n"
+        )
 
 
 def test_a_root_without_a_package_says_so_rather_than_take_another(python, tmp_path):
@@ -83,14 +95,19 @@ def test_a_root_without_a_package_says_so_rather_than_take_another(python, tmp_p
     root = make_root(tmp_path / "empty", package=False)
     answer = ask(python, "-c", WHOSE, cwd=root, PYTHONPATH=str(tmp_path / "reference"))
     assert answer.returncode == 1
-    assert answer.stderr.splitlines()[-1].startswith(f"ModuleNotFoundError: {root} has no tinytorch")
+    assert answer.stderr.splitlines()[-1].startswith(
+        f"ModuleNotFoundError: {root} has no tinytorch"
+    )
 
 
 def test_outside_any_root_python_goes_on_as_usual(python, tmp_path):
     make_package(tmp_path / "reference", "reference")
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()
-    assert ask(python, "-c", WHOSE, cwd=nowhere, PYTHONPATH=str(tmp_path / "reference")).stdout == "reference\n"
+    assert (
+        ask(python, "-c", WHOSE, cwd=nowhere, PYTHONPATH=str(tmp_path / "reference")).stdout
+        == "reference\n"
+    )
     assert "No module named 'tinytorch'" in ask(python, "-c", WHOSE, cwd=nowhere).stderr
 
 
@@ -98,10 +115,13 @@ def test_a_tool_from_an_environment_inside_another_root_does_not_decide(tmp_path
     """The course's .venv serves workspaces: `python -m pytest` there must test the workspace."""
     course, mine = make_root(tmp_path / "course"), make_root(tmp_path / "mine")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", course / ".venv"], check=True)
-    packages = next((course / ".venv").glob("lib/python*/site-packages"), course / ".venv/Lib/site-packages")
+    packages = next(
+        (course / ".venv").glob("lib/python*/site-packages"), course / ".venv/Lib/site-packages"
+    )
     (packages / "tool.py").write_text(
         f"import sys; sys.path.append({str(TITO.parent)!r}); import tito.finder; tito.finder.install(); {WHOSE}\n",
-        encoding="utf-8")
+        encoding="utf-8",
+    )
     python = course / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     assert ask(python, "-m", "tool", cwd=mine).stdout == "mine\n"
 
@@ -121,23 +141,31 @@ def test_links_spaces_and_other_alphabets_are_fine(python, tmp_path):
     (tmp_path / "link.py").symlink_to(script)
     assert ask(python, tmp_path / "link.py", cwd=tmp_path).stdout == front
     (tmp_path / "folder").symlink_to(root)
-    assert Path(ask(python, tmp_path / "folder" / "a b.py", cwd=tmp_path).stdout.strip()).samefile(front.strip())
+    assert Path(ask(python, tmp_path / "folder" / "a b.py", cwd=tmp_path).stdout.strip()).samefile(
+        front.strip()
+    )
 
 
 def test_worker_processes_get_the_same_package_as_their_script(python, tmp_path):
     mine, other = make_root(tmp_path / "mine"), make_root(tmp_path / "other")
     script = mine / "script.py"
-    script.write_text("import multiprocessing, tinytorch\n"
-                      "def whose(_): return tinytorch.WHOSE\n"
-                      "if __name__ == '__main__':\n"
-                      "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.map(whose, [0]))\n",
-                      encoding="utf-8")
+    script.write_text(
+        "import multiprocessing, tinytorch\n"
+        "def whose(_): return tinytorch.WHOSE\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.map(whose, [0]))\n",
+        encoding="utf-8",
+    )
     assert ask(python, script, cwd=other).stdout == "['mine']\n"
 
 
 def test_the_finder_brings_no_module_with_it(python, tmp_path):
     code = "import sys; print(*sys.modules, sep='\\n')"
-    packages = Path(ask(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=tmp_path).stdout.strip())
+    packages = Path(
+        ask(
+            python, "-c", "import site; print(site.getsitepackages()[0])", cwd=tmp_path
+        ).stdout.strip()
+    )
     with_it = set(ask(python, "-c", code, cwd=tmp_path).stdout.split())
     start = (packages / "start.pth").read_bytes()
     (packages / "start.pth").write_bytes(b"import sys\n")

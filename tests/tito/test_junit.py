@@ -11,13 +11,26 @@ def test_every_check_is_a_case_with_its_points(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     edit(entry, "return double(x) + x", "return 'a & <b> \\x00 \\ud800'")
-    suites = ET.fromstring(junit.xml([verdict.test(entry), verdict.test(small_workspace.lesson("sums"))]).encode())
+    suites = ET.fromstring(
+        junit.xml([verdict.test(entry), verdict.test(small_workspace.lesson("sums"))]).encode()
+    )
     first, second = suites
-    assert (first.get("name"), first.get("tests"), first.get("failures"), first.get("errors")) == ("numbers", "3", "1", "0")
+    assert (first.get("name"), first.get("tests"), first.get("failures"), first.get("errors")) == (
+        "numbers",
+        "3",
+        "1",
+        "0",
+    )
     assert second.get("failures") == "1"
     case = first[2]
-    assert (case.get("classname"), case.get("name")) == ("numbers.numbers-triple", "triple of two is six")
-    assert {p.get("name"): p.get("value") for p in case.find("properties")} == {"points": "0", "max_points": "1"}
+    assert (case.get("classname"), case.get("name")) == (
+        "numbers.numbers-triple",
+        "triple of two is six",
+    )
+    assert {p.get("name"): p.get("value") for p in case.find("properties")} == {
+        "points": "0",
+        "max_points": "1",
+    }
     assert "yours is a & <b>" in case.find("failure").get("message")
 
 

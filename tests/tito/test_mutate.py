@@ -17,33 +17,45 @@ def mutants(*solution):
     lesson = Lesson(cells.parse(Path("01_numbers/numbers_dev.py"), text))
     found = [m for m in mutate.mutations(lesson) if m.exercise == "numbers-double"]
     for m in found:
-        ast.parse(m.text.split("BEGIN SOLUTION\n")[1].split("    ### END")[0].replace("\n    ", "\n").lstrip())
+        ast.parse(
+            m.text.split("BEGIN SOLUTION\n")[1]
+            .split("    ### END")[0]
+            .replace("\n    ", "\n")
+            .lstrip()
+        )
     return {m.change: m.text.split("BEGIN SOLUTION\n")[1].split("    ### END")[0] for m in found}
 
 
-@pytest.mark.parametrize(("solution", "change", "wrong"), [
-    ("return x + 2", "`x + 2` -> `(x) - (2)`", "return (x) - (2)"),
-    ("return x - 2", "`x - 2` -> `((2) - (x))`", "return ((2) - (x))"),
-    ("return x @ y", "`x @ y` -> `((y) @ (x))`", "return ((y) @ (x))"),
-    ("return x < 2", "`<` -> `<=`", "return x <= 2"),
-    ("return x is not None", "`is not` -> `is`", "return x is None"),
-    ("return a and b", "`a and b` -> `(a) or (b)`", "return (a) or (b)"),
-    ("return -x", "`-x` -> `(x)`", "return (x)"),
-    ("return x.sum(axis=0, keepdims=True)", "`x.sum(axis=0, keepdims=True)` -> `x.sum(axis=0)`", "return x.sum(axis=0)"),
-    ("return x.sum(axis=0)", "`x.sum(axis=0)` -> `(x)`", "return (x)"),
-    ("return f(x, y)", "`x, y` -> `y, x`", "return f(y, x)"),
-    ("return x.T", "`x.T` -> `(x)`", "return (x)"),
-    ("return 3", "`3` -> `4`", "return 4"),
-    ("return 3", "`3` -> `6`", "return 6"),
-    ("return True", "`True` -> `False`", "return False"),
-    ("return 1 if x else 2", "`x` -> `(not (x))`", "return 1 if (not (x)) else 2"),
-    ("x += 1", "`x += 1` -> `pass`", "pass"),
-    ("x += 1", "`x += 1` -> `x = 1`", "x = 1"),
-    ("raise ValueError(x)", "`raise ValueError(x)` -> `pass`", "pass"),
-    ("x[0] = 1", "`x[0] = 1` -> `pass`", "pass"),
-    ("f(x)", "`f(x)` -> `pass`", "pass"),
-    ("return größe + 1", "`größe + 1` -> `(größe) - (1)`", "return (größe) - (1)"),
-])
+@pytest.mark.parametrize(
+    ("solution", "change", "wrong"),
+    [
+        ("return x + 2", "`x + 2` -> `(x) - (2)`", "return (x) - (2)"),
+        ("return x - 2", "`x - 2` -> `((2) - (x))`", "return ((2) - (x))"),
+        ("return x @ y", "`x @ y` -> `((y) @ (x))`", "return ((y) @ (x))"),
+        ("return x < 2", "`<` -> `<=`", "return x <= 2"),
+        ("return x is not None", "`is not` -> `is`", "return x is None"),
+        ("return a and b", "`a and b` -> `(a) or (b)`", "return (a) or (b)"),
+        ("return -x", "`-x` -> `(x)`", "return (x)"),
+        (
+            "return x.sum(axis=0, keepdims=True)",
+            "`x.sum(axis=0, keepdims=True)` -> `x.sum(axis=0)`",
+            "return x.sum(axis=0)",
+        ),
+        ("return x.sum(axis=0)", "`x.sum(axis=0)` -> `(x)`", "return (x)"),
+        ("return f(x, y)", "`x, y` -> `y, x`", "return f(y, x)"),
+        ("return x.T", "`x.T` -> `(x)`", "return (x)"),
+        ("return 3", "`3` -> `4`", "return 4"),
+        ("return 3", "`3` -> `6`", "return 6"),
+        ("return True", "`True` -> `False`", "return False"),
+        ("return 1 if x else 2", "`x` -> `(not (x))`", "return 1 if (not (x)) else 2"),
+        ("x += 1", "`x += 1` -> `pass`", "pass"),
+        ("x += 1", "`x += 1` -> `x = 1`", "x = 1"),
+        ("raise ValueError(x)", "`raise ValueError(x)` -> `pass`", "pass"),
+        ("x[0] = 1", "`x[0] = 1` -> `pass`", "pass"),
+        ("f(x)", "`f(x)` -> `pass`", "pass"),
+        ("return größe + 1", "`größe + 1` -> `(größe) - (1)`", "return (größe) - (1)"),
+    ],
+)
 def test_each_kind_of_slip_is_made(solution, change, wrong):
     assert mutants(solution)[change] == f"    {wrong}\n"
 

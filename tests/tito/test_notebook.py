@@ -14,7 +14,10 @@ from tito.verdict import test as run_test
 from tito.errors import TitoError
 
 LESSONS = sorted((Path(__file__).parents[2] / "modules" / "source").glob("*/*_dev.py"))
-TEXTS = [pytest.param(p.read_text(encoding="utf-8"), id=p.stem) for p in LESSONS] + [pytest.param(NUMBERS, id="numbers"), pytest.param(SUMS, id="sums")]
+TEXTS = [pytest.param(p.read_text(encoding="utf-8"), id=p.stem) for p in LESSONS] + [
+    pytest.param(NUMBERS, id="numbers"),
+    pytest.param(SUMS, id="sums"),
+]
 
 
 @pytest.fixture
@@ -29,7 +32,13 @@ def paired(entry):
 
 
 def tito(entry, *words):
-    return subprocess.run([sys.executable, "-m", "tito", *words], cwd=entry.root.path, capture_output=True, text=True, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=entry.root.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def book_of(entry):
@@ -44,7 +53,9 @@ def change_notebook(entry, change):
 
 
 def cell_of(book, grade_id):
-    return next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
+    return next(
+        c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
 
 
 def write_double(book, body="return x + x"):
@@ -71,7 +82,9 @@ def test_the_notebook_keeps_the_metadata_and_is_valid(text):
     made = notebook.to_notebook(text)
     nbformat.validate(nbformat.reads(made, as_version=4))
     script, book = cells.parse(Path("a.py"), text), cells.parse(Path("a.ipynb"), made)
-    assert [(c.kind, c.id, c.nbgrader) for c in script.cells] == [(c.kind, c.id, c.nbgrader) for c in book.cells]
+    assert [(c.kind, c.id, c.nbgrader) for c in script.cells] == [
+        (c.kind, c.id, c.nbgrader) for c in book.cells
+    ]
     assert book.header["tinytorch"] == script.header["tinytorch"]
     assert book.header["jupytext"]["text_representation"]["format_name"] == "percent"
 
@@ -87,7 +100,11 @@ def test_an_edit_of_the_notebook_is_tested_and_the_script_follows(paired):
     change_notebook(paired, write_double)
     done = tito(paired, "test", "numbers", "--json")
     result = json.loads(done.stdout)[0]
-    assert (done.returncode, result["points"], result["source"]) == (1, 4, "modules/source/01_numbers/numbers_dev.ipynb")
+    assert (done.returncode, result["points"], result["source"]) == (
+        1,
+        4,
+        "modules/source/01_numbers/numbers_dev.ipynb",
+    )
     assert "    return x + x\n" in paired.script.read_text(encoding="utf-8")
     assert tito(paired, "test", "numbers", "--json").returncode == 1  # and they agree from then on
     assert notebook.choose(paired, progress.load(paired.root)["lessons"]["numbers"]) == "script"
@@ -102,7 +119,9 @@ def test_an_edit_of_the_notebook_is_exported_and_the_script_follows(paired):
 
 def test_an_edit_of_the_script_reaches_the_notebook_and_outputs_of_other_cells_stay(paired):
     output = {"output_type": "stream", "name": "stdout", "text": "15 10\n"}
-    change_notebook(paired, lambda book: book["cells"][-1].update(outputs=[output], execution_count=7))
+    change_notebook(
+        paired, lambda book: book["cells"][-1].update(outputs=[output], execution_count=7)
+    )
     solve(paired, "numbers-double")
     assert run_test(paired).points == 4
     last = book_of(paired)["cells"][-1]
@@ -112,7 +131,12 @@ def test_an_edit_of_the_script_reaches_the_notebook_and_outputs_of_other_cells_s
 
 def test_running_cells_is_not_an_edit(paired):
     before = paired.script.read_bytes()
-    change_notebook(paired, lambda book: book["cells"][-1].update(outputs=[{"output_type": "stream", "name": "stdout", "text": "15"}], execution_count=1))
+    change_notebook(
+        paired,
+        lambda book: book["cells"][-1].update(
+            outputs=[{"output_type": "stream", "name": "stdout", "text": "15"}], execution_count=1
+        ),
+    )
     ran = paired.notebook.read_bytes()
     record = progress.load(paired.root)["lessons"]["numbers"]
     assert notebook.choose(paired, record) == "script"
@@ -122,7 +146,16 @@ def test_running_cells_is_not_an_edit(paired):
     assert notebook.choose(paired, record) == "script"
 
 
-@pytest.mark.parametrize("command", [["test", "numbers"], ["export", "numbers"], ["start", "numbers"], ["notebook", "numbers", "--no-open"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["test", "numbers"],
+        ["export", "numbers"],
+        ["start", "numbers"],
+        ["notebook", "numbers", "--no-open"],
+    ],
+    ids=lambda c: c[0],
+)
 def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, command):
     solve(paired, "numbers-double")
     change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
@@ -130,7 +163,14 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
     done = tito(paired, *command)
     said = done.stdout + done.stderr
     assert done.returncode == 1
-    for words in ("numbers_dev.py", "numbers_dev.ipynb", "both edited", "they differ in numbers-double", "tito notebook numbers --keep script", "--keep notebook"):
+    for words in (
+        "numbers_dev.py",
+        "numbers_dev.ipynb",
+        "both edited",
+        "they differ in numbers-double",
+        "tito notebook numbers --keep script",
+        "--keep notebook",
+    ):
         assert words in said
     assert "Traceback" not in said
     assert both(paired) == before
@@ -143,7 +183,9 @@ def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, kee
     script, book = before = both(paired)
     done = tito(paired, "notebook", "numbers", "--keep", keep, "--no-open")
     assert done.returncode == 0, done.stderr
-    winner, loser = ("twice = x + x", "return 2 * x") if keep == "script" else ("return 2 * x", "twice = x + x")
+    winner, loser = (
+        ("twice = x + x", "return 2 * x") if keep == "script" else ("return 2 * x", "twice = x + x")
+    )
     for path in (paired.script, paired.notebook):
         text = path.read_text(encoding="utf-8")
         assert winner in text and loser not in text
@@ -155,7 +197,15 @@ def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, kee
 
 
 def test_both_edited_to_the_same_text_is_no_conflict(paired):
-    edit(paired, next(line for line in paired.script.read_text(encoding="utf-8").splitlines() if "numbers-double is yours" in line), "    return x + x")
+    edit(
+        paired,
+        next(
+            line
+            for line in paired.script.read_text(encoding="utf-8").splitlines()
+            if "numbers-double is yours" in line
+        ),
+        "    return x + x",
+    )
     change_notebook(paired, write_double)
     assert run_test(paired).points == 4
 
@@ -224,7 +274,9 @@ def test_a_damaged_notebook_is_told_and_nothing_is_lost(paired, kind):
 
 @pytest.mark.parametrize("kind", ["truncated", "deep", "no cells"])
 def test_a_damaged_notebook_is_a_failed_test_in_own_words(paired, kind):
-    paired.notebook.write_text(DAMAGE[kind](paired.notebook.read_text(encoding="utf-8")), encoding="utf-8")
+    paired.notebook.write_text(
+        DAMAGE[kind](paired.notebook.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     before = both(paired)
     done = tito(paired, "test", "numbers")
     assert done.returncode == 1
@@ -236,7 +288,10 @@ def test_a_damaged_notebook_is_a_failed_test_in_own_words(paired, kind):
 
 @pytest.mark.parametrize("value", ["x", ["x"], {"grade_id": [1]}, None])
 def test_odd_nbgrader_metadata_is_no_crash(paired, value):
-    change_notebook(paired, lambda book: (write_double(book), book["cells"][-1]["metadata"].update(nbgrader=value)))
+    change_notebook(
+        paired,
+        lambda book: (write_double(book), book["cells"][-1]["metadata"].update(nbgrader=value)),
+    )
     assert run_test(paired).points == 4
 
 
@@ -251,7 +306,9 @@ def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
     nbformat.validate(nbformat.reads(notebook.to_notebook(copied), as_version=4))
 
 
-@pytest.mark.parametrize("magic", ["%time double(3)", "!ls", "?double", "files = !ls", "%matplotlib inline"])
+@pytest.mark.parametrize(
+    "magic", ["%time double(3)", "!ls", "?double", "files = !ls", "%matplotlib inline"]
+)
 def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
     def add(book):
         write_double(book)
@@ -266,13 +323,19 @@ def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
     assert f"\n{magic}" in "".join(cell_of(book_of(paired), "numbers-double")["source"])
 
 
-@pytest.mark.parametrize("comment", ["# cat of three arrays", "# cd into it", "# ls", "# copy first", "# right?", "# 50 %done"])
+@pytest.mark.parametrize(
+    "comment",
+    ["# cat of three arrays", "# cd into it", "# ls", "# copy first", "# right?", "# 50 %done"],
+)
 def test_a_comment_that_looks_like_a_shell_command_stays_a_comment(paired, comment):
     edit(paired, "#| export\nimport math", f"#| export\n{comment}\nimport math")
     before = paired.script.read_bytes()
     notebook.settle(paired)
     assert comment in paired.notebook.read_text(encoding="utf-8")
-    assert notebook.to_script(paired.notebook.read_text(encoding="utf-8"), before.decode()).encode() == before
+    assert (
+        notebook.to_script(paired.notebook.read_text(encoding="utf-8"), before.decode()).encode()
+        == before
+    )
 
 
 def test_a_text_that_looks_like_a_magic_is_kept():

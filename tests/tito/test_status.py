@@ -18,7 +18,13 @@ def entry(small_workspace):
 
 
 def tito(root, *words):
-    return subprocess.run([sys.executable, "-m", "tito", *words], cwd=root.path, capture_output=True, text=True, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=root.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def row(entry):
@@ -60,8 +66,15 @@ def test_writing_in_a_lesson_begins_it(entry):
     assert states(entry.root) == ["started", "new"]
 
 
-@pytest.mark.parametrize("spoil", [lambda e: edit(e, "return twice", "return (twice"), lambda e: e.script.write_bytes(b""), lambda e: edit(e, "LIMIT = 10", "1 / 0")],
-                         ids=["syntax error", "empty", "import"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda e: edit(e, "return twice", "return (twice"),
+        lambda e: e.script.write_bytes(b""),
+        lambda e: edit(e, "LIMIT = 10", "1 / 0"),
+    ],
+    ids=["syntax error", "empty", "import"],
+)
 def test_what_cannot_be_tested_keeps_the_points_of_the_last_run(entry, spoil):
     solve(entry, "numbers-double")
     run_test(entry)
@@ -69,8 +82,16 @@ def test_what_cannot_be_tested_keeps_the_points_of_the_last_run(entry, spoil):
     assert (before.points, before.edited) == (4, False)
     spoil(entry)
     assert not run_test(entry).passed
-    assert (row(entry).state, row(entry).points, row(entry).edited, row(entry).last_run) == ("started", 4, True, before.last_run)
-    assert status.next_step([row(entry)])[1] == "Numbers is begun: 4 of 5 points before your last edit."
+    assert (row(entry).state, row(entry).points, row(entry).edited, row(entry).last_run) == (
+        "started",
+        4,
+        True,
+        before.last_run,
+    )
+    assert (
+        status.next_step([row(entry)])[1]
+        == "Numbers is begun: 4 of 5 points before your last edit."
+    )
     assert "edited" not in json.loads(tito(entry.root, "status", "--json").stdout)[0]
 
 
@@ -112,7 +133,10 @@ def test_a_skip_lasts_until_the_own_work_is_exported_or_tested(entry, command):
 def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
     first, second, again = (status.hint(entry) for _ in range(3))
     assert [(h.exercise, h.level, h.again) for h in (first, second, again)] == [
-        ("numbers-double", 1, False), ("numbers-double", 2, False), ("numbers-double", 2, True)]
+        ("numbers-double", 1, False),
+        ("numbers-double", 2, False),
+        ("numbers-double", 2, True),
+    ]
     assert first.text == "What is a number plus itself?"
     assert row(entry).hints_used == 2
     solve(entry, "numbers-double")
@@ -131,7 +155,10 @@ def test_without_a_failing_exercise_a_hint_has_to_be_named(entry):
 
 def test_start_names_what_is_needed_until_it_has_passed(entry):
     root = entry.root
-    assert "needs numbers, which has not passed: tito start numbers" in tito(root, "start", "sums").stdout
+    assert (
+        "needs numbers, which has not passed: tito start numbers"
+        in tito(root, "start", "sums").stdout
+    )
     workspace.skip(entry)
     assert "needs" not in tito(root, "start", "sums").stdout
     solve(entry)
@@ -178,10 +205,23 @@ def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(e
         aside[0].unlink()
 
 
-WRONG = ['[]', '5', 'null', '"x"', '{}', '{"lessons": []}', '{"lessons": {"numbers": 5}}', '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
-         '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}', '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
-         '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5, "checks": {}}}}}',
-         '{"lessons": {"numbers": {"pair": "x"}}}', "[" * 100_000, "\ufeff{", ""]
+WRONG = [
+    "[]",
+    "5",
+    "null",
+    '"x"',
+    "{}",
+    '{"lessons": []}',
+    '{"lessons": {"numbers": 5}}',
+    '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
+    '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}',
+    '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
+    '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5, "checks": {}}}}}',
+    '{"lessons": {"numbers": {"pair": "x"}}}',
+    "[" * 100_000,
+    "\ufeff{",
+    "",
+]
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
@@ -192,10 +232,22 @@ def test_a_progress_file_of_another_shape_is_set_aside(entry, text):
     assert [one.state for one in status.rows(entry.root, said.append)] == ["new", "new"]
     assert len(said) == 1
     assert status.hint(entry).level == 1
-    assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints"] == {"numbers-double": 1}
+    assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints"] == {
+        "numbers-double": 1
+    }
 
 
-@pytest.mark.parametrize("words", [["status"], ["test", "numbers"], ["hint", "numbers"], ["start", "numbers"], ["status", "--json"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["status"],
+        ["test", "numbers"],
+        ["hint", "numbers"],
+        ["start", "numbers"],
+        ["status", "--json"],
+    ],
+    ids=" ".join,
+)
 def test_every_command_goes_on_after_a_damaged_progress_file(entry, words):
     path = entry.root.state / "progress.json"
     path.write_bytes(b'{"lessons": {"num\xff')
@@ -222,6 +274,15 @@ def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
 def test_status_as_json_has_the_promised_keys(entry):
     run_test(entry)
     one = json.loads(tito(entry.root, "status", "--json").stdout)[0]
-    assert list(one) == ["number", "name", "title", "state", "points", "max_points", "hints_used", "last_run"]
+    assert list(one) == [
+        "number",
+        "name",
+        "title",
+        "state",
+        "points",
+        "max_points",
+        "hints_used",
+        "last_run",
+    ]
     assert (one["number"], one["title"], one["max_points"]) == (1, "Numbers", 5)
     assert one["last_run"] is not None

@@ -27,13 +27,22 @@ def root(tmp_path):
 @pytest.fixture
 def entry(root):
     entry = root.lesson("numbers")
-    line = next(line for line in entry.script.read_text(encoding="utf-8").splitlines() if "numbers-double is yours" in line)
+    line = next(
+        line
+        for line in entry.script.read_text(encoding="utf-8").splitlines()
+        if "numbers-double is yours" in line
+    )
     edit(entry, line, "    return x * x  # größer")
     return entry
 
 
 def tito(folder, *words, code=0, **variables):
-    done = subprocess.run([sys.executable, "-m", "tito", *words], cwd=folder, env=os.environ | variables, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+    )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     assert done.returncode == code, done.stderr
     return done.stdout.decode("utf-8")
@@ -41,8 +50,20 @@ def tito(folder, *words, code=0, **variables):
 
 def on_screen(folder, *words, columns=80, **variables):
     """What the command writes to a terminal of that width."""
-    env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")} | {"TERM": "xterm-256color"} | variables
-    terminal = pexpect.spawn(sys.executable, ["-m", "tito", *words], cwd=folder, env=env, encoding="utf-8", dimensions=(50, columns), timeout=20)
+    env = (
+        {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
+        | {"TERM": "xterm-256color"}
+        | variables
+    )
+    terminal = pexpect.spawn(
+        sys.executable,
+        ["-m", "tito", *words],
+        cwd=folder,
+        env=env,
+        encoding="utf-8",
+        dimensions=(50, columns),
+        timeout=20,
+    )
     terminal.expect(pexpect.EOF)
     terminal.close()
     return terminal.before.replace("\r\n", "\n")
@@ -64,8 +85,15 @@ def test_a_path_with_spaces_and_other_alphabets_works_throughout(root, entry):
     assert json.loads(tito(root.path, "test", "numbers", "--json", code=1))[0]["points"] == 2
 
 
-@pytest.mark.parametrize("variables", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
-                         ids=["C", "ascii", "C without coercion"])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+    ids=["C", "ascii", "C without coercion"],
+)
 def test_an_ascii_locale_changes_no_file_and_breaks_no_output(root, entry, variables):
     assert "status" in tito(root.path, "--help", **variables)
     assert "01" in tito(root.path, "status", **variables)
@@ -96,18 +124,29 @@ def test_a_terminal_gets_colours_and_links(root, entry):
 
 @pytest.mark.parametrize("words", WORDS[:4], ids=lambda words: words[0])
 def test_a_pipe_gets_no_escape_codes_and_no_folded_lines(root, entry, words):
-    done = subprocess.run([sys.executable, "-m", "tito", *words], cwd=root.path, env=os.environ | {"COLUMNS": "40"}, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=root.path,
+        env=os.environ | {"COLUMNS": "40"},
+        capture_output=True,
+    )
     shown = done.stdout.decode("utf-8")
     assert "\x1b" not in shown
     if words[0] in ("test", "start"):
-        assert f"modules/source/01_numbers/numbers_dev.py:{47 if words[0] == 'test' else 23}" in shown
+        assert (
+            f"modules/source/01_numbers/numbers_dev.py:{47 if words[0] == 'test' else 23}" in shown
+        )
     if words[0] == "test":
         assert "double([1, 3]) should be [2, 6], yours is [1 9]" in shown
     if words[0] == "status":
         assert str(root.path) in shown
 
 
-@pytest.mark.parametrize("words", [("status",), ("test", "numbers"), ("hint", "numbers"), ("start", "numbers")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("test", "numbers"), ("hint", "numbers"), ("start", "numbers")],
+    ids=lambda words: words[0],
+)
 def test_forty_columns_lose_nothing(root, entry, words):
     tito(root.path, "test", "numbers", code=1)
     narrow, wide = (on_screen(root.path, *words, columns=columns) for columns in (40, 200))
@@ -115,25 +154,49 @@ def test_forty_columns_lose_nothing(root, entry, words):
     if words[0] == "hint":
         assert squeezed("What is a number plus itself?") in squeezed(narrow)
     elif words[0] == "status":
-        for text in ("numbers", "started", "2 of 5", "just", "now", "0 of 2", "next: tito test numbers", str(root.path)):
+        for text in (
+            "numbers",
+            "started",
+            "2 of 5",
+            "just",
+            "now",
+            "0 of 2",
+            "next: tito test numbers",
+            str(root.path),
+        ):
             assert text in CODES.sub("", narrow), text
     else:
         assert re.sub(r"\d\.\d+s", "", squeezed(narrow)) == re.sub(r"\d\.\d+s", "", squeezed(wide))
-        assert "modules/source/01_numbers/numbers_dev.py:47" in CODES.sub("", narrow)  # the terminal may fold it; we do not
+        assert "modules/source/01_numbers/numbers_dev.py:47" in CODES.sub(
+            "", narrow
+        )  # the terminal may fold it; we do not
 
 
-SAID = [("reset", "numbers"), ("undo",), ("skip", "numbers"), ("test", "nubers"), ("test", "--all", "numbers"), ("hint", "numbers", "halve")]
+SAID = [
+    ("reset", "numbers"),
+    ("undo",),
+    ("skip", "numbers"),
+    ("test", "nubers"),
+    ("test", "--all", "numbers"),
+    ("hint", "numbers", "halve"),
+]
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
 @pytest.mark.parametrize("words", SAID, ids=" ".join)
-def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(root, entry, words, columns):
+def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(
+    root, entry, words, columns
+):
     tito(root.path, "reset", "numbers", "--exercise", "triple")
     text = CODES.sub("", on_screen(root.path, *words, columns=columns))
     assert text.strip()
     for line in text.split("\n"):
         # A line too long is one that could not end earlier: a word, a path or a `command`, behind an indentation or "tito:".
-        assert len(line) <= columns or not re.search(r"\S ", re.sub(r"`[^`]*`", "x", line.removeprefix("tito: ").strip())) or str(root.path.name) in line, line
+        assert (
+            len(line) <= columns
+            or not re.search(r"\S ", re.sub(r"`[^`]*`", "x", line.removeprefix("tito: ").strip()))
+            or str(root.path.name) in line
+        ), line
         assert line.count("`") % 2 == 0, line
 
 
@@ -144,13 +207,25 @@ def test_where_there_is_no_terminal_a_sentence_is_one_line(root, entry):
 def test_a_place_that_does_not_fit_stands_on_a_line_of_its_own(root, entry):
     tito(root.path, "reset", "numbers")
     shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))
-    assert "\nNext to write: exercise numbers-double,\nmodules/source/01_numbers/numbers_dev.py:47\n" in shown
+    assert (
+        "\nNext to write: exercise numbers-double,\nmodules/source/01_numbers/numbers_dev.py:47\n"
+        in shown
+    )
     shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=100))
-    assert "\nNext to write: exercise numbers-double, modules/source/01_numbers/numbers_dev.py:47\n" in shown
+    assert (
+        "\nNext to write: exercise numbers-double, modules/source/01_numbers/numbers_dev.py:47\n"
+        in shown
+    )
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, ["double([1, 3]) should be [2, 6], yours is [1 9]"]),
-                                                (44, ["double([1, 3]) should be [2, 6],", "yours is [1 9]"]), (30, ["double([1, 3])", "should be [2, 6],", "yours is [1 9]"])])
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (80, ["double([1, 3]) should be [2, 6], yours is [1 9]"]),
+        (44, ["double([1, 3]) should be [2, 6],", "yours is [1 9]"]),
+        (30, ["double([1, 3])", "should be [2, 6],", "yours is [1 9]"]),
+    ],
+)
 def test_a_message_that_is_too_long_breaks_before_a_value_not_inside(root, entry, columns, lines):
     shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=columns))
     assert "\n".join(f"   {line}" for line in lines) + "\n" in shown
@@ -164,7 +239,15 @@ def test_a_syntax_error_has_its_mark_under_the_place(root, entry):
 
 def test_activating_says_where_one_is_to_a_person_only(root):
     script = Path(__file__).resolve().parents[2] / "bin" / "activate-tinytorch.sh"
-    said = {option: subprocess.run(["bash", "--norc", option, f". '{script}'"], cwd=root.path, capture_output=True, text=True).stdout for option in ("-c", "-ic")}
+    said = {
+        option: subprocess.run(
+            ["bash", "--norc", option, f". '{script}'"],
+            cwd=root.path,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for option in ("-c", "-ic")
+    }
     assert said == {"-c": "", "-ic": f"TinyTorch in {root.path}: tito status\n"}
 
 
@@ -195,7 +278,9 @@ def test_a_lesson_as_windows_saves_it(root, entry, how):
 def test_a_root_file_as_windows_saves_it(root):
     for name in ("tito.toml", ".tito/course"):
         path = root.path / name
-        path.write_bytes(b"\xef\xbb\xbf" * (name == "tito.toml") + path.read_bytes().replace(b"\n", b"\r\n"))
+        path.write_bytes(
+            b"\xef\xbb\xbf" * (name == "tito.toml") + path.read_bytes().replace(b"\n", b"\r\n")
+        )
     assert "Small workspace" in tito(root.path, "status")
     tito(root.path, "skip", "numbers")
 
@@ -206,7 +291,9 @@ def test_a_lesson_behind_a_link_stays_one(root, entry, tmp_path):
     entry.script.symlink_to(real)
     assert "2 of 5 points" in tito(root.path, "test", "numbers", code=1)
     tito(root.path, "reset", "numbers")
-    assert entry.script.is_symlink() and "numbers-double is yours" in real.read_text(encoding="utf-8")
+    assert entry.script.is_symlink() and "numbers-double is yours" in real.read_text(
+        encoding="utf-8"
+    )
     tito(root.path, "undo")
     assert entry.script.is_symlink() and "return x * x" in real.read_text(encoding="utf-8")
 
@@ -218,7 +305,11 @@ def test_any_folder_inside_the_root_will_do(root, entry):
 
 def test_root_may_stand_before_the_command_or_behind_it(root, entry, tmp_path):
     here = str(root.path)
-    assert tito(tmp_path, "--root", here, "status") == tito(tmp_path, "status", "--root", here) == tito(root.path)
+    assert (
+        tito(tmp_path, "--root", here, "status")
+        == tito(tmp_path, "status", "--root", here)
+        == tito(root.path)
+    )
     assert tito(tmp_path, "--root", here) == tito(root.path)
     assert "2 of 5 points" in tito(tmp_path, "--root", root.path.name, "test", "numbers", code=1)
     assert "2 of 5 points" in tito(tmp_path, "test", "numbers", "--root", root.path.name, code=1)
@@ -227,5 +318,10 @@ def test_root_may_stand_before_the_command_or_behind_it(root, entry, tmp_path):
 
 def test_a_folder_that_is_gone_is_told(root, tmp_path):
     code = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = ['tito', 'status']; from tito.cli import run; run()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "tito: The current folder is gone.")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        "tito: The current folder is gone.",
+    )

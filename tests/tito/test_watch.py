@@ -29,9 +29,19 @@ def watching(small_workspace):
     started = []
 
     def start(errors=None):
-        words = shlex.join([*TITO, "watch", "numbers"]) + (f" 2>{shlex.quote(str(errors))}" if errors else "")
-        terminal = pexpect.spawn("sh", ["-c", f"exec {words}"], cwd=small_workspace.path, encoding="utf-8", timeout=QUICK,
-                                 dimensions=(40, 100), env={k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"})
+        words = shlex.join([*TITO, "watch", "numbers"]) + (
+            f" 2>{shlex.quote(str(errors))}" if errors else ""
+        )
+        terminal = pexpect.spawn(
+            "sh",
+            ["-c", f"exec {words}"],
+            cwd=small_workspace.path,
+            encoding="utf-8",
+            timeout=QUICK,
+            dimensions=(40, 100),
+            env={k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+            | {"TERM": "xterm-256color"},
+        )
         started.append(terminal)
         return terminal
 
@@ -55,7 +65,12 @@ def nothing_more(terminal):
 
 def family(pid):
     """The processes that descend from `pid`."""
-    listed = [tuple(map(int, line.split())) for line in subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout.splitlines()]
+    listed = [
+        tuple(map(int, line.split()))
+        for line in subprocess.run(
+            ["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+    ]
     found = [pid]
     for one in found:
         found += [child for child, parent in listed if parent == one]
@@ -66,8 +81,14 @@ def alive(pids):
     """Which of these processes still run after a moment of grace."""
     until = time.monotonic() + 5
     while True:
-        listed = subprocess.run(["ps", "-axo", "pid=,stat="], capture_output=True, text=True, check=True).stdout.splitlines()
-        left = [pid for pid, state in (line.split()[:2] for line in listed) if int(pid) in pids and not state.startswith("Z")]
+        listed = subprocess.run(
+            ["ps", "-axo", "pid=,stat="], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        left = [
+            pid
+            for pid, state in (line.split()[:2] for line in listed)
+            if int(pid) in pids and not state.startswith("Z")
+        ]
         if not left or time.monotonic() > until:
             return left
         time.sleep(0.05)
@@ -127,12 +148,18 @@ def test_it_ends_in_good_order(watching, entry, end, busy):
     import termios
 
     if busy:
-        edit(entry, double_stub(entry), "while True:\n        try:\n            while True: pass\n        except BaseException: pass")
+        edit(
+            entry,
+            double_stub(entry),
+            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+        )
     terminal = watching()
     outside = termios.tcgetattr(terminal.child_fd)
     if busy:
         until = time.monotonic() + QUICK
-        while len(children := family(terminal.pid)) < 2 and time.monotonic() < until:  # the warm process, and its fork
+        while (
+            len(children := family(terminal.pid)) < 2 and time.monotonic() < until
+        ):  # the warm process, and its fork
             time.sleep(0.05)
         assert len(children) == 2
         assert not termios.tcgetattr(terminal.child_fd)[3] & termios.ECHO
@@ -151,14 +178,20 @@ def test_it_ends_in_good_order(watching, entry, end, busy):
     terminal.expect(pexpect.EOF)
     terminal.wait()
     assert (terminal.exitstatus, terminal.signalstatus) == (0, None)
-    assert inside[3] & termios.ECHO and inside[3] & termios.ICANON, "the terminal still swallows what is typed"
+    assert inside[3] & termios.ECHO and inside[3] & termios.ICANON, (
+        "the terminal still swallows what is typed"
+    )
     assert inside[3] == outside[3] | termios.ECHO | termios.ICANON
     assert alive(children) == []
     assert time.monotonic() - began < 5, "it waited for the check"
 
 
 def double_stub(entry):
-    return next(line.strip() for line in entry.script.read_text(encoding="utf-8").splitlines() if "numbers-double is yours" in line)
+    return next(
+        line.strip()
+        for line in entry.script.read_text(encoding="utf-8").splitlines()
+        if "numbers-double is yours" in line
+    )
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "while a check hangs"])
@@ -177,7 +210,9 @@ def test_a_closed_terminal_ends_it_and_leaves_no_process(watching, entry, tmp_pa
     assert len(pids) == 2 + busy
     terminal.ptyproc.fileobj.close()
     _, status = os.waitpid(terminal.pid, 0)
-    terminal.closed = terminal.terminated = terminal.ptyproc.closed = terminal.ptyproc.terminated = True
+    terminal.closed = terminal.terminated = terminal.ptyproc.closed = (
+        terminal.ptyproc.terminated
+    ) = True
     assert os.waitstatus_to_exitcode(status) == 0
     assert errors.read_text(encoding="utf-8") == ""
     assert alive(pids) == []
@@ -185,8 +220,15 @@ def test_a_closed_terminal_ends_it_and_leaves_no_process(watching, entry, tmp_pa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_without_a_terminal_it_watches_until_a_signal(small_workspace, entry, number):
-    with subprocess.Popen([*TITO, "watch", "numbers"], cwd=small_workspace.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+    with subprocess.Popen(
+        [*TITO, "watch", "numbers"],
+        cwd=small_workspace.path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
         try:
             seen = []
             for line in process.stdout:
@@ -206,8 +248,15 @@ def test_without_a_terminal_it_watches_until_a_signal(small_workspace, entry, nu
 
 
 def test_a_reader_that_goes_away_ends_it(small_workspace, entry):
-    with subprocess.Popen([*TITO, "watch", "numbers"], cwd=small_workspace.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+    with subprocess.Popen(
+        [*TITO, "watch", "numbers"],
+        cwd=small_workspace.path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
         try:
             while not process.stdout.readline().startswith("Watching"):
                 pass
@@ -296,7 +345,9 @@ def test_a_test_that_takes_long_says_that_it_goes_on(watching, entry):
     terminal = watching()
     verdict_of(terminal)
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
-    entry.script.write_text(good.replace("LIMIT = 10", "import time; LIMIT = 10; time.sleep(1)"), encoding="utf-8")
+    entry.script.write_text(
+        good.replace("LIMIT = 10", "import time; LIMIT = 10; time.sleep(1)"), encoding="utf-8"
+    )
     terminal.expect(r"testing \.\.\.")
     assert verdict_of(terminal) == "passed 5"
 
@@ -328,12 +379,15 @@ def test_a_save_while_a_check_hangs_is_tested_at_once(watching, entry):
     assert nothing_more(terminal)
 
 
-@pytest.mark.parametrize("mistake, told", [
-    ("import os; os._exit(0)", "ended here, with exit code 0"),
-    ("import os; os.kill(os.getpid(), 9)", "ended here, with exit code -9"),
-    ("twice = = x", "syntax error"),
-    ("raise SystemExit(3)", "sys.exit"),
-])
+@pytest.mark.parametrize(
+    "mistake, told",
+    [
+        ("import os; os._exit(0)", "ended here, with exit code 0"),
+        ("import os; os.kill(os.getpid(), 9)", "ended here, with exit code -9"),
+        ("twice = = x", "syntax error"),
+        ("raise SystemExit(3)", "sys.exit"),
+    ],
+)
 def test_no_mistake_ends_the_watching(watching, entry, mistake, told):
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
     terminal = watching()
@@ -345,11 +399,15 @@ def test_no_mistake_ends_the_watching(watching, entry, mistake, told):
     assert verdict_of(terminal) == "passed 5"
 
 
-def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(watching, small_workspace, entry):
+def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
+    watching, small_workspace, entry
+):
     from tito import notebook
 
     notebook.settle(entry, make=True)
-    solution = notebook.to_notebook(entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8"))
+    solution = notebook.to_notebook(
+        entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
+    )
     terminal = watching()
     verdict_of(terminal)
     entry.notebook.write_text(solution, encoding="utf-8")
@@ -369,7 +427,10 @@ def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watc
     terminal = watching()
     verdict_of(terminal)
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
-    both = {entry.script: entry.script.read_text(encoding="utf-8").replace("Numbers", "Zahlen"), entry.notebook: notebook.to_notebook(good)}
+    both = {
+        entry.script: entry.script.read_text(encoding="utf-8").replace("Numbers", "Zahlen"),
+        entry.notebook: notebook.to_notebook(good),
+    }
     for path, text in both.items():
         path.write_text(text, encoding="utf-8")
     terminal.expect(r"were\s+both\s+edited")  # the terminal may fold the line there

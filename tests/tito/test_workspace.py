@@ -12,10 +12,19 @@ from tito.errors import TitoError
 
 def test_a_workspace_holds_stubs_and_no_solution_anywhere(small_course, tmp_path):
     workspace.init(tmp_path / "new", small_course)
-    everything = {path: path.read_text(encoding="utf-8") for path in (tmp_path / "new").rglob("*") if path.is_file()}
+    everything = {
+        path: path.read_text(encoding="utf-8")
+        for path in (tmp_path / "new").rglob("*")
+        if path.is_file()
+    }
     assert tmp_path / "new" / "modules" / "source" / "01_numbers" / "numbers_dev.py" in everything
     for text in everything.values():
-        assert "twice = x + x" not in text and "SOLUTION" not in text and "secret" not in text and "HIDDEN" not in text
+        assert (
+            "twice = x + x" not in text
+            and "SOLUTION" not in text
+            and "secret" not in text
+            and "HIDDEN" not in text
+        )
 
 
 def test_the_lessons_of_a_workspace_are_those_of_the_course(small_workspace, small_course):
@@ -67,7 +76,9 @@ def test_where_things_are_on_this_machine_is_written_anew(small_workspace, small
 
 def test_a_workspace_of_another_course_is_refused(small_workspace, tmp_path):
     other = make_course(tmp_path / "other")
-    (other / "tito.toml").write_text('[course]\nname = "Other"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8")
+    (other / "tito.toml").write_text(
+        '[course]\nname = "Other"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
+    )
     with pytest.raises(TitoError, match="was made from Small 1; this is Other 1"):
         workspace.init(small_workspace.path, course.open_root(other))
 
@@ -103,8 +114,15 @@ def test_plain_python_runs_a_lesson_in_its_own_root(small_workspace, small_cours
     for root in (small_workspace, small_course):
         for entry in root.lessons:
             export.put(entry, export.current(entry, notebook.read(entry, {})))
-    run = {root: subprocess.run([sys.executable, str(root.lesson("sums").script)], cwd=tmp_path, capture_output=True, text=True)
-           for root in (small_workspace, small_course)}
+    run = {
+        root: subprocess.run(
+            [sys.executable, str(root.lesson("sums").script)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        for root in (small_workspace, small_course)
+    }
     assert run[small_course].returncode == 0
     assert "exercise sums-total is yours to write" in run[small_workspace].stderr
 
@@ -114,12 +132,22 @@ def test_the_tests_of_a_workspace_show_each_check_under_pytest(small_workspace):
 
     root = small_workspace.path
     (root / "tests").mkdir(exist_ok=True)
-    (root / "tests" / "test_lessons.py").write_bytes((course.installed_course().path / "tests" / "test_lessons.py").read_bytes())
+    (root / "tests" / "test_lessons.py").write_bytes(
+        (course.installed_course().path / "tests" / "test_lessons.py").read_bytes()
+    )
     entry = small_workspace.lesson("numbers")
     solve(entry)
     edit(entry, "return double(x) + x", "return double(x) + 1")
-    done = subprocess.run([sys.executable, "-m", "pytest", "tests/", "-k", "numbers", "-v", "-p", "no:cacheprovider"], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "tests/", "-k", "numbers", "-v", "-p", "no:cacheprovider"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
     assert "test_check[numbers-double_of_two_is_four] PASSED" in done.stdout
     assert "test_check[numbers-triple_of_two_is_six] FAILED" in done.stdout
-    assert "triple(2) should be 6, yours is 5" in done.stdout and "tito hint numbers numbers-triple" in done.stdout
+    assert (
+        "triple(2) should be 6, yours is 5" in done.stdout
+        and "tito hint numbers numbers-triple" in done.stdout
+    )
     assert "2 failed, 2 passed, 2 deselected" in done.stdout

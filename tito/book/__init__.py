@@ -42,7 +42,15 @@ class Built:
     lite: str = ""
 
 
-def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name, done, of: None, browser=False, pyodide=None):
+def build(
+    root,
+    edition=pages.LEARNER,
+    fast=False,
+    output=None,
+    told=lambda name, done, of: None,
+    browser=False,
+    pyodide=None,
+):
     """Make the site of a course. Returns a Built.
 
     edition  "learner", to publish: no solution and no hidden check is in any file; or "author"
@@ -61,7 +69,10 @@ def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name
     began = time.monotonic()
     _refuse(root, edition, output)
     if pyodide and not browser:
-        raise TitoError(f"--pyodide {pyodide} is for the lessons in the browser.", "Give --lite, too: tito book build --lite --pyodide DIR")
+        raise TitoError(
+            f"--pyodide {pyodide} is for the lessons in the browser.",
+            "Give --lite, too: tito book build --lite --pyodide DIR",
+        )
     runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
     site, work = site_folder(root), root.path / "book" / "_build"
     here = work / edition
@@ -73,12 +84,18 @@ def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name
 
     try:
         package = execute.package(root, work / "package")
-        shown = {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
+        shown = (
+            {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
+        )
         sources = _sources(root, site, edition, shown, work / "package", browser)
         if _lay_out(here / "source", sources):
-            shutil.rmtree(here / "set", ignore_errors=True)  # a page is gone: Sphinx would leave what it made of it
+            shutil.rmtree(
+                here / "set", ignore_errors=True
+            )  # a page is gone: Sphinx would leave what it made of it
         _sphinx(root, site, here)
-        (here / "set" / NOTE).write_text(f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8")
+        (here / "set" / NOTE).write_text(
+            f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
+        )
         (here / "set" / ".nojekyll").touch()  # GitHub would leave out folders such as _static
         shutil.rmtree(here / "set" / "lite", ignore_errors=True)
         if browser:
@@ -87,9 +104,25 @@ def build(root, edition=pages.LEARNER, fast=False, output=None, told=lambda name
         place = output or here / "html"
         _copy(here / "set", place)
     except OSError as error:
-        raise TitoError(f"{error.filename or work} was not written: {error.strerror or error}.", "Free some space, or make its folder writable.", 3) from None
-    return Built(place, edition, len([name for name in sources if name.startswith(("lessons/", "milestones/")) or name.endswith(".md")]), time.monotonic() - began, ran,
-                 lite.warning(runtime) if browser else "")
+        raise TitoError(
+            f"{error.filename or work} was not written: {error.strerror or error}.",
+            "Free some space, or make its folder writable.",
+            3,
+        ) from None
+    return Built(
+        place,
+        edition,
+        len(
+            [
+                name
+                for name in sources
+                if name.startswith(("lessons/", "milestones/")) or name.endswith(".md")
+            ]
+        ),
+        time.monotonic() - began,
+        ran,
+        lite.warning(runtime) if browser else "",
+    )
 
 
 def site_folder(root):
@@ -97,7 +130,11 @@ def site_folder(root):
     for folder in (root.path / "book", course.installed_course().path / "book"):
         if (folder / "conf.py").exists():
             return folder
-    raise TitoError("This tito came without the book's design (book/conf.py).", "Build the book from a checkout of the course.", 3)
+    raise TitoError(
+        "This tito came without the book's design (book/conf.py).",
+        "Build the book from a checkout of the course.",
+        3,
+    )
 
 
 def settings(root):
@@ -106,19 +143,38 @@ def settings(root):
     found = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
     release = found.get("release", "")
     if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
-        raise TitoError(f"tito.toml: [book] release is {release!r}.", 'It should be an address like "https://github.com/OWNER/REPOSITORY".', 3)
+        raise TitoError(
+            f"tito.toml: [book] release is {release!r}.",
+            'It should be an address like "https://github.com/OWNER/REPOSITORY".',
+            3,
+        )
     pyodide = found.get("pyodide")
-    return {"release": release, "branch": found.get("branch", "main"), "pyodide": pyodide and root.path / Path(pyodide).expanduser()}
+    return {
+        "release": release,
+        "branch": found.get("branch", "main"),
+        "pyodide": pyodide and root.path / Path(pyodide).expanduser(),
+    }
 
 
 def _refuse(root, edition, output):
     import importlib.util
 
     if not root.is_course:
-        raise TitoError(f"{root.path} is a workspace; the book is made from the course.", "Run it in the course, or name it with --root.")
+        raise TitoError(
+            f"{root.path} is a workspace; the book is made from the course.",
+            "Run it in the course, or name it with --root.",
+        )
     if edition not in (pages.AUTHOR, pages.LEARNER):
-        raise TitoError(f"--edition {edition!r} is neither author nor learner.", "The learner's has no solutions; that is the one to publish.")
-    if output and output.exists() and not (output / NOTE).exists() and (not output.is_dir() or any(output.iterdir())):
+        raise TitoError(
+            f"--edition {edition!r} is neither author nor learner.",
+            "The learner's has no solutions; that is the one to publish.",
+        )
+    if (
+        output
+        and output.exists()
+        and not (output / NOTE).exists()
+        and (not output.is_dir() or any(output.iterdir()))
+    ):
         raise TitoError(f"{output} is not empty, and no earlier book.", "Give a new folder.")
     for name in ("myst_nb", "sphinx_book_theme", "ipykernel"):
         if not importlib.util.find_spec(name):
@@ -126,6 +182,7 @@ def _refuse(root, edition, output):
 
 
 # What Sphinx is given.
+
 
 def _sources(root, site, edition, shown, package, browser):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
@@ -135,10 +192,15 @@ def _sources(root, site, edition, shown, package, browser):
     for path in sorted((root.path / "book").glob("*.md")):
         out[path.name] = path.read_text(encoding="utf-8")
     out.setdefault("index.md", made.plain_index(root))
-    out = {name: made.filled(name, text, root, package) if name.endswith(".md") else text for name, text in out.items()}
+    out = {
+        name: made.filled(name, text, root, package) if name.endswith(".md") else text
+        for name, text in out.items()
+    }
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(entry.declared.released)
-        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser))
+        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
+            entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+        )
     for one in milestone.milestones(root):
         name = f"milestones/{one.path.stem}"
         out[f"{name}.ipynb"] = pages.of_milestone(root, one, shown.get(name, {}))
@@ -152,15 +214,30 @@ def _links(root, entry, browser):
         found.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
     told = settings(root)
     if told["release"]:
-        name, path = told["release"].removeprefix("https://github.com/"), entry.relative(entry.notebook)
-        found += [("Binder", f"https://mybinder.org/v2/gh/{name}/{told['branch']}?urlpath=lab/tree/{path}"),
-                  ("Colab", f"https://colab.research.google.com/github/{name}/blob/{told['branch']}/{path}")]
+        name, path = (
+            told["release"].removeprefix("https://github.com/"),
+            entry.relative(entry.notebook),
+        )
+        found += [
+            (
+                "Binder",
+                f"https://mybinder.org/v2/gh/{name}/{told['branch']}?urlpath=lab/tree/{path}",
+            ),
+            (
+                "Colab",
+                f"https://colab.research.google.com/github/{name}/blob/{told['branch']}/{path}",
+            ),
+        ]
     return found
 
 
 def _lay_out(folder, wanted):
     """Make `folder` hold the files `wanted` ({path: text}); what is right already keeps its time. Returns what else was there, deleted."""
-    gone = [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).as_posix() not in wanted]
+    gone = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.relative_to(folder).as_posix() not in wanted
+    ]
     for path in gone:
         path.unlink()
     for name, text in wanted.items():
@@ -178,17 +255,36 @@ def _sphinx(root, site, here):
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     said = io.StringIO()
-    told = {"project": root.name, "version": root.edition, "release": root.edition, "html_title": root.name, "language": "en",
-            "html_static_path": [str(site / "_static")], "html_favicon": str(site / "_static" / "icon.svg")}
+    told = {
+        "project": root.name,
+        "version": root.edition,
+        "release": root.edition,
+        "html_title": root.name,
+        "language": "en",
+        "html_static_path": [str(site / "_static")],
+        "html_favicon": str(site / "_static" / "icon.svg"),
+    }
     try:
         with patch_docutils(str(here / "source")), docutils_namespace(), _quiet():
-            Sphinx(str(here / "source"), str(here / "source"), str(here / "set"), str(here / "doctrees"), "html",
-                   confoverrides=told, status=None, warning=said).build()
+            Sphinx(
+                str(here / "source"),
+                str(here / "source"),
+                str(here / "set"),
+                str(here / "doctrees"),
+                "html",
+                confoverrides=told,
+                status=None,
+                warning=said,
+            ).build()
     except SphinxError as error:
         said.write(f"{error}\n")
     if warnings := _at_home(root, site, here / "source", said.getvalue()):
-        shutil.rmtree(here / "doctrees", ignore_errors=True)  # or the next build would not read, and not complain of, these pages
-        raise TitoError(f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1)
+        shutil.rmtree(
+            here / "doctrees", ignore_errors=True
+        )  # or the next build would not read, and not complain of, these pages
+        raise TitoError(
+            f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1
+        )
 
 
 @contextlib.contextmanager
@@ -205,9 +301,14 @@ def _at_home(root, site, source, said):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
     said = re.sub("\x1b\\[[0-9;]*m", "", said).strip()
     for entry in root.lessons:
-        said = said.replace(str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script))
+        said = said.replace(
+            str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script)
+        )
     for one in milestone.milestones(root):
-        said = said.replace(str(source / "milestones" / f"{one.path.stem}.ipynb"), (milestone.SOURCE / one.path.name).as_posix())
+        said = said.replace(
+            str(source / "milestones" / f"{one.path.stem}.ipynb"),
+            (milestone.SOURCE / one.path.name).as_posix(),
+        )
     return said.replace(f"{source}{os.sep}", "book/")
 
 
@@ -243,25 +344,45 @@ def serve(root, edition, fast, port, ready, built, complain):
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
-        raise TitoError(f"Port {port} cannot be used: {error.strerror}.", "Give another one: tito book serve --port 8001", 3) from None
+        raise TitoError(
+            f"Port {port} cannot be used: {error.strerror}.",
+            "Give another one: tito book serve --port 8001",
+            3,
+        ) from None
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        folders = [folder for folder in (root.path / course.SOURCE, root.path / milestone.SOURCE, root.path / "book") if folder.is_dir()]
+        folders = [
+            folder
+            for folder in (
+                root.path / course.SOURCE,
+                root.path / milestone.SOURCE,
+                root.path / "book",
+            )
+            if folder.is_dir()
+        ]
         told = False
-        for changes in watchfiles.watch(*folders, watch_filter=_is_source, rust_timeout=300, yield_on_timeout=True):
+        for changes in watchfiles.watch(
+            *folders, watch_filter=_is_source, rust_timeout=300, yield_on_timeout=True
+        ):
             if not told:  # now, when no save is missed any more
                 ready(f"http://127.0.0.1:{server.server_address[1]}/")
                 told = True
             if not changes:
                 continue
             try:
-                built(build(course.open_root(root.path), edition, fast))  # opened anew: a root reads its lessons once
+                built(
+                    build(course.open_root(root.path), edition, fast)
+                )  # opened anew: a root reads its lessons once
             except TitoError as error:
                 complain(error)
 
 
 def _is_source(change, path):
-    return "_build" not in path and (path.endswith(WATCHED) or path.endswith(".py") and Path(path).parts[-3:-1] == milestone.SOURCE.parts)
+    return "_build" not in path and (
+        path.endswith(WATCHED)
+        or path.endswith(".py")
+        and Path(path).parts[-3:-1] == milestone.SOURCE.parts
+    )
 
 
 class _Silent(SimpleHTTPRequestHandler):

@@ -26,7 +26,9 @@ PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells is no place a reader could open.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
-PLACE = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")  # what Python calls a thing that has no better name: nothing to read
+PLACE = re.compile(
+    r"<[\w.]+(?: object)? at 0x[0-9a-f]+>"
+)  # what Python calls a thing that has no better name: nothing to read
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")
 
 
@@ -45,13 +47,25 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
     """
     kept.mkdir(parents=True, exist_ok=True)
     programs = milestone.milestones(root)
-    jobs = {f"milestones/{one.path.stem}": (one.name, _key_of_milestone(root, one, package), partial(_run_milestone, root, one, scratch))
-            for one in reversed(programs)}  # first, and the last of them before the others: it takes longest
-    jobs |= {f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch)) for entry in root.lessons}
+    jobs = {
+        f"milestones/{one.path.stem}": (
+            one.name,
+            _key_of_milestone(root, one, package),
+            partial(_run_milestone, root, one, scratch),
+        )
+        for one in reversed(programs)
+    }  # first, and the last of them before the others: it takes longest
+    jobs |= {
+        f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch))
+        for entry in root.lessons
+    }
     places = {page: kept / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
 
     def run(page):
-        files.write(places[page], json.dumps(jobs[page][2](), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        files.write(
+            places[page],
+            json.dumps(jobs[page][2](), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
+        )
         return jobs[page][0]
 
     waiting = [page for page, path in places.items() if not path.exists()]
@@ -62,21 +76,48 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
         if path not in places.values():
             path.unlink()
     found = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in places.items()}
-    if wrong := [problem for entry in root.lessons for problem in _about_pictures(entry, found[f"lessons/{entry.folder}"])]:
-        raise TitoError("\n".join(wrong), 'Say what the picture shows, in the line above the cell: # %% alt="Loss against step: it falls from 0.7 to 0.1"', 1)
-    if wrong := [one for one in programs if found[f"milestones/{one.path.stem}"]["drawn"] and not one.alt]:
-        raise TitoError("\n".join(f"{place_of_milestone(one)}: this milestone draws a picture and has no alt text." for one in wrong),
-                        'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: it falls from 0.7 to 0.1"', 1)
+    if wrong := [
+        problem
+        for entry in root.lessons
+        for problem in _about_pictures(entry, found[f"lessons/{entry.folder}"])
+    ]:
+        raise TitoError(
+            "\n".join(wrong),
+            'Say what the picture shows, in the line above the cell: # %% alt="Loss against step: it falls from 0.7 to 0.1"',
+            1,
+        )
+    if wrong := [
+        one for one in programs if found[f"milestones/{one.path.stem}"]["drawn"] and not one.alt
+    ]:
+        raise TitoError(
+            "\n".join(
+                f"{place_of_milestone(one)}: this milestone draws a picture and has no alt text."
+                for one in wrong
+            ),
+            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: it falls from 0.7 to 0.1"',
+            1,
+        )
     return found
 
 
 def package(root, scratch):
     """Write the package, with every solution, into `scratch`. Returns {path in it: bytes}, lessons' own modules as they are now."""
     source = root.path / root.package
-    held = {path.relative_to(root.path).as_posix(): path.read_bytes() for path in sorted(source.rglob("*"))
-            if path.is_file() and path.suffix not in (".pyc", files.SUFFIX) and "__pycache__" not in path.parts} if source.is_dir() else {}
+    held = (
+        {
+            path.relative_to(root.path).as_posix(): path.read_bytes()
+            for path in sorted(source.rglob("*"))
+            if path.is_file()
+            and path.suffix not in (".pyc", files.SUFFIX)
+            and "__pycache__" not in path.parts
+        }
+        if source.is_dir()
+        else {}
+    )
     for entry in root.lessons:
-        held[entry.relative(entry.module_path)] = export.current(entry, entry.declared.source).text.encode("utf-8")
+        held[entry.relative(entry.module_path)] = export.current(
+            entry, entry.declared.source
+        ).text.encode("utf-8")
     held["tito.toml"] = (root.path / "tito.toml").read_bytes()
     for name, data in held.items():
         path = scratch / name
@@ -89,13 +130,21 @@ def package(root, scratch):
 def _key(entry, package):
     """A hash of all that decides what the lesson's cells print."""
     lower = {one.name for one in entry.root.lessons if one.number < entry.number}
-    return _hash([FIRST, *([cell.number, cell.source] for cell in _cells(entry))], _package_of(entry.root, package, lower))
+    return _hash(
+        [FIRST, *([cell.number, cell.source] for cell in _cells(entry))],
+        _package_of(entry.root, package, lower),
+    )
 
 
 def _key_of_milestone(root, one, package):
     """A hash of all that decides what a milestone measures: what lies beside it, too, may be imported."""
-    programs = {one.path} | set(one.path.parent.glob("*.py")) - {other.path for other in milestone.milestones(root)}
-    return _hash([], _package_of(root, package, one.needs) | {path.name: path.read_bytes() for path in programs})
+    programs = {one.path} | set(one.path.parent.glob("*.py")) - {
+        other.path for other in milestone.milestones(root)
+    }
+    return _hash(
+        [],
+        _package_of(root, package, one.needs) | {path.name: path.read_bytes() for path in programs},
+    )
 
 
 def _package_of(root, package, used):
@@ -105,7 +154,9 @@ def _package_of(root, package, used):
 
 
 def _hash(values, held):
-    found = hashlib.sha256(json.dumps([values, sys.version, *(version(name) for name in LIBRARIES)]).encode())
+    found = hashlib.sha256(
+        json.dumps([values, sys.version, *(version(name) for name in LIBRARIES)]).encode()
+    )
     for name, data in sorted(held.items()):
         found.update(name.encode() + b"\0" + data)
     return found.hexdigest()
@@ -113,13 +164,19 @@ def _hash(values, held):
 
 def _cells(entry):
     """What is run of a lesson: all that a learner could run. Hidden checks may use helpers that stand below them; `tito check` runs those."""
-    return [cell for cell in entry.declared.source.cells if cell.kind == "code" and not is_hidden(cell)]
+    return [
+        cell for cell in entry.declared.source.cells if cell.kind == "code" and not is_hidden(cell)
+    ]
 
 
 @contextlib.contextmanager
 def _no_interference():
     """Without what a caller's environment would tell the kernels."""
-    told = {name: os.environ.pop(name) for name in ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS") if name in os.environ}
+    told = {
+        name: os.environ.pop(name)
+        for name in ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS")
+        if name in os.environ
+    }
     try:
         yield
     finally:
@@ -137,22 +194,50 @@ def _run(entry, scratch):
         """The kernel of the environment that tito runs in, whatever other kernels somebody has registered as python3."""
 
         def get_kernel_spec(self, kernel_name):
-            return KernelSpec(argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], display_name="Python", language="python")
+            return KernelSpec(
+                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                display_name="Python",
+                language="python",
+            )
 
     code = _cells(entry)
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in (FIRST, *(cells.uncomment_magics(c.source) for c in code))])
+    book = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(source)
+            for source in (FIRST, *(cells.uncomment_magics(c.source) for c in code))
+        ]
+    )
     manager = AsyncKernelManager(kernel_spec_manager=ThisPython(), kernel_name="python3")
     client = nbclient.NotebookClient(book, km=manager, timeout=SECONDS, store_widget_state=False)
     try:
-        client.execute(cwd=str(scratch), stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"})
+        client.execute(
+            cwd=str(scratch),
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
     except nbclient.exceptions.CellExecutionError as error:
-        failed = next(n for n, cell in enumerate(book.cells) if any(o.output_type == "error" for o in cell.get("outputs", [])))
-        raise TitoError(f"{place_of(entry, code[failed - 1])}: this cell fails: {error.ename}: {error.evalue}",
-                        f"`tito check {entry.name}` says more. Mend the cell, then build the book again.", 1) from None
+        failed = next(
+            n
+            for n, cell in enumerate(book.cells)
+            if any(o.output_type == "error" for o in cell.get("outputs", []))
+        )
+        raise TitoError(
+            f"{place_of(entry, code[failed - 1])}: this cell fails: {error.ename}: {error.evalue}",
+            f"`tito check {entry.name}` says more. Mend the cell, then build the book again.",
+            1,
+        ) from None
     except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
-        raise TitoError(f"{entry.relative(entry.script)}: its kernel did not get to the end: {type(error).__name__}.",
-                        f"Run the file with Python; a cell may take {SECONDS} s.", 1) from None
-    shown = {str(cell.number): [output for output in map(_plain, ran.outputs) if output.get("data") != {}] for cell, ran in zip(code, book.cells[1:])}
+        raise TitoError(
+            f"{entry.relative(entry.script)}: its kernel did not get to the end: {type(error).__name__}.",
+            f"Run the file with Python; a cell may take {SECONDS} s.",
+            1,
+        ) from None
+    shown = {
+        str(cell.number): [
+            output for output in map(_plain, ran.outputs) if output.get("data") != {}
+        ]
+        for cell, ran in zip(code, book.cells[1:])
+    }
     return {number: outputs for number, outputs in shown.items() if outputs}
 
 
@@ -176,10 +261,29 @@ def _run_milestone(root, one, scratch):
         said.seek(0)
         printed = said.read()
     if wrong := told.get("error") or "; ".join(milestone.missed(one.bar, told["measured"])):
-        raise TitoError(f"{place_of_milestone(one)}: this milestone does not pass: {wrong}",
-                        f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, then build the book again.", 1)
-    drawn = [{"output_type": "display_data", "metadata": {}, "data": {"image/png": base64.b64encode(picture).decode()}}] if picture else []
-    return {"measured": list(told["measured"].items()), "drawn": drawn, "printed": [{"output_type": "stream", "name": "stdout", "text": printed}] if printed else []}
+        raise TitoError(
+            f"{place_of_milestone(one)}: this milestone does not pass: {wrong}",
+            f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, then build the book again.",
+            1,
+        )
+    drawn = (
+        [
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {"image/png": base64.b64encode(picture).decode()},
+            }
+        ]
+        if picture
+        else []
+    )
+    return {
+        "measured": list(told["measured"].items()),
+        "drawn": drawn,
+        "printed": [{"output_type": "stream", "name": "stdout", "text": printed}]
+        if printed
+        else [],
+    }
 
 
 def pictures(shown):

@@ -22,14 +22,23 @@ from tito import cells, notebook, release, wheel, workspace
 from tito.errors import TitoError
 from tito.lesson import is_hidden
 
-KERNEL = ("micropip", "ipython", "jedi", "packaging")  # what a notebook's Python loads when it starts, and Pyodide has
+KERNEL = (
+    "micropip",
+    "ipython",
+    "jedi",
+    "packaging",
+)  # what a notebook's Python loads when it starts, and Pyodide has
 TOO = "comm"  # and what it has not: taken from the environment that tito runs in
 CORE = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"  # asks for pictures that only a Jupyter server has
 APPS = ("lab", "notebooks", "tree")
-OURS = ("lite/files/", "lite/api/", "lite/static/pyodide/tinytorch")  # what may not give anything away; the rest comes from others
+OURS = (
+    "lite/files/",
+    "lite/api/",
+    "lite/static/pyodide/tinytorch",
+)  # what may not give anything away; the rest comes from others
 
 
 @dataclass
@@ -51,7 +60,11 @@ def runtime(root, folder):
     """The Runtime for a course's lessons in a Pyodide distribution; None for no folder. Raises TitoError when no notebook could run with it."""
     for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server"):
         if not importlib.util.find_spec(name):
-            raise TitoError(f"The lessons in the browser are made with {name}, which is not installed here.", "`bin/setup lite` installs it.", 3)
+            raise TitoError(
+                f"The lessons in the browser are made with {name}, which is not installed here.",
+                "`bin/setup lite` installs it.",
+                3,
+            )
     if folder is None:
         return None
     folder = Path(os.path.abspath(folder))
@@ -61,12 +74,22 @@ def runtime(root, folder):
     try:
         lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
         if not lock["info"]["python"].startswith(f"{python()}."):
-            raise TitoError(f"{folder} holds Python {lock['info']['python']}; the notebooks' Python is {python()}.", remedy)
+            raise TitoError(
+                f"{folder} holds Python {lock['info']['python']}; the notebooks' Python is {python()}.",
+                remedy,
+            )
         known = by_name(lock)
         kernel = needed(known, KERNEL)
         if lacking := [name for name in kernel if not _is_there(folder, known, name)]:
-            raise TitoError(f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no notebook's Python starts without them.", remedy)
-        out = Runtime([folder / name for name in CORE[:3]] + sorted(folder.glob("pyodide.asm.*js")), info=lock["info"], imported=libraries(root, exported=True))
+            raise TitoError(
+                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no notebook's Python starts without them.",
+                remedy,
+            )
+        out = Runtime(
+            [folder / name for name in CORE[:3]] + sorted(folder.glob("pyodide.asm.*js")),
+            info=lock["info"],
+            imported=libraries(root, exported=True),
+        )
         wanted = kernel
         for library in libraries(root):
             name = next((name for name, one in known.items() if library in one["imports"]), library)
@@ -75,9 +98,16 @@ def runtime(root, folder):
                 wanted |= also
             else:
                 out.missing.append(library)
-        out.packages = {name: known[name] | {"sha256": _sha256((folder / known[name]["file_name"]).read_bytes())} for name in wanted}
+        out.packages = {
+            name: known[name]
+            | {"sha256": _sha256((folder / known[name]["file_name"]).read_bytes())}
+            for name in wanted
+        }
     except (ValueError, KeyError, TypeError) as error:
-        raise TitoError(f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: {type(error).__name__}: {error}.", remedy) from None
+        raise TitoError(
+            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: {type(error).__name__}: {error}.",
+            remedy,
+        ) from None
     out.files += [folder / one["file_name"] for one in out.packages.values()]
     return out
 
@@ -141,6 +171,7 @@ def _sha256(data):
 
 # What the site holds.
 
+
 def make(root, work, found, place):
     """Make the site of the lessons in the new folder `place`, with the Runtime `found` or, for None, without a Python.
 
@@ -149,18 +180,33 @@ def make(root, work, found, place):
     given = work / "given"
     shutil.rmtree(work, ignore_errors=True)
     for entry in root.lessons:
-        _write(given / "files" / entry.folder / entry.notebook.name, page(entry, found).encode("utf-8"))
-    settings = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"appName": root.name, "disabledExtensions": [TAB_ICON]}}
+        _write(
+            given / "files" / entry.folder / entry.notebook.name, page(entry, found).encode("utf-8")
+        )
+    settings = {
+        "jupyter-lite-schema-version": 0,
+        "jupyter-config-data": {"appName": root.name, "disabledExtensions": [TAB_ICON]},
+    }
     if found:
-        settings["jupyter-config-data"]["litePluginSettings"] = {SETTINGS: {"disablePyPIFallback": True}}
+        settings["jupyter-config-data"]["litePluginSettings"] = {
+            SETTINGS: {"disablePyPIFallback": True}
+        }
         for path in found.files:
             _write(given / "static" / "pyodide" / path.name, path.read_bytes())
         # What the package imports is loaded with it, the rest when a cell asks for it.
-        depends = [name for name, one in found.packages.items() if set(found.imported) & set(one["imports"])]
+        depends = [
+            name
+            for name, one in found.packages.items()
+            if set(found.imported) & set(one["imports"])
+        ]
         packages = found.packages | {
             TOO: _added(given, *installed(TOO), TOO, TOO, []),
-            wheel.DISTRIBUTION: _added(given, *lessons(root), wheel.DISTRIBUTION, "tito", depends)}
-        _write(given / "static" / "pyodide" / "pyodide-lock.json", json.dumps({"info": found.info, "packages": packages}, indent=1).encode())
+            wheel.DISTRIBUTION: _added(given, *lessons(root), wheel.DISTRIBUTION, "tito", depends),
+        }
+        _write(
+            given / "static" / "pyodide" / "pyodide-lock.json",
+            json.dumps({"info": found.info, "packages": packages}, indent=1).encode(),
+        )
     _write(given / "jupyter-lite.json", json.dumps(settings, indent=1).encode())
     _jupyterlite(given, work / "made", with_kernel=bool(found))
     os.replace(work / "made", place)
@@ -170,18 +216,47 @@ def make(root, work, found, place):
 def _added(given, file, data, name, module, depends):
     """Put a wheel beside Pyodide's. Returns what its list says of it: importing `module` in a cell loads it, and what it depends on."""
     _write(given / "static" / "pyodide" / file, data)
-    return {"name": name, "version": file.split("-")[1], "file_name": file, "sha256": _sha256(data), "install_dir": "site", "package_type": "package",
-            "imports": [module], "depends": depends, "unvendored_tests": False}
+    return {
+        "name": name,
+        "version": file.split("-")[1],
+        "file_name": file,
+        "sha256": _sha256(data),
+        "install_dir": "site",
+        "package_type": "package",
+        "imports": [module],
+        "depends": depends,
+        "unvendored_tests": False,
+    }
 
 
 def page(entry, found):
     """A lesson's notebook, as text: as released, with what is particular to the browser before it."""
     book = json.loads(notebook.to_notebook(entry.declared.released))
-    first = [{"cell_type": "markdown", "id": "in-the-browser", "metadata": {}, "source": words(entry, found)}]
+    first = [
+        {
+            "cell_type": "markdown",
+            "id": "in-the-browser",
+            "metadata": {},
+            "source": words(entry, found),
+        }
+    ]
     if found:
         begin = f"from tito import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
-        first.append({"cell_type": "code", "id": "begin", "metadata": {}, "source": begin, "outputs": [], "execution_count": None})
-        book["metadata"]["kernelspec"] = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+        first.append(
+            {
+                "cell_type": "code",
+                "id": "begin",
+                "metadata": {},
+                "source": begin,
+                "outputs": [],
+                "execution_count": None,
+            }
+        )
+        book["metadata"]["kernelspec"] = {
+            "name": "python",
+            "display_name": "Python (Pyodide)",
+            "language": "python",
+        }
     book["cells"][:0] = first
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
@@ -189,12 +264,16 @@ def page(entry, found):
 def words(entry, found):
     """What a reader should know of a notebook in the browser."""
     without = "You can read and write, and run the lesson in a workspace."
-    keep = (f"**In the browser.** What you write stays in this browser only, until its data are cleared. *File > Download* takes the notebook away. Put into "
-            f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after `tito notebook {entry.name} --keep notebook`.")
+    keep = (
+        f"**In the browser.** What you write stays in this browser only, until its data are cleared. *File > Download* takes the notebook away. Put into "
+        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after `tito notebook {entry.name} --keep notebook`."
+    )
     if not found:
         return f"{keep}\n\n**No Python is at hand here**, and no NumPy: this site was made without Pyodide, so JupyterLite has no kernel to choose. {without}"
-    run = (f"`{entry.root.package}` is made here from your own notebooks of the earlier lessons, as you saved them. "
-           "Run the next cell first, and again when you have saved a change of one.")
+    run = (
+        f"`{entry.root.package}` is made here from your own notebooks of the earlier lessons, as you saved them. "
+        "Run the next cell first, and again when you have saved a change of one."
+    )
     if not found.missing:
         return f"{keep} {run}"
     return f"{keep} {run}\n\n**{said(found.missing)} not at hand here**, so not every cell runs. {without}"
@@ -204,7 +283,11 @@ def warning(found):
     """What the author should know of the site: its lessons in the browser run, or what is not at hand; nothing when all is."""
     if not found:
         return "No Python is at hand for the lessons in the browser, and no NumPy: they can be read and written there, not run. --pyodide gives it."
-    return f"{said(found.missing)} not at hand for the lessons in the browser: not every cell runs there, and the notebooks say so." if found.missing else ""
+    return (
+        f"{said(found.missing)} not at hand for the lessons in the browser: not every cell runs there, and the notebooks say so."
+        if found.missing
+        else ""
+    )
 
 
 def said(libraries):
@@ -215,8 +298,17 @@ def said(libraries):
 
 def lessons(root):
     """(file name, bytes) of a wheel of tito and of the lessons as released, as scripts and as notebooks."""
-    held = {name: data for name, data in workspace.contents(root).items() if name.startswith(("modules/source/", f"{root.package}/"))}
-    held |= {entry.relative(entry.notebook): notebook.to_notebook(entry.declared.released).encode("utf-8") for entry in root.lessons}
+    held = {
+        name: data
+        for name, data in workspace.contents(root).items()
+        if name.startswith(("modules/source/", f"{root.package}/"))
+    }
+    held |= {
+        entry.relative(entry.notebook): notebook.to_notebook(entry.declared.released).encode(
+            "utf-8"
+        )
+        for entry in root.lessons
+    }
     name, data = wheel.build("lite", release.course_of_stubs(root, held))
     return name.replace("+lite", ""), data  # some hosts of sites take a + for a space
 
@@ -224,8 +316,13 @@ def lessons(root):
 def installed(name):
     """(file name, bytes) of a wheel of a library of this environment that is nothing but Python."""
     found = importlib.metadata.distribution(name)
-    held = {path.as_posix(): Path(found.locate_file(path)).read_bytes() for path in found.files
-            if ".." not in path.parts and "__pycache__" not in path.parts and path.name not in ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")}
+    held = {
+        path.as_posix(): Path(found.locate_file(path)).read_bytes()
+        for path in found.files
+        if ".." not in path.parts
+        and "__pycache__" not in path.parts
+        and path.name not in ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
+    }
     return f"{name}-{found.version}-py3-none-any.whl", wheel.archive(held)
 
 
@@ -238,14 +335,55 @@ def _jupyterlite(given, made, with_kernel):
     """Run JupyterLite's own build, without any extension that happens to be installed."""
     import jupyterlite_pyodide_kernel
 
-    extension = next((folder for folder in (Path(sys.prefix), *Path(jupyterlite_pyodide_kernel.__file__).parents)
-                      if (folder / EXTENSION).is_dir()), Path(sys.prefix)) / EXTENSION
-    command = [sys.executable, "-W", "ignore", "-m", "jupyterlite_core", "build",
-               "--ignore-sys-prefix", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive", *(f"--apps={name}" for name in APPS), "--lite-dir=.", "--contents=files", f"--output-dir={made}"]
+    extension = (
+        next(
+            (
+                folder
+                for folder in (Path(sys.prefix), *Path(jupyterlite_pyodide_kernel.__file__).parents)
+                if (folder / EXTENSION).is_dir()
+            ),
+            Path(sys.prefix),
+        )
+        / EXTENSION
+    )
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "jupyterlite_core",
+        "build",
+        "--ignore-sys-prefix",
+        "--no-sourcemaps",
+        "--no-unused-shared-packages",
+        "--no-libarchive",
+        *(f"--apps={name}" for name in APPS),
+        "--lite-dir=.",
+        "--contents=files",
+        f"--output-dir={made}",
+    ]
     if with_kernel:
         command.append(f"--LiteBuildConfig.federated_extensions={[str(extension)]!r}")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHON"))} | {"JUPYTER_NO_CONFIG": "1"}
-    ran = subprocess.run(command, cwd=given, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JUPYTER", "PYTHON"))
+    } | {"JUPYTER_NO_CONFIG": "1"}
+    ran = subprocess.run(
+        command,
+        cwd=given,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if ran.returncode:
         last = "\n".join((ran.stdout + ran.stderr).strip().splitlines()[-5:])
-        raise TitoError(f"JupyterLite did not make its part of the book:\n{last}", "`bin/setup lite` installs the libraries that it needs.", 3)
+        raise TitoError(
+            f"JupyterLite did not make its part of the book:\n{last}",
+            "`bin/setup lite` installs the libraries that it needs.",
+            3,
+        )

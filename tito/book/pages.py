@@ -40,7 +40,11 @@ def notebook(entry, edition, shown, links):
             parts = [_prose(line, text) for line, text in _split(cell)]
             if not titled and (found := TITLE.match(cell.source)):
                 title, rest = found.groups()
-                parts = [_prose(0, title), _prose(0, card(entry, edition, links)), *(_prose(line + 1, text) for line, text in _split_text(rest))]
+                parts = [
+                    _prose(0, title),
+                    _prose(0, card(entry, edition, links)),
+                    *(_prose(line + 1, text) for line, text in _split_text(rest)),
+                ]
                 titled = True
         else:
             parts = []
@@ -55,7 +59,14 @@ def _written(made, lines, kernel):
     for number, part in enumerate(made, 1):
         part["id"] = f"cell-{number}"
     meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
-    return json.dumps({"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def card(entry, edition, links=()):
@@ -63,9 +74,15 @@ def card(entry, edition, links=()):
     lesson, meta = entry.declared, entry.declared.meta
     open_ = [check for check in lesson.checks if edition == AUTHOR or not is_hidden(check.cell)]
     exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
-    rows = [("Difficulty", f"{meta['difficulty']} of 5"), ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"), ("To write", exercises),
-            ("Needs", _lessons(entry.root, meta["prerequisites"]) or "no other lesson"), ("Next", _lessons(entry.root, meta["enables"])),
-            ("Begin", f"`tito start {entry.name}`"), ("Open", ", ".join(f"[{words}]({address})" for words, address in links))]
+    rows = [
+        ("Difficulty", f"{meta['difficulty']} of 5"),
+        ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"),
+        ("To write", exercises),
+        ("Needs", _lessons(entry.root, meta["prerequisites"]) or "no other lesson"),
+        ("Next", _lessons(entry.root, meta["enables"])),
+        ("Begin", f"`tito start {entry.name}`"),
+        ("Open", ", ".join(f"[{words}]({address})" for words, address in links)),
+    ]
     return _card(f"{meta['summary'].rstrip('.')}.", rows)
 
 
@@ -76,10 +93,15 @@ def _card(summary, rows):
 
 def _lessons(root, names):
     known = {other.name: other for other in root.lessons}
-    return ", ".join(f"[{known[name].declared.title}](../lessons/{known[name].folder}.ipynb)" for name in names if name in known)
+    return ", ".join(
+        f"[{known[name].declared.title}](../lessons/{known[name].folder}.ipynb)"
+        for name in names
+        if name in known
+    )
 
 
 # A milestone.
+
 
 def of_milestone(root, one, shown):
     """The text of the notebook that becomes the page of a milestone: what it is about, what it reaches, its program.
@@ -89,18 +111,51 @@ def of_milestone(root, one, shown):
     text = one.path.read_text(encoding="utf-8")
     about, body = summary_of(one), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
     summary, _, prose = about.partition("\n\n")
-    rows = [("Needs", _lessons(root, one.needs)), ("To reach", ", ".join(f"{name} {milestone.figure(least)}" for name, least in one.bar.items())),
-            ("Run it", f"`tito milestone run {one.name}`")]
-    parts = [_prose(0, f"# {one.year}. {one.title}"), _prose(0, _card(" ".join(summary.split()), rows)), _prose(summary.count("\n") + 2, prose)]
+    rows = [
+        ("Needs", _lessons(root, one.needs)),
+        (
+            "To reach",
+            ", ".join(f"{name} {milestone.figure(least)}" for name, least in one.bar.items()),
+        ),
+        ("Run it", f"`tito milestone run {one.name}`"),
+    ]
+    parts = [
+        _prose(0, f"# {one.year}. {one.title}"),
+        _prose(0, _card(" ".join(summary.split()), rows)),
+        _prose(summary.count("\n") + 2, prose),
+    ]
     if shown:
         parts.append(_prose(0, _reached(one, shown["measured"])))
         if shown["drawn"]:
-            parts.append(_cell(0, "run(seed=0)", None, shown["drawn"], {"mystnb": {"image": {"alt": one.alt}}, "tags": ["remove-input"]}))
-    program = {"mystnb": {"code_prompt_show": "What it prints", "code_prompt_hide": "What it prints"}, "tags": ["hide-output"]}
-    parts += [_prose(0, "## The program"), _cell(text.count("\n", 0, text.index(body)), body, None, shown.get("printed", []), program)]
+            parts.append(
+                _cell(
+                    0,
+                    "run(seed=0)",
+                    None,
+                    shown["drawn"],
+                    {"mystnb": {"image": {"alt": one.alt}}, "tags": ["remove-input"]},
+                )
+            )
+    program = {
+        "mystnb": {"code_prompt_show": "What it prints", "code_prompt_hide": "What it prints"},
+        "tags": ["hide-output"],
+    }
+    parts += [
+        _prose(0, "## The program"),
+        _cell(text.count("\n", 0, text.index(body)), body, None, shown.get("printed", []), program),
+    ]
     for path in sorted(one.path.parent.glob("*.py")):
-        if not milestone.FILE.fullmatch(path.name) and re.search(rf"^(?:from|import) {path.stem}\b", body, re.M):
-            parts.append(_cell(0, path.read_text(encoding="utf-8").strip("\n"), f"{path.name}, which it imports", []))
+        if not milestone.FILE.fullmatch(path.name) and re.search(
+            rf"^(?:from|import) {path.stem}\b", body, re.M
+        ):
+            parts.append(
+                _cell(
+                    0,
+                    path.read_text(encoding="utf-8").strip("\n"),
+                    f"{path.name}, which it imports",
+                    [],
+                )
+            )
     parts = [(line, part) for line, part in parts if part["source"]]
     return _written([part for _, part in parts], [line + 1 - BEHIND for line, _ in parts], PYTHON)
 
@@ -113,11 +168,25 @@ def summary_of(one):
 
 
 def _reached(one, measured):
-    rows = [f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |" for name, value in measured]
-    return "\n".join(["## What it reaches", "", "With the course's own lessons and seed 0:", "", "| | measured | at least |", "| --- | ---: | ---: |", *rows])
+    rows = [
+        f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |"
+        for name, value in measured
+    ]
+    return "\n".join(
+        [
+            "## What it reaches",
+            "",
+            "With the course's own lessons and seed 0:",
+            "",
+            "| | measured | at least |",
+            "| --- | ---: | ---: |",
+            *rows,
+        ]
+    )
 
 
 # Prose.
+
 
 def _prose(line, text):
     return line, {"cell_type": "markdown", "metadata": {}, "source": text}
@@ -134,7 +203,11 @@ def _split_text(text):
         if part.strip():
             blank = len(part) - len(part.lstrip("\n"))
             hint = HINT.fullmatch(part)
-            parts.append((line + blank - 2, _hint(*hint.groups())) if hint else (line + blank, part.strip("\n")))  # 2 lines go before its text
+            parts.append(
+                (line + blank - 2, _hint(*hint.groups()))
+                if hint
+                else (line + blank, part.strip("\n"))
+            )  # 2 lines go before its text
         line += part.count("\n")
     return parts
 
@@ -152,9 +225,14 @@ def _literal(code):
 
 # Code.
 
+
 def _code(lesson, cell, released, edition, outputs):
     if is_hidden(cell):
-        return [_cell(0, _without(cell.source, MARK), f"Hidden checks, {_points(cell)}", outputs)] if edition == AUTHOR else []
+        return (
+            [_cell(0, _without(cell.source, MARK), f"Hidden checks, {_points(cell)}", outputs)]
+            if edition == AUTHOR
+            else []
+        )
     source, skipped = _readable(cell.source)
     if not source:
         return []
@@ -165,7 +243,9 @@ def _code(lesson, cell, released, edition, outputs):
         return _exercise(lesson, cell, released.cell(cell.id), edition, outputs)
     if cell.nbgrader.get("grade"):
         tests = len(TEST.findall(cell.source))
-        return [_cell(skipped, source, f"{tests} check{'s' * (tests != 1)}, {_points(cell)}", outputs)]
+        return [
+            _cell(skipped, source, f"{tests} check{'s' * (tests != 1)}, {_points(cell)}", outputs)
+        ]
     if "learner-side" in cell.metadata.get("tags", ()):
         return [_cell(skipped, source, "A helper of the checks", outputs)]
     return [_cell(skipped, source, None, outputs, meta)]
@@ -184,8 +264,17 @@ def _exercise(lesson, cell, released, edition, outputs):
     head = f":::{{container}} exercise\nExercise `{cell.id}`.{hint}\n:::"
     parts = [_prose(0, head), _cell(skipped, contract, None, outputs)]
     if edition == AUTHOR:
-        bodies = re.findall(r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M)
-        parts.append(_cell(skipped, "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies), f"The solution of {exercise.id}", []))
+        bodies = re.findall(
+            r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M
+        )
+        parts.append(
+            _cell(
+                skipped,
+                "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies),
+                f"The solution of {exercise.id}",
+                [],
+            )
+        )
     return parts
 
 
@@ -194,8 +283,16 @@ def _cell(line, source, folded, outputs, meta=None):
     meta = dict(meta or {})
     if folded:
         meta["tags"] = ["hide-input"]
-        meta["mystnb"] = {"code_prompt_show": folded, "code_prompt_hide": folded} | meta.get("mystnb", {})
-    return line, {"cell_type": "code", "execution_count": None, "metadata": meta, "outputs": outputs, "source": source}
+        meta["mystnb"] = {"code_prompt_show": folded, "code_prompt_hide": folded} | meta.get(
+            "mystnb", {}
+        )
+    return line, {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": meta,
+        "outputs": outputs,
+        "source": source,
+    }
 
 
 def _readable(source):

@@ -15,10 +15,30 @@ from tito.book import lite
 from tito.book.pages import LEARNER
 from tito.errors import TitoError
 
-LOADS = {"script": "src", "img": "src", "iframe": "src", "audio": "src", "video": "src", "source": "src", "embed": "src", "object": "data"}
-ASKS = {"stylesheet", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "icon", "shortcut"}  # what of <link> makes a browser ask
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "audio": "src",
+    "video": "src",
+    "source": "src",
+    "embed": "src",
+    "object": "data",
+}
+ASKS = {
+    "stylesheet",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "icon",
+    "shortcut",
+}  # what of <link> makes a browser ask
 STYLE = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
-COLOURS = re.compile(r'<span class="[\w ]*">|</span>')  # of highlighted code: most tags of a page, and of no interest here
+COLOURS = re.compile(
+    r'<span class="[\w ]*">|</span>'
+)  # of highlighted code: most tags of a page, and of no interest here
 PICTURES = (".png", ".jpeg", ".jpg", ".woff2")
 SHOWN = 10  # findings told at once
 
@@ -28,7 +48,14 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.loads, self.ids, self.nameless, self.words, self.told = [], [], set(), [], [], []
+        self.links, self.loads, self.ids, self.nameless, self.words, self.told = (
+            [],
+            [],
+            set(),
+            [],
+            [],
+            [],
+        )
         self.feed(COLOURS.sub("", text))
         self.close()
 
@@ -36,7 +63,11 @@ class Page(HTMLParser):
         found = dict(attributes)
         self.told += [value for _, value in attributes if value]
         self.ids.update(found[key] for key in ("id", "name") if found.get(key))
-        if tag == "img" and not (found.get("alt") or "").strip() and found.get("role") != "presentation":
+        if (
+            tag == "img"
+            and not (found.get("alt") or "").strip()
+            and found.get("role") != "presentation"
+        ):
             self.nameless.append(found.get("src", ""))
         if address := found.get(LOADS.get(tag)):
             self.loads.append(address)
@@ -57,18 +88,32 @@ class Page(HTMLParser):
 
 def read_back(root, folder, edition):
     """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a learner's edition gives something away."""
-    held = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    read = {name: Page(path.read_text(encoding="utf-8")) for name, path in held.items()
-            if name.endswith(".html") and not name.startswith(("_static/", "lite/"))}
+    held = {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    read = {
+        name: Page(path.read_text(encoding="utf-8"))
+        for name, path in held.items()
+        if name.endswith(".html") and not name.startswith(("_static/", "lite/"))
+    }
     if edition == LEARNER:
         _refuse_secrets(root, held, read)
     wrong = [problem for name, page in read.items() for problem in _of_page(name, page, held, read)]
     for name, path in held.items():
         if name.endswith(".css"):
-            wrong += [f"{name}: asks another host: {address}" for address in STYLE.findall(path.read_text(encoding="utf-8"))]
+            wrong += [
+                f"{name}: asks another host: {address}"
+                for address in STYLE.findall(path.read_text(encoding="utf-8"))
+            ]
     if wrong:
         more = f"\n... {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        raise TitoError("The book was not made:\n" + "\n".join(wrong[:SHOWN]) + more, "Mend these pages' sources, then build it again.", 1)
+        raise TitoError(
+            "The book was not made:\n" + "\n".join(wrong[:SHOWN]) + more,
+            "Mend these pages' sources, then build it again.",
+            1,
+        )
 
 
 def _of_page(name, page, held, read):
@@ -82,7 +127,11 @@ def _of_page(name, page, held, read):
         found = urlsplit(address)
         if found.scheme or found.netloc or address == "#":
             continue
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(found.path))) if found.path else name
+        target = (
+            posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(found.path)))
+            if found.path
+            else name
+        )
         if target not in held:
             yield f"{name}: a link that leads nowhere: {address}"
         elif found.fragment and target in read and unquote(found.fragment) not in read[target].ids:
@@ -91,25 +140,51 @@ def _of_page(name, page, held, read):
 
 def _refuse_secrets(root, held, read):
     # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost the code: where one tells a line, it is told.
-    hints = "\n".join(Page(hint).text for entry in root.lessons for exercise in entry.declared.exercises for hint in exercise.hints)
-    wanted = {secret: what for secret, what in release.secrets(root, root.lessons).items() if secret not in hints}
-    texts = {name: read[name].text if name in read else _text(path) for name, path in held.items()
-             if not name.endswith(PICTURES) and _is_ours(root, name)}
+    hints = "\n".join(
+        Page(hint).text
+        for entry in root.lessons
+        for exercise in entry.declared.exercises
+        for hint in exercise.hints
+    )
+    wanted = {
+        secret: what
+        for secret, what in release.secrets(root, root.lessons).items()
+        if secret not in hints
+    }
+    texts = {
+        name: read[name].text if name in read else _text(path)
+        for name, path in held.items()
+        if not name.endswith(PICTURES) and _is_ours(root, name)
+    }
     every = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
     words = set(every.split())
     for secret, what in wanted.items():
-        if all(word in words for word in secret.split()[1:-1]) and secret in every:  # the first spares most of the second, which is slow
+        if (
+            all(word in words for word in secret.split()[1:-1]) and secret in every
+        ):  # the first spares most of the second, which is slow
             name = next(name for name, text in texts.items() if secret in text)
-            raise TitoError(f"{name} would give away {what}: {secret[:100]}", "No book was made. Take it out of what learners read, then build it again.", 3)
+            raise TitoError(
+                f"{name} would give away {what}: {secret[:100]}",
+                "No book was made. Take it out of what learners read, then build it again.",
+                3,
+            )
 
 
 def _text(path):
     """A file's text; of a notebook, also its cells as one reads them."""
     text = path.read_bytes().decode("utf-8", "replace")
-    return text + "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"]) if path.suffix == ".ipynb" else text
+    return (
+        text + "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+        if path.suffix == ".ipynb"
+        else text
+    )
 
 
 def _is_ours(root, name):
     if name.startswith("lite/"):
         return name.startswith(lite.OURS)
-    return not name.startswith("_static/") or (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
+    return (
+        not name.startswith("_static/")
+        or (root.path / "book" / name).exists()
+        and not name.startswith("_static/katex/")
+    )

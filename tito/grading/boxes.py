@@ -18,7 +18,14 @@ from pathlib import Path, PurePosixPath
 
 from tito.grading.roster import shown
 
-IGNORED = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}  # and every folder that begins with a dot
+IGNORED = {
+    "__MACOSX",
+    "__pycache__",
+    "venv",
+    "env",
+    "site-packages",
+    "node_modules",
+}  # and every folder that begins with a dot
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,9 @@ class Limits:
     notebook: int = 10_000_000  # a lesson's notebook: it holds pictures
     zip: int = 200_000_000  # a learner's zip
     inner_zip: int = 50_000_000  # a zip in a zip: it is held in memory
-    unpacked: int = 1_000_000_000  # what a zip says it unpacks to; only lesson files ever are unpacked
+    unpacked: int = (
+        1_000_000_000  # what a zip says it unpacks to; only lesson files ever are unpacked
+    )
     ratio: int = 100  # unpacked to packed, from 10 MB on: text has less than 20
     members: int = 20_000  # in a zip, or files in a folder
     depth: int = 40  # folders in folders
@@ -76,7 +85,12 @@ class Box:
 
 
 def kind_of(mode):
-    kinds = [(stat.S_ISLNK, "link"), (stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket")]
+    kinds = [
+        (stat.S_ISLNK, "link"),
+        (stat.S_ISDIR, "folder"),
+        (stat.S_ISFIFO, "pipe"),
+        (stat.S_ISSOCK, "socket"),
+    ]
     return f"is a {next((kind for test, kind in kinds if test(mode)), 'device')}, no regular file"
 
 
@@ -89,12 +103,16 @@ def open_regular(path):
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
             file = os.fdopen(os.open(path, flags), "rb")
-            mode = os.fstat(file.fileno()).st_mode  # of what was opened: the name may mean another file by now
+            mode = os.fstat(
+                file.fileno()
+            ).st_mode  # of what was opened: the name may mean another file by now
             if stat.S_ISREG(mode):
                 return file
             file.close()
     except (OSError, ValueError) as error:
-        raise Unreadable(f"cannot be read: {getattr(error, 'strerror', None) or 'its name is damaged'}") from None
+        raise Unreadable(
+            f"cannot be read: {getattr(error, 'strerror', None) or 'its name is damaged'}"
+        ) from None
     raise Unreadable(kind_of(mode))
 
 
@@ -107,7 +125,11 @@ def read_regular(path, limit):
             after = os.fstat(file.fileno())
         if max(after.st_size, len(data)) > limit:
             raise Unreadable(_too_large(after.st_size, limit))
-        if (before.st_mtime_ns, before.st_size, after.st_size) == (after.st_mtime_ns, len(data), len(data)):
+        if (before.st_mtime_ns, before.st_size, after.st_size) == (
+            after.st_mtime_ns,
+            len(data),
+            len(data),
+        ):
             return data
     raise Unreadable("changed while it was read")
 
@@ -124,7 +146,9 @@ def folder_box(path, limits):
         folder, above, depth = waiting.popleft()
         try:
             with os.scandir(folder) as found:
-                entries = sorted(itertools.islice(found, limits.members - seen + 1), key=lambda entry: entry.name)
+                entries = sorted(
+                    itertools.islice(found, limits.members - seen + 1), key=lambda entry: entry.name
+                )
         except OSError as error:
             if not above:
                 raise Unreadable(f"cannot be read: {error.strerror}") from None
@@ -132,20 +156,31 @@ def folder_box(path, limits):
             continue
         seen += len(entries)
         if seen > limits.members:
-            box.notes.append(f"It holds more than {limits.members:,} files: the rest was not looked at.")
+            box.notes.append(
+                f"It holds more than {limits.members:,} files: the rest was not looked at."
+            )
             waiting.clear()
         for entry in entries[: limits.members]:
             name = f"{above}{entry.name}"
             with contextlib.suppress(OSError):  # gone by now
                 if entry.is_dir(follow_symlinks=False):
                     if depth == limits.depth:
-                        box.notes.append(f"Folders nested deeper than {limits.depth} were not looked at.")
+                        box.notes.append(
+                            f"Folders nested deeper than {limits.depth} were not looked at."
+                        )
                     elif not is_ignored([entry.name]):
                         waiting.append((Path(entry.path), name + "/", depth + 1))
                 else:
                     info = entry.stat(follow_symlinks=False)
                     read = functools.partial(read_regular, Path(entry.path))
-                    box.items.append(Item(name, _local(info.st_mtime), read, "" if stat.S_ISREG(info.st_mode) else kind_of(info.st_mode)))
+                    box.items.append(
+                        Item(
+                            name,
+                            _local(info.st_mtime),
+                            read,
+                            "" if stat.S_ISREG(info.st_mode) else kind_of(info.st_mode),
+                        )
+                    )
     return box
 
 
@@ -175,7 +210,9 @@ def zip_box(file, limits):
     size = file.seek(0, os.SEEK_END)
     if size > limits.zip:
         raise Unreadable(_too_large(size, limits.zip))
-    frugal = _Frugal(file, max(limits.members * 300, 100_000))  # bytes: a member's name and some more; and a zip's comment
+    frugal = _Frugal(
+        file, max(limits.members * 300, 100_000)
+    )  # bytes: a member's name and some more; and a zip's comment
     try:
         archive = zipfile.ZipFile(frugal)
         frugal.largest = limits.zip
@@ -185,24 +222,37 @@ def zip_box(file, limits):
         raise Unreadable("is empty" if not size else "is no zip, or a damaged one") from None
     members = archive.infolist()
     if len(members) > limits.members:
-        raise Unreadable(f"holds too many files: {len(members):,}, and {limits.members:,} are allowed")
+        raise Unreadable(
+            f"holds too many files: {len(members):,}, and {limits.members:,} are allowed"
+        )
     total = sum(member.file_size for member in members)
     if total > limits.unpacked or total > max(10_000_000, limits.ratio * size):
         raise Unreadable(f"is {size:,} bytes and says that it unpacks to {total:,}: that is a bomb")
-    places = sorted((member.header_offset, member.header_offset + 30 + member.compress_size) for member in members)
+    places = sorted(
+        (member.header_offset, member.header_offset + 30 + member.compress_size)
+        for member in members
+    )
     if any(end > start for (_, end), (start, _) in itertools.pairwise(places)):
         raise Unreadable("is damaged: its files overlap")
     box = Box([])
     for member in members:
         name = member.orig_filename.replace("\\", "/")
         parts = [part for part in name.split("/") if part not in ("", ".")]
-        if "\0" in name or ".." in parts or not parts or name.startswith("/") or re.match("[A-Za-z]:", name):
+        if (
+            "\0" in name
+            or ".." in parts
+            or not parts
+            or name.startswith("/")
+            or re.match("[A-Za-z]:", name)
+        ):
             box.refused.append(member.orig_filename)
         elif name.endswith("/"):
             box.folders.append("/".join(parts))
         else:
             read = functools.partial(_read_member, archive, member)
-            box.items.append(Item("/".join(parts), member.date_time, read, _why_not(member, len(parts), limits)))
+            box.items.append(
+                Item("/".join(parts), member.date_time, read, _why_not(member, len(parts), limits))
+            )
     if box.refused:
         box.notes.append(f"Names that point outside of the zip were ignored: {some(box.refused)}.")
     return box
@@ -234,16 +284,25 @@ def _read_member(archive, member, limit):
 
 def is_ignored(folders, package=None):
     """Whether files in these folders are no lessons of the learner's: pristine copies, backups, environments, the package."""
-    return any(name.startswith(".") or name in IGNORED for name in folders) or (package, "core") in itertools.pairwise(folders)
+    return any(name.startswith(".") or name in IGNORED for name in folders) or (
+        package,
+        "core",
+    ) in itertools.pairwise(folders)
 
 
 def some(names, longest=80):
     """A few of the names, as they can be shown."""
     names = list(names)
-    return ", ".join(shown(name, longest) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(shown(name, longest) for name in names[:5]) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )
 
 
 def shown_path(path):
     """A path in a submission as it can be shown; its ending stays."""
     suffix = PurePosixPath(path).suffix
-    return shown(path[: -len(suffix)], 150) + suffix.lower() if suffix.lower() in (".py", ".ipynb", ".zip") else shown(path, 150)
+    return (
+        shown(path[: -len(suffix)], 150) + suffix.lower()
+        if suffix.lower() in (".py", ".ipynb", ".zip")
+        else shown(path, 150)
+    )

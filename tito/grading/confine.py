@@ -11,7 +11,13 @@ import resource
 import struct
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 4, 38, 22, 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = (
+    1,
+    4,
+    38,
+    22,
+    2,
+)
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 
 # Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from linux/landlock.h.
@@ -22,35 +28,116 @@ SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process 
 
 # What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM. Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
 CALLS = {
-    "read": (0, 63), "write": (1, 64), "close": (3, 57), "lseek": (8, 62), "fstat": (5, 80), "newfstatat": (262, 79), "stat": (4, None),
-    "lstat": (6, None), "statx": (332, 291), "open": (2, None), "openat": (257, 56), "pread64": (17, 67), "readv": (19, 65), "writev": (20, 66),
-    "readlink": (89, None), "readlinkat": (267, 78), "getdents64": (217, 61), "access": (21, None), "faccessat": (269, 48),
-    "faccessat2": (439, 439), "getcwd": (79, 17), "dup": (32, 23),
-    "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214),
-    "recvfrom": (45, 207), "sendto": (44, 206), "recvmsg": (47, 212), "sendmsg": (46, 211), "poll": (7, None), "ppoll": (271, 73),
-    "select": (23, None), "pselect6": (270, 72), "pipe2": (293, 59), "eventfd2": (290, 19),
-    "futex": (202, 98), "set_robust_list": (273, 99), "get_robust_list": (274, 100), "rseq": (334, 293), "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123), "membarrier": (324, 283), "set_tid_address": (218, 96), "exit": (60, 93), "exit_group": (231, 94),
-    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "rt_sigpending": (127, 136), "sigaltstack": (131, 132),
-    "restart_syscall": (219, 128), "setitimer": (38, 103), "getitimer": (36, 102), "alarm": (37, None), "pause": (34, None),
-    "nanosleep": (35, 101), "clock_nanosleep": (230, 115), "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
-    "time": (201, None), "times": (100, 153), "getrusage": (98, 165), "getrlimit": (97, 163), "getpid": (39, 172), "getppid": (110, 173),
-    "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160),
-    "sysinfo": (99, 179), "getrandom": (318, 278), "arch_prctl": (158, None),
+    "read": (0, 63),
+    "write": (1, 64),
+    "close": (3, 57),
+    "lseek": (8, 62),
+    "fstat": (5, 80),
+    "newfstatat": (262, 79),
+    "stat": (4, None),
+    "lstat": (6, None),
+    "statx": (332, 291),
+    "open": (2, None),
+    "openat": (257, 56),
+    "pread64": (17, 67),
+    "readv": (19, 65),
+    "writev": (20, 66),
+    "readlink": (89, None),
+    "readlinkat": (267, 78),
+    "getdents64": (217, 61),
+    "access": (21, None),
+    "faccessat": (269, 48),
+    "faccessat2": (439, 439),
+    "getcwd": (79, 17),
+    "dup": (32, 23),
+    "mmap": (9, 222),
+    "munmap": (11, 215),
+    "mprotect": (10, 226),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "brk": (12, 214),
+    "recvfrom": (45, 207),
+    "sendto": (44, 206),
+    "recvmsg": (47, 212),
+    "sendmsg": (46, 211),
+    "poll": (7, None),
+    "ppoll": (271, 73),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    "pipe2": (293, 59),
+    "eventfd2": (290, 19),
+    "futex": (202, 98),
+    "set_robust_list": (273, 99),
+    "get_robust_list": (274, 100),
+    "rseq": (334, 293),
+    "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123),
+    "membarrier": (324, 283),
+    "set_tid_address": (218, 96),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+    "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "rt_sigpending": (127, 136),
+    "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128),
+    "setitimer": (38, 103),
+    "getitimer": (36, 102),
+    "alarm": (37, None),
+    "pause": (34, None),
+    "nanosleep": (35, 101),
+    "clock_nanosleep": (230, 115),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "times": (100, 153),
+    "getrusage": (98, 165),
+    "getrlimit": (97, 163),
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "gettid": (186, 178),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "uname": (63, 160),
+    "sysinfo": (99, 179),
+    "getrandom": (318, 278),
+    "arch_prctl": (158, None),
 }
 # What the server needs besides, to fork and to end its forks. A fork gives these up; of three of them it keeps a part.
-FORKING = {"clone": (56, 220), "tgkill": (234, 131), "prlimit64": (302, 261), "prctl": (157, 167), "wait4": (61, 260), "pidfd_open": (434, 434),
-           "setsid": (112, 157), "dup2": (33, None), "dup3": (292, 24), "close_range": (436, 436)}
+FORKING = {
+    "clone": (56, 220),
+    "tgkill": (234, 131),
+    "prlimit64": (302, 261),
+    "prctl": (157, 167),
+    "wait4": (61, 260),
+    "pidfd_open": (434, 434),
+    "setsid": (112, 157),
+    "dup2": (33, None),
+    "dup3": (292, 24),
+    "close_range": (436, 436),
+}
 MOST_THREADS = 4096
 CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
-HARMLESS = {FCNTL: (0, 1, 2, 3, 4, 1030), IOCTL: (0x5401, 0x5421, 0x5450, 0x5451)}  # no file may send signals: to whom, they could choose
+HARMLESS = {
+    FCNTL: (0, 1, 2, 3, 4, 1030),
+    IOCTL: (0x5401, 0x5421, 0x5450, 0x5451),
+}  # no file may send signals: to whom, they could choose
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 # BPF: load a word of seccomp_data, compare, return.
 LOAD, EQUAL, SET, RETURN = 0x20, 0x15, 0x45, 0x06
 NUMBER, ARCH, ARGUMENT = 0, 4, 16
-ALLOW, REFUSE, NO_SUCH_CALL, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
+ALLOW, REFUSE, NO_SUCH_CALL, KILL = (
+    0x7FFF0000,
+    0x00050000 | errno.EPERM,
+    0x00050000 | errno.ENOSYS,
+    0x80000000,
+)
 
 
 def _call(number, *arguments):
@@ -84,7 +171,12 @@ def landlock(readable):
     if not version:
         raise OSError(errno.ENOSYS, "no Landlock")
     files = next(bits for since, bits in sorted(FILES.items(), reverse=True) if since <= version)
-    rules = struct.pack("QQQ", files, ALL_TCP if version >= NETWORK_FROM else 0, ALL_SCOPES if version >= SCOPES_FROM else 0)
+    rules = struct.pack(
+        "QQQ",
+        files,
+        ALL_TCP if version >= NETWORK_FROM else 0,
+        ALL_SCOPES if version >= SCOPES_FROM else 0,
+    )
     rules = rules[: 24 if version >= SCOPES_FROM else 16 if version >= NETWORK_FROM else 8]
     ruleset = _call(LANDLOCK_CREATE, rules, ctypes.c_size_t(len(rules)), ctypes.c_uint(0))
     for path in readable:
@@ -93,7 +185,13 @@ def landlock(readable):
         except FileNotFoundError:
             continue
         allowed = READ_FILE | (READ_DIR if os.path.isdir(path) else 0)
-        _call(LANDLOCK_ADD, ruleset, ctypes.c_uint(1), struct.pack("=Qi", allowed, at), ctypes.c_uint(0))
+        _call(
+            LANDLOCK_ADD,
+            ruleset,
+            ctypes.c_uint(1),
+            struct.pack("=Qi", allowed, at),
+            ctypes.c_uint(0),
+        )
         os.close(at)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _call(LANDLOCK_RESTRICT, ruleset, ctypes.c_uint(0))
@@ -104,7 +202,9 @@ def drop_privileges():
     """Give up what root may do beyond others, for good."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(64):
-        if LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) != 0:  # PR_CAPBSET_DROP; fails behind the last one, or without any
+        if (
+            LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) != 0
+        ):  # PR_CAPBSET_DROP; fails behind the last one, or without any
             break
     head, none = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)
     if LIBC.capset(head, none) != 0:
@@ -116,8 +216,16 @@ def limits(memory):
 
     The one on threads counts all that the user runs, and does not bind root: grade a hostile class as an ordinary user.
     """
-    for what, most in ((resource.RLIMIT_AS, memory << 20), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_CORE, 0),
-                       (resource.RLIMIT_STACK, 8 << 20), (resource.RLIMIT_NPROC, MOST_THREADS), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
+    for what, most in (
+        (resource.RLIMIT_AS, memory << 20),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, 64),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_STACK, 8 << 20),
+        (resource.RLIMIT_NPROC, MOST_THREADS),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
@@ -149,10 +257,20 @@ def table(machine=None):
             if numbers[column] is not None and name != "clone":
                 code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
     for call, commands in HARMLESS.items():
-        code += _look_at(call[column], 1, [step for command in commands for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))])
+        code += _look_at(
+            call[column],
+            1,
+            [
+                step
+                for command in commands
+                for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))
+            ],
+        )
     # clone3 has its flags in memory, where a filter cannot look: told that there is none, the C library falls back on clone.
     code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, NO_SUCH_CALL)]
-    code += _look_at(FORKING["clone"][column], 0, [(SET, 1, 0, CLONE_NAMESPACES), (RETURN, 0, 0, ALLOW)])
+    code += _look_at(
+        FORKING["clone"][column], 0, [(SET, 1, 0, CLONE_NAMESPACES), (RETURN, 0, 0, ALLOW)]
+    )
     return [*code, (RETURN, 0, 0, REFUSE)]
 
 
@@ -160,11 +278,24 @@ def last(pid, machine=None):
     """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no; nothing that forking took."""
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, NUMBER)]
-    code += _look_at(FORKING["clone"][column], 0, [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)])
-    code += _look_at(FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])  # abort() and the like
+    code += _look_at(
+        FORKING["clone"][column],
+        0,
+        [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)],
+    )
+    code += _look_at(
+        FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)]
+    )  # abort() and the like
     # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
-    code += [(EQUAL, 0, 6, FORKING["prlimit64"][column]), (LOAD, 0, 0, ARGUMENT + 16), (EQUAL, 0, 3, 0), (LOAD, 0, 0, ARGUMENT + 20), (EQUAL, 0, 1, 0),
-             (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+    code += [
+        (EQUAL, 0, 6, FORKING["prlimit64"][column]),
+        (LOAD, 0, 0, ARGUMENT + 16),
+        (EQUAL, 0, 3, 0),
+        (LOAD, 0, 0, ARGUMENT + 20),
+        (EQUAL, 0, 1, 0),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, REFUSE),
+    ]
     for name, numbers in FORKING.items():
         if name not in ("clone", "tgkill", "prlimit64") and numbers[column] is not None:
             code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, REFUSE)]
@@ -177,5 +308,8 @@ def seccomp(code):
     buffer = ctypes.create_string_buffer(program)
     head = struct.pack("H6xQ", len(code), ctypes.addressof(buffer))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
-    if LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0) != 0:
+    if (
+        LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0)
+        != 0
+    ):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -27,7 +27,9 @@ from tito.grading import late, pages
 from tito.grading.gradebook import clean
 from tito.grading.result import VERDICTS
 
-FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # some spreadsheets take the wide forms, too
+FORMULA = re.compile(
+    "[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+)  # some spreadsheets take the wide forms, too
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -46,8 +48,10 @@ def table(book, kind, lesson=None):
     """The text of a CSV file of that kind ("csv", "canvas", "moodle"), of all lessons or of one."""
     lessons = {name: about for name, about in book.lessons().items() if lesson in (None, name)}
     if not lessons:
-        raise TitoError(f"Nothing{f' of {lesson}' if lesson else ''} is graded in this gradebook.",
-                        f"First: tito grade SUBMISSIONS {lesson or '--all'}")
+        raise TitoError(
+            f"Nothing{f' of {lesson}' if lesson else ''} is graded in this gradebook.",
+            f"First: tito grade SUBMISSIONS {lesson or '--all'}",
+        )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     for row in TABLES[kind](book, lessons):
@@ -57,7 +61,9 @@ def table(book, kind, lesson=None):
 
 def _by_learner(book, lessons):
     """(Learner, [Grade or None for each lesson]) one after the other."""
-    for learner, grades in book.by_learner(lesson=next(iter(lessons)) if len(lessons) == 1 else None):
+    for learner, grades in book.by_learner(
+        lesson=next(iter(lessons)) if len(lessons) == 1 else None
+    ):
         found = {grade.lesson: grade for grade in grades}
         yield learner, [found.get(name) for name in lessons]
 
@@ -66,20 +72,32 @@ def _csv(book, lessons):
     yield ["student", "name", *lessons, "total"]
     for learner, grades in _by_learner(book, lessons):
         total = sum((grade.points for grade in grades if grade), Decimal(0))
-        yield [learner.student, learner.name, *(grade and grade.points for grade in grades), late.tidy(total)]
+        yield [
+            learner.student,
+            learner.name,
+            *(grade and grade.points for grade in grades),
+            late.tidy(total),
+        ]
 
 
 def _canvas(book, lessons):
     titles = {name: f"{number:02} {title}" for name, (number, title, _) in lessons.items()}
     for column in book.headers():
         if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
-            titles |= {name: f"{title} {known[2]}" for name, (_, title, _) in lessons.items()
-                       if known[1] in (name.lower(), title.lower().replace(" ", "_"))}
+            titles |= {
+                name: f"{title} {known[2]}"
+                for name, (_, title, _) in lessons.items()
+                if known[1] in (name.lower(), title.lower().replace(" ", "_"))
+            }
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles.values()]
     yield ["    Points Possible", "", "", "", "", *(most for _, _, most in lessons.values())]
     for learner, grades in _by_learner(book, lessons):
         columns = learner.columns
-        ids = [columns.get("id") or columns.get("canvas_id"), columns.get("sis_user_id"), columns.get("sis_login_id")]
+        ids = [
+            columns.get("id") or columns.get("canvas_id"),
+            columns.get("sis_user_id"),
+            columns.get("sis_login_id"),
+        ]
         if not any(ids):
             ids[2] = learner.student
         points = [grade and grade.points for grade in grades]
@@ -88,10 +106,23 @@ def _canvas(book, lessons):
 
 def _moodle(book, lessons):
     titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
-    yield ["Full name", "ID number", "Email address", *(text for one in titles for text in (one, f"{one} feedback"))]
+    yield [
+        "Full name",
+        "ID number",
+        "Email address",
+        *(text for one in titles for text in (one, f"{one} feedback")),
+    ]
     for learner, grades in _by_learner(book, lessons):
-        yield [learner.name, learner.columns.get("idnumber") or learner.student, learner.columns.get("email"),
-               *(value for grade in grades for value in ((grade.points, summary(grade)) if grade else (None, None)))]
+        yield [
+            learner.name,
+            learner.columns.get("idnumber") or learner.student,
+            learner.columns.get("email"),
+            *(
+                value
+                for grade in grades
+                for value in ((grade.points, summary(grade)) if grade else (None, None))
+            ),
+        ]
 
 
 TABLES = {"csv": _csv, "canvas": _canvas, "moodle": _moodle}
@@ -99,8 +130,16 @@ TABLES = {"csv": _csv, "canvas": _canvas, "moodle": _moodle}
 
 def summary(grade):
     """A grade in a few sentences for its learner: no message of a check, nothing of why points were set by hand."""
-    by_hand = "set by the instructor" if grade.override else VERDICTS.get(grade.result.verdict, grade.result.verdict)
-    partly = ", with checks set by the instructor" if grade.check_overrides and not grade.override else ""
+    by_hand = (
+        "set by the instructor"
+        if grade.override
+        else VERDICTS.get(grade.result.verdict, grade.result.verdict)
+    )
+    partly = (
+        ", with checks set by the instructor"
+        if grade.check_overrides and not grade.override
+        else ""
+    )
     lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.penalty_percent else []
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
     return " ".join([points, *lateness, *(comment.text for comment in grade.comments)])
@@ -117,20 +156,37 @@ def tree(book, kind, course, lesson=None):
 
 def _gradescope(learner, grades, course):
     if grades:
-        yield f"{pages.file_name(learner.student)}/results.json", _json({
-            "score": late.plain_number(sum(grade.points for grade in grades)),
-            "output": "\n".join(f"{grade.title}: {summary(grade)}" for grade in grades),
-            "output_format": "text", "test_output_format": "text", "test_name_format": "text",
-            "visibility": "visible", "stdout_visibility": "hidden",
-            "tests": [_gradescope_test(grade, check, f"{grade.number}.{place}")
-                      for grade in grades for place, check in enumerate(grade.result.checks, 1)]})
+        yield (
+            f"{pages.file_name(learner.student)}/results.json",
+            _json(
+                {
+                    "score": late.plain_number(sum(grade.points for grade in grades)),
+                    "output": "\n".join(f"{grade.title}: {summary(grade)}" for grade in grades),
+                    "output_format": "text",
+                    "test_output_format": "text",
+                    "test_name_format": "text",
+                    "visibility": "visible",
+                    "stdout_visibility": "hidden",
+                    "tests": [
+                        _gradescope_test(grade, check, f"{grade.number}.{place}")
+                        for grade in grades
+                        for place, check in enumerate(grade.result.checks, 1)
+                    ],
+                }
+            ),
+        )
 
 
 def _gradescope_test(grade, check, number):
     passed = _passed(grade, check)
-    value = {"number": number, "name": f"{grade.title}: {check.name or check.id}",
-             "score": late.plain_number(grade.check_points(check)), "max_score": check.max_points,
-             "status": "passed" if passed else "failed", "visibility": "hidden" if check.hidden else "visible"}
+    value = {
+        "number": number,
+        "name": f"{grade.title}: {check.name or check.id}",
+        "score": late.plain_number(grade.check_points(check)),
+        "max_score": check.max_points,
+        "status": "passed" if passed else "failed",
+        "visibility": "hidden" if check.hidden else "visible",
+    }
     if not (passed or check.hidden):
         cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
         value["output"] = pages.visible(check.message) + cause
@@ -138,22 +194,45 @@ def _gradescope_test(grade, check, number):
 
 
 def _passed(grade, check):
-    return grade.check_points(check) == check.max_points if check.id in grade.check_overrides else check.passed
+    return (
+        grade.check_points(check) == check.max_points
+        if check.id in grade.check_overrides
+        else check.passed
+    )
 
 
 def _classroom50(learner, grades, course):
     for grade in grades:
         handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
         tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"  # also for commit and release, which the gradebook does not know
-        value = {"schema": "classroom50/result/v1", "classroom": _slug(course), "assignment": _slug(grade.lesson),
-                 "assignment_type": "individual", "owner": learner.columns.get("github") or learner.student,
-                 "submission": tag, "commit": tag, "release": tag, "review": tag,
-                 "datetime": f"{handed_in:%Y-%m-%dT%H:%M:%SZ}", "graded_at": f"{grade.graded:%Y-%m-%dT%H:%M:%SZ}",
-                 "score": _whole(grade.points), "max-score": grade.max_points,
-                 "tests": [{"test-name": check.name or check.id, "passed": _passed(grade, check),
-                            "score": _whole(grade.check_points(check)), "max-score": check.max_points}
-                           for check in grade.result.checks]}
-        yield f"{pages.file_name(learner.student)}/{pages.file_name(grade.lesson)}/result.json", _json(value)
+        value = {
+            "schema": "classroom50/result/v1",
+            "classroom": _slug(course),
+            "assignment": _slug(grade.lesson),
+            "assignment_type": "individual",
+            "owner": learner.columns.get("github") or learner.student,
+            "submission": tag,
+            "commit": tag,
+            "release": tag,
+            "review": tag,
+            "datetime": f"{handed_in:%Y-%m-%dT%H:%M:%SZ}",
+            "graded_at": f"{grade.graded:%Y-%m-%dT%H:%M:%SZ}",
+            "score": _whole(grade.points),
+            "max-score": grade.max_points,
+            "tests": [
+                {
+                    "test-name": check.name or check.id,
+                    "passed": _passed(grade, check),
+                    "score": _whole(grade.check_points(check)),
+                    "max-score": check.max_points,
+                }
+                for check in grade.result.checks
+            ],
+        }
+        yield (
+            f"{pages.file_name(learner.student)}/{pages.file_name(grade.lesson)}/result.json",
+            _json(value),
+        )
 
 
 TREES = {"gradescope": _gradescope, "classroom50": _classroom50}
@@ -199,4 +278,6 @@ def write_tree(folder, tree, force=False):
 
 def _refuse(path, force):
     if not force:
-        raise TitoError(f"{path} is there already.", "Name another place, or write over it with --force.")
+        raise TitoError(
+            f"{path} is there already.", "Name another place, or write over it with --force."
+        )

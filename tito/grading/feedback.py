@@ -9,10 +9,21 @@ from tito.grading.late import shown
 from tito.grading.result import VERDICTS
 
 # Statuses as words for a reader; result.STATUSES are those of the judge.
-WORDS = {"passed": "passed", "failed": "failed", "error": "failed with an error", "unwritten": "not written yet", "timeout": "took too long",
-         "memory": "needed too much memory", "crashed": "crashed", "tampered": "answered out of turn", "not run": "did not run"}
-BASES = {"own": "Checked on your own earlier lessons.",
-         "reference": "Checked on the course's own earlier lessons instead of yours, so that a mistake in one of those costs you nothing here."}
+WORDS = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "failed with an error",
+    "unwritten": "not written yet",
+    "timeout": "took too long",
+    "memory": "needed too much memory",
+    "crashed": "crashed",
+    "tampered": "answered out of turn",
+    "not run": "did not run",
+}
+BASES = {
+    "own": "Checked on your own earlier lessons.",
+    "reference": "Checked on the course's own earlier lessons instead of yours, so that a mistake in one of those costs you nothing here.",
+}
 
 
 def write(folder, learners, course):
@@ -26,7 +37,16 @@ def write(folder, learners, course):
     for learner, grades in learners:
         names[learner.student] = f"learners/{pages.file_name(learner.student)}.html"
         written += pages.write(folder, {names[learner.student]: page(learner, grades, course)})
-        rows.append((learner, {grade.number: (grade.title, shown(grade.points), grade.result.verdict) for grade in grades}, _total(grades)))
+        rows.append(
+            (
+                learner,
+                {
+                    grade.number: (grade.title, shown(grade.points), grade.result.verdict)
+                    for grade in grades
+                },
+                _total(grades),
+            )
+        )
     written += pages.write(folder, {"index.html": index(rows, names, course)})
     return {student: folder / path for student, path in names.items()}, written
 
@@ -34,8 +54,15 @@ def write(folder, learners, course):
 def page(learner, grades, course):
     """The page of one learner as HTML. `grades`: theirs, in the order of the course."""
     named = {grade.lesson: f"{grade.number:02} {grade.lesson}" for grade in grades}
-    return pages.render("feedback.html", learner=learner, course=course, verdicts=VERDICTS, bases=BASES, total=_total(grades),
-                        lessons=[(grade, arithmetic(grade), exercises(grade, named)) for grade in grades])
+    return pages.render(
+        "feedback.html",
+        learner=learner,
+        course=course,
+        verdicts=VERDICTS,
+        bases=BASES,
+        total=_total(grades),
+        lessons=[(grade, arithmetic(grade), exercises(grade, named)) for grade in grades],
+    )
 
 
 def index(rows, names, course):
@@ -44,11 +71,16 @@ def index(rows, names, course):
     rows  [(Learner, {lesson number: (title, points, verdict)}, total)]; names  {id: path of the page}
     """
     titles = {number: title for _, lessons, _ in rows for number, (title, _, _) in lessons.items()}
-    return pages.render("feedback_index.html", course=course, names=names, titles=sorted(titles.items()), rows=rows)
+    return pages.render(
+        "feedback_index.html", course=course, names=names, titles=sorted(titles.items()), rows=rows
+    )
 
 
 def _total(grades):
-    return {"points": shown(sum(grade.points for grade in grades)), "max_points": sum(grade.max_points for grade in grades)}
+    return {
+        "points": shown(sum(grade.points for grade in grades)),
+        "max_points": sum(grade.max_points for grade in grades),
+    }
 
 
 def arithmetic(grade):
@@ -57,17 +89,29 @@ def arithmetic(grade):
     Why an instructor set points stays in the gradebook's history ("as Bob's"); what the learner should read is a comment.
     """
     if grade.override:
-        return [f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to {shown(grade.points)} "
-                f"by {grade.override.who}."]
+        return [
+            f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to {shown(grade.points)} "
+            f"by {grade.override.who}."
+        ]
     said = []
     by_hand = sum(override.points for override in grade.check_overrides.values())
     earned = grade.before_late - by_hand  # what lateness can take from
     if grade.check_overrides:
-        said.append(f"The checks earned {_points(grade.result.points)}. With those set by hand it is {_points(grade.before_late)}.")
+        said.append(
+            f"The checks earned {_points(grade.result.points)}. With those set by hand it is {_points(grade.before_late)}."
+        )
     if grade.late_days:
-        said.append(f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: {grade.late_reason}.")
-        kept = f", and {shown(by_hand)} set by hand, which lateness does not change, make {shown(grade.points)}" if grade.check_overrides else ""
-        said.append(f"{shown(earned)} - {shown(grade.penalty_percent)} % of {shown(earned)} = {_points(grade.points - by_hand)}{kept}.")
+        said.append(
+            f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: {grade.late_reason}."
+        )
+        kept = (
+            f", and {shown(by_hand)} set by hand, which lateness does not change, make {shown(grade.points)}"
+            if grade.check_overrides
+            else ""
+        )
+        said.append(
+            f"{shown(earned)} - {shown(grade.penalty_percent)} % of {shown(earned)} = {_points(grade.points - by_hand)}{kept}."
+        )
     elif grade.extension and grade.due and grade.arrived:
         said.append(f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: not late.")
     return said
@@ -90,12 +134,26 @@ def exercises(grade, named):
     """[{id, points, max_points, checks: [...], open}] of a Grade; each check with what its learner may read. `named` {lesson: "01 tensor"}."""
     found, messages = {}, {grade.result.reason, "did not run", ""}
     for check in grade.result.checks:
-        here = found.setdefault(check.exercise, {"id": check.exercise, "points": 0, "max_points": 0, "checks": [], "open": False})
+        here = found.setdefault(
+            check.exercise,
+            {"id": check.exercise, "points": 0, "max_points": 0, "checks": [], "open": False},
+        )
         points, override = grade.check_points(check), grade.check_overrides.get(check.id)
         here["points"] += points
         here["max_points"] += check.max_points
-        line = {"name": check.name, "word": WORDS.get(check.status, check.status), "passed": check.passed, "points": points, "max_points": check.max_points,
-                "hidden": check.hidden, "override": override, "message": None, "again": False, "cause": None, "reference": False}
+        line = {
+            "name": check.name,
+            "word": WORDS.get(check.status, check.status),
+            "passed": check.passed,
+            "points": points,
+            "max_points": check.max_points,
+            "hidden": check.hidden,
+            "override": override,
+            "message": None,
+            "again": False,
+            "cause": None,
+            "reference": False,
+        }
         if not check.hidden:  # of a hidden check, nothing else leaves this function
             line["cause"] = named.get(check.caused_by, check.caused_by)
             line["reference"] = check.base == "reference" and grade.result.base != "reference"
@@ -103,6 +161,8 @@ def exercises(grade, named):
                 line["message"] = None if check.message in messages else check.message
                 line["again"] = check.message in messages - {grade.result.reason, "did not run", ""}
                 messages.add(check.message)
-        here["open"] |= not check.passed or bool(line["cause"] or override)  # only what has nothing to tell is folded
+        here["open"] |= not check.passed or bool(
+            line["cause"] or override
+        )  # only what has nothing to tell is folded
         here["checks"].append(line)
     return list(found.values())

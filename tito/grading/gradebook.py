@@ -31,8 +31,11 @@ try:
     import sqlalchemy as sql
     from sqlalchemy import exc
 except ModuleNotFoundError:
-    raise TitoError("The gradebook needs SQLAlchemy, which is not installed here.",
-                    "In the course's folder: bin/setup instructor", 3) from None
+    raise TitoError(
+        "The gradebook needs SQLAlchemy, which is not installed here.",
+        "In the course's folder: bin/setup instructor",
+        3,
+    ) from None
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 HEAD = "0001"  # the newest file in migrations/versions; a test holds the two together
@@ -81,13 +84,15 @@ class Json(sql.types.TypeDecorator):
 
 TABLES = sql.MetaData()
 LEARNER = sql.Table(
-    "learner", TABLES,
+    "learner",
+    TABLES,
     sql.Column("student", sql.String(LONGEST), primary_key=True),
     sql.Column("name", sql.Text, nullable=False),
     sql.Column("columns", Json, nullable=False),  # of the roster: {header: text}
 )
 RESULT = sql.Table(
-    "result", TABLES,
+    "result",
+    TABLES,
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
     sql.Column("lesson", sql.String(100), primary_key=True),
     sql.Column("number", sql.Integer, nullable=False),
@@ -100,22 +105,29 @@ RESULT = sql.Table(
     sql.Column("value", Json, nullable=False),  # LessonResult.as_json()
 )
 CHANGE = sql.Table(
-    "change", TABLES,
+    "change",
+    TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", sql.Text),  # of an override of a single check
-    sql.Column("kind", sql.String(20), nullable=False),  # graded, regraded, override, comment, extension
+    sql.Column(
+        "kind", sql.String(20), nullable=False
+    ),  # graded, regraded, override, comment, extension
     sql.Column("who", sql.Text, nullable=False),
     sql.Column("at", Moment, nullable=False),
     sql.Column("why", sql.Text, nullable=False),
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
     sql.Column("points", Points),  # of an override; NULL lifts it
-    sql.Column("text", sql.Text),  # of a comment, NULL takes the comments back; of a grade, what else there is to say
+    sql.Column(
+        "text", sql.Text
+    ),  # of a comment, NULL takes the comments back; of a grade, what else there is to say
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
-    sql.Column("checks", Json),  # of a grade: [{id, name, old, new}], the checks whose points changed
+    sql.Column(
+        "checks", Json
+    ),  # of a grade: [{id, name, old, new}], the checks whose points changed
     sql.Column("replaced", Json),  # of a grade: the result before
     sql.Index("change_of_learner", "student", "lesson"),
 )
@@ -199,7 +211,11 @@ class Grade:
 
     def check_points(self, check):
         """The points of one CheckResult of `result` that count: overridden or earned, before the late rules."""
-        return self.check_overrides[check.id].points if check.id in self.check_overrides else Decimal(check.points)
+        return (
+            self.check_overrides[check.id].points
+            if check.id in self.check_overrides
+            else Decimal(check.points)
+        )
 
     def as_json(self):
         """The keys of `tito grade --json`, with the points that count, and what else is known about this grade."""
@@ -218,8 +234,12 @@ class Grade:
             "due": _iso(self.due),
             "graded": _iso(self.graded),
             "override": _plain(self.override),
-            "check_overrides": {check: _plain(override) for check, override in self.check_overrides.items()},
-            "comments": [{"text": one.text, "who": one.who, "when": _iso(one.when)} for one in self.comments],
+            "check_overrides": {
+                check: _plain(override) for check, override in self.check_overrides.items()
+            },
+            "comments": [
+                {"text": one.text, "who": one.who, "when": _iso(one.when)} for one in self.comments
+            ],
         }
 
 
@@ -254,13 +274,22 @@ class Change:
 
     def as_json(self):
         points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}
-        extension = self.extension and {"until": _iso(self.extension.until), "days": self.extension.days}
-        numbers = {key: None if value is None else late.plain_number(value) for key, value in points.items()}
+        extension = self.extension and {
+            "until": _iso(self.extension.until),
+            "days": self.extension.days,
+        }
+        numbers = {
+            key: None if value is None else late.plain_number(value)
+            for key, value in points.items()
+        }
         return vars(self) | numbers | {"when": _iso(self.when), "extension": extension}
 
 
 def _plain(override):
-    return override and vars(override) | {"points": late.plain_number(override.points), "when": _iso(override.when)}
+    return override and vars(override) | {
+        "points": late.plain_number(override.points),
+        "when": _iso(override.when),
+    }
 
 
 def _iso(when):
@@ -281,7 +310,13 @@ def _given(check_overrides):
 
 def _earned(result, check_overrides):
     """What was graded and is not overridden: what lateness can take from."""
-    return Decimal(max(0, result.points - sum(check.points for check in result.checks if check.id in check_overrides)))
+    return Decimal(
+        max(
+            0,
+            result.points
+            - sum(check.points for check in result.checks if check.id in check_overrides),
+        )
+    )
 
 
 _Row = namedtuple("_Row", "lesson key sha256 arrived value")
@@ -313,8 +348,11 @@ class Gradebook:
             raise
         except exc.DBAPIError as error:
             reason = " ".join(str(error.orig).split())
-            raise TitoError(f"The gradebook {shown(self.engine.url)} does not work: {reason}.",
-                            "Whole submissions are kept. Mend that and run it again.", 3) from None
+            raise TitoError(
+                f"The gradebook {shown(self.engine.url)} does not work: {reason}.",
+                "Whole submissions are kept. Mend that and run it again.",
+                3,
+            ) from None
 
     def _write(self, work):
         """The result of `work(database)` in a transaction.
@@ -335,7 +373,9 @@ class Gradebook:
         """{learner: {lesson: key}} of every current result: what need not be graded again."""
         with self._transaction() as database:
             found = {}
-            for student, lesson, key in database.execute(sql.select(RESULT.c["student", "lesson", "key"])):
+            for student, lesson, key in database.execute(
+                sql.select(RESULT.c["student", "lesson", "key"])
+            ):
                 found.setdefault(student, {})[lesson] = key
         return found
 
@@ -353,14 +393,19 @@ class Gradebook:
             raise ValueError("save() takes the results of one learner")
         if not results:
             return []
-        return self._write(lambda database: self._save(database, results, arrived, who, name, why, regrade))
+        return self._write(
+            lambda database: self._save(database, results, arrived, who, name, why, regrade)
+        )
 
     def _save(self, database, results, arrived, who, name, why, regrade):
         student = learner_id(results[0].student)
         self._remember(database, student, name)
         instructions = _Instructions(self._instructions(database, student))
         columns = RESULT.c["lesson", "key", "sha256", "arrived", "value"]
-        current = {row.lesson: row for row in database.execute(sql.select(columns).where(RESULT.c.student == student))}
+        current = {
+            row.lesson: row
+            for row in database.execute(sql.select(columns).where(RESULT.c.student == student))
+        }
         kept, replaced, changes = [], [], []
         for result in results:
             old = current.get(result.lesson)
@@ -372,32 +417,62 @@ class Gradebook:
             since = arrived
             if old and old.sha256 == result.sha256 != "":
                 since = min(filter(None, (old.arrived, arrived)), default=None)
-            current[result.lesson] = _Row(result.lesson, result.key, result.sha256, since, result.as_json())
-            changes.append({
-                "student": student, "lesson": result.lesson,
-                "kind": "regraded" if old and old.key == result.key else "graded",
-                "who": clean(who), "at": _now(), "why": clean(why), "text": instructions.kept(before, result),
-                "old_points": before and instructions.standing(before), "new_points": instructions.standing(result),
-                "checks": _differences(before, result), "replaced": old and old.value})
+            current[result.lesson] = _Row(
+                result.lesson, result.key, result.sha256, since, result.as_json()
+            )
+            changes.append(
+                {
+                    "student": student,
+                    "lesson": result.lesson,
+                    "kind": "regraded" if old and old.key == result.key else "graded",
+                    "who": clean(who),
+                    "at": _now(),
+                    "why": clean(why),
+                    "text": instructions.kept(before, result),
+                    "old_points": before and instructions.standing(before),
+                    "new_points": instructions.standing(result),
+                    "checks": _differences(before, result),
+                    "replaced": old and old.value,
+                }
+            )
         if kept:
-            database.execute(sql.delete(RESULT).where(RESULT.c.student == student, RESULT.c.lesson.in_(replaced)))
-            database.execute(sql.insert(RESULT), [current[one.lesson]._asdict() | {
-                "student": student, "number": one.number, "title": clean(one.title), "max_points": one.max_points,
-                "graded": _now()} for one in kept])
+            database.execute(
+                sql.delete(RESULT).where(RESULT.c.student == student, RESULT.c.lesson.in_(replaced))
+            )
+            database.execute(
+                sql.insert(RESULT),
+                [
+                    current[one.lesson]._asdict()
+                    | {
+                        "student": student,
+                        "number": one.number,
+                        "title": clean(one.title),
+                        "max_points": one.max_points,
+                        "graded": _now(),
+                    }
+                    for one in kept
+                ],
+            )
             database.execute(sql.insert(CHANGE), changes)
         return kept
 
     def remember_roster(self, learners):
         """Keep id, name and columns of these learners (roster.read_roster), also of those whom the book has already."""
+
         def work(database):
             for learner in learners:
                 self._remember(database, learner_id(learner.student), learner.name, learner.columns)
+
         self._write(work)
 
     def _remember(self, database, student, name, columns=None):
-        new = ({"name": clean(name)} if name else {}) | ({"columns": columns} if columns is not None else {})
+        new = ({"name": clean(name)} if name else {}) | (
+            {"columns": columns} if columns is not None else {}
+        )
         if not database.execute(_locked(student)).first():
-            database.execute(sql.insert(LEARNER).values({"student": student, "name": "", "columns": {}} | new))
+            database.execute(
+                sql.insert(LEARNER).values({"student": student, "name": "", "columns": {}} | new)
+            )
         elif new:
             database.execute(sql.update(LEARNER).where(LEARNER.c.student == student).values(new))
 
@@ -412,13 +487,18 @@ class Gradebook:
 
         Returns (points of the lesson before, points after), before the late rules.
         """
+
         def work(database):
             place = self._place(database, student, who, why)
-            query = sql.select(RESULT.c.value).where(RESULT.c.student == place, RESULT.c.lesson == lesson)
+            query = sql.select(RESULT.c.value).where(
+                RESULT.c.student == place, RESULT.c.lesson == lesson
+            )
             value = database.execute(query).scalar()
             if value is None:
-                raise TitoError(f"{place} has no grade in {lesson} yet.",
-                                f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}")
+                raise TitoError(
+                    f"{place} has no grade in {lesson} yet.",
+                    f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
+                )
             result = LessonResult.from_json(value)
             instructions = _Instructions(self._instructions(database, place))
             ids = [one.id for one in result.checks]
@@ -427,13 +507,25 @@ class Gradebook:
             which = check and _check(check, lesson, list(dict.fromkeys(ids)))
             new = None if points is None else _points(points, result, which)
             if new is None and (lesson, which) not in instructions.overrides:
-                raise TitoError(f"{place} has no override of {which or lesson} that could be lifted.",
-                                f"What was set: tito gradebook history {place}")
+                raise TitoError(
+                    f"{place} has no override of {which or lesson} that could be lifted.",
+                    f"What was set: tito gradebook history {place}",
+                )
             before = instructions.standing(result)
             instructions.override(lesson, which, new, who, _now(), why)
             after = instructions.standing(result)
-            self._note(database, place, lesson, "override", who, why, check_id=which, points=new,
-                       old_points=before, new_points=after)
+            self._note(
+                database,
+                place,
+                lesson,
+                "override",
+                who,
+                why,
+                check_id=which,
+                points=new,
+                old_points=before,
+                new_points=after,
+            )
             return before, after
 
         return self._write(work)
@@ -444,7 +536,9 @@ class Gradebook:
             raise TitoError("The comment is empty.", "Write what the learner should read.")
 
         def work(database):
-            self._note(database, self._place(database, student, who), lesson, "comment", who, "", text=text)
+            self._note(
+                database, self._place(database, student, who), lesson, "comment", who, "", text=text
+            )
 
         self._write(work)
 
@@ -455,40 +549,70 @@ class Gradebook:
         days   that many days more, 1 or more; with neither, the extension is taken back
         """
         if until is not None and days is not None:
-            raise TitoError(f"An extension until {until} and one by {days} days contradict each other.",
-                            "Give one of the two.")
+            raise TitoError(
+                f"An extension until {until} and one by {days} days contradict each other.",
+                "Give one of the two.",
+            )
         if until is not None and until.tzinfo is None:
-            raise TitoError(f"{until} has no time zone.",
-                            f"Write it like this: {until.isoformat(timespec='seconds')}+01:00")
+            raise TitoError(
+                f"{until} has no time zone.",
+                f"Write it like this: {until.isoformat(timespec='seconds')}+01:00",
+            )
         if days is not None and not 1 <= days <= 1000:
-            raise TitoError(f"An extension by {days} days makes no sense.", "Give between 1 and 1000 days.")
+            raise TitoError(
+                f"An extension by {days} days makes no sense.", "Give between 1 and 1000 days."
+            )
 
         def work(database):
-            self._note(database, self._place(database, student, who, why), lesson, "extension", who, why,
-                       until=until, days=days)
+            self._note(
+                database,
+                self._place(database, student, who, why),
+                lesson,
+                "extension",
+                who,
+                why,
+                until=until,
+                days=days,
+            )
 
         self._write(work)
 
     def _place(self, database, student, who, why="-"):
         """The learner's id in the book. Raises TitoError when there is none, or when `who` or `why` is empty."""
         if not (who.strip() and why.strip()):
-            raise TitoError("Every change of a grade keeps who made it, and why.", "Give both: --who NAME --why TEXT")
+            raise TitoError(
+                "Every change of a grade keeps who made it, and why.",
+                "Give both: --who NAME --why TEXT",
+            )
         self._check_learner(database, student)
         return database.execute(_locked(learner_id(student))).scalar_one()
 
     def _check_learner(self, database, student):
-        if not database.execute(sql.select(LEARNER.c.student).where(LEARNER.c.student == learner_id(student))).first():
+        if not database.execute(
+            sql.select(LEARNER.c.student).where(LEARNER.c.student == learner_id(student))
+        ).first():
             known = database.execute(sql.select(LEARNER.c.student)).scalars().all()
             close = difflib.get_close_matches(learner_id(student), known, n=1)
             others = f"It has {len(known)}: `tito gradebook show` lists them, `tito gradebook roster CSV` adds some."
-            raise TitoError(f"The gradebook has no learner {student!r}.",
-                            f"Did you mean {close[0]!r}?" if close else others)
+            raise TitoError(
+                f"The gradebook has no learner {student!r}.",
+                f"Did you mean {close[0]!r}?" if close else others,
+            )
 
     @staticmethod
     def _note(database, student, lesson, kind, who, why, text=None, **more):
-        database.execute(sql.insert(CHANGE).values(
-            student=student, lesson=lesson, kind=kind, who=clean(who), at=_now(), why=clean(why),
-            text=text and clean(text), **more))
+        database.execute(
+            sql.insert(CHANGE).values(
+                student=student,
+                lesson=lesson,
+                kind=kind,
+                who=clean(who),
+                at=_now(),
+                why=clean(why),
+                text=text and clean(text),
+                **more,
+            )
+        )
 
     # What is read
 
@@ -496,8 +620,13 @@ class Gradebook:
         """{lesson: (number, title, max_points)} of what was graded, in order; where results differ, the newest's."""
         latest = sql.func.max(RESULT.c.graded).label("graded")
         newest = sql.select(RESULT.c.lesson, latest).group_by(RESULT.c.lesson).subquery()
-        query = sql.select(RESULT.c["lesson", "number", "title", "max_points"]).distinct().join(
-            newest, (RESULT.c.lesson == newest.c.lesson) & (RESULT.c.graded == newest.c.graded))
+        query = (
+            sql.select(RESULT.c["lesson", "number", "title", "max_points"])
+            .distinct()
+            .join(
+                newest, (RESULT.c.lesson == newest.c.lesson) & (RESULT.c.graded == newest.c.graded)
+            )
+        )
         with self._transaction() as database:
             rows = sorted(database.execute(query).all(), key=lambda row: (row.number, row.lesson))
         return {row.lesson: (row.number, row.title, row.max_points) for row in rows}
@@ -529,12 +658,24 @@ class Gradebook:
                 ids = sorted(database.execute(sql.select(LEARNER.c.student)).scalars())
         for one in ids:
             with self._transaction() as database:
-                learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == one)).one()
-                query = sql.select(RESULT).where(RESULT.c.student == one).order_by(RESULT.c.number, RESULT.c.lesson)
-                found = database.execute(query if lesson is None else query.where(RESULT.c.lesson == lesson)).all()
+                learner = database.execute(
+                    sql.select(LEARNER).where(LEARNER.c.student == one)
+                ).one()
+                query = (
+                    sql.select(RESULT)
+                    .where(RESULT.c.student == one)
+                    .order_by(RESULT.c.number, RESULT.c.lesson)
+                )
+                found = database.execute(
+                    query if lesson is None else query.where(RESULT.c.lesson == lesson)
+                ).all()
                 instructions = _Instructions(self._instructions(database, one))
-            yield (Learner(learner.student, learner.name, learner.columns, instructions.comments(None)),
-                   [self._grade(learner, row, instructions) for row in found])
+            yield (
+                Learner(
+                    learner.student, learner.name, learner.columns, instructions.comments(None)
+                ),
+                [self._grade(learner, row, instructions) for row in found],
+            )
 
     def _grade(self, learner, row, instructions):
         result = LessonResult.from_json(row.value)
@@ -545,12 +686,30 @@ class Gradebook:
         percent = Decimal(0) if override else late.percent(days, self.rules)
         before_late = points = standing(result, override, check_overrides)
         if percent:
-            points = late.tidy(late.penalised(_earned(result, check_overrides), percent) + _given(check_overrides))
+            points = late.tidy(
+                late.penalised(_earned(result, check_overrides), percent) + _given(check_overrides)
+            )
         return Grade(
-            learner.student, learner.name, row.lesson, row.number, row.title, result, override, check_overrides,
-            row.arrived, extension.applied(due) if extension and due else due, extension, days, percent,
-            late.reason(days, percent), instructions.comments(row.lesson), before_late, points, row.max_points,
-            row.graded)
+            learner.student,
+            learner.name,
+            row.lesson,
+            row.number,
+            row.title,
+            result,
+            override,
+            check_overrides,
+            row.arrived,
+            extension.applied(due) if extension and due else due,
+            extension,
+            days,
+            percent,
+            late.reason(days, percent),
+            instructions.comments(row.lesson),
+            before_late,
+            points,
+            row.max_points,
+            row.graded,
+        )
 
     def history(self, student=None, lesson=None):
         """The Changes, oldest first: of all, of one learner, of one lesson (with what was said of all lessons)."""
@@ -567,8 +726,21 @@ class Gradebook:
             with self._transaction() as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
             for row in page:
-                yield Change(row.student, row.lesson, row.check_id, row.kind, row.who, row.at, row.why, row.old_points,
-                             row.new_points, row.points, row.text, _extension(row), row.checks or [])
+                yield Change(
+                    row.student,
+                    row.lesson,
+                    row.check_id,
+                    row.kind,
+                    row.who,
+                    row.at,
+                    row.why,
+                    row.old_points,
+                    row.new_points,
+                    row.points,
+                    row.text,
+                    _extension(row),
+                    row.checks or [],
+                )
             if len(page) < PAGE:
                 return
             last = page[-1].id
@@ -576,7 +748,9 @@ class Gradebook:
     @staticmethod
     def _instructions(database, student):
         """The entries of the history that still say something, oldest first."""
-        columns = CHANGE.c["lesson", "check_id", "kind", "who", "at", "why", "points", "text", "until", "days"]
+        columns = CHANGE.c[
+            "lesson", "check_id", "kind", "who", "at", "why", "points", "text", "until", "days"
+        ]
         kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
         query = sql.select(columns).where(CHANGE.c.student == student, kinds).order_by(CHANGE.c.id)
         return database.execute(query).all()
@@ -589,13 +763,17 @@ class _Instructions:
         self.overrides, self.said, self.extensions = {}, {}, {}
         for entry in entries:
             if entry.kind == "override":
-                self.override(entry.lesson, entry.check_id, entry.points, entry.who, entry.at, entry.why)
+                self.override(
+                    entry.lesson, entry.check_id, entry.points, entry.who, entry.at, entry.why
+                )
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = _extension(entry)
             elif entry.text is None:
                 self.said.pop(entry.lesson, None)
             else:
-                self.said.setdefault(entry.lesson, []).append(Comment(entry.text, entry.who, entry.at))
+                self.said.setdefault(entry.lesson, []).append(
+                    Comment(entry.text, entry.who, entry.at)
+                )
 
     def override(self, lesson, check, points, who, when, why):
         if points is None:
@@ -606,7 +784,9 @@ class _Instructions:
     def of(self, result):
         """(Override of the lesson or None, {check id: Override} of the checks that it has)."""
         found = {check.id: self.overrides.get((result.lesson, check.id)) for check in result.checks}
-        return self.overrides.get((result.lesson, None)), {check: one for check, one in found.items() if one}
+        return self.overrides.get((result.lesson, None)), {
+            check: one for check, one in found.items() if one
+        }
 
     def standing(self, result):
         return standing(result, *self.of(result))
@@ -623,11 +803,15 @@ class _Instructions:
         if before:
             for (lesson, check), override in self.overrides.items():
                 if lesson == result.lesson and check is None:
-                    said.append(f"graded {before.points} -> {result.points}; the override to {override.points} stays")
+                    said.append(
+                        f"graded {before.points} -> {result.points}; the override to {override.points} stays"
+                    )
                 elif lesson == result.lesson and check in {one.id for one in result.checks}:
                     said.append(f"the override of check {check} to {override.points} stays")
                 elif lesson == result.lesson:
-                    said.append(f"check {check}, overridden to {override.points}, is no longer there")
+                    said.append(
+                        f"check {check}, overridden to {override.points}, is no longer there"
+                    )
         return "; ".join(said) or None
 
 
@@ -641,8 +825,16 @@ def _differences(before, after):
         return []
     old, new = ({check.id: check for check in result.checks} for result in (before, after))
     pairs = [(old.get(key), new.get(key)) for key in old | new]
-    return [{"id": (two or one).id, "name": (two or one).name, "old": one and one.points, "new": two and two.points}
-            for one, two in pairs if not (one and two and one.points == two.points)]
+    return [
+        {
+            "id": (two or one).id,
+            "name": (two or one).name,
+            "old": one and one.points,
+            "new": two and two.points,
+        }
+        for one, two in pairs
+        if not (one and two and one.points == two.points)
+    ]
 
 
 def _check(wanted, lesson, ids):
@@ -652,22 +844,37 @@ def _check(wanted, lesson, ids):
         return found[0]
     first = ", ".join((found or ids)[:5]) + ("" if len(found or ids) <= 5 else ", ...")
     if found:
-        raise TitoError(f"Lesson {lesson} has {len(found)} checks with {wanted!r} in their names.", f"Write more of one: {first}")
+        raise TitoError(
+            f"Lesson {lesson} has {len(found)} checks with {wanted!r} in their names.",
+            f"Write more of one: {first}",
+        )
     close = difflib.get_close_matches(wanted, ids, n=1)
-    raise TitoError(f"Lesson {lesson} has no check {wanted!r}.",
-                    f"Did you mean {close[0]!r}?" if close else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}")
+    raise TitoError(
+        f"Lesson {lesson} has no check {wanted!r}.",
+        f"Did you mean {close[0]!r}?"
+        if close
+        else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}",
+    )
 
 
 def _points(points, result, check):
     """The Decimal that is meant, within what lesson or check can earn."""
-    most = result.max_points if check is None else next(one.max_points for one in result.checks if one.id == check)
+    most = (
+        result.max_points
+        if check is None
+        else next(one.max_points for one in result.checks if one.id == check)
+    )
     try:
         value = late.exact(points)
     except ValueError:
-        raise TitoError(f"{points!r} is no number of points.", f"Give one between 0 and {most}, such as 7.5.") from None
+        raise TitoError(
+            f"{points!r} is no number of points.", f"Give one between 0 and {most}, such as 7.5."
+        ) from None
     if not 0 <= value <= most:
-        raise TitoError(f"{points} points are not possible: {check or result.lesson} can earn between 0 and {most}.",
-                        "Give a number in between.")
+        raise TitoError(
+            f"{points} points are not possible: {check or result.lesson} can earn between 0 and {most}.",
+            "Give a number in between.",
+        )
     return value
 
 
@@ -716,13 +923,18 @@ def open_gradebook(where, rules=None, create=True):
     try:
         if path and not path.exists():
             if not create:
-                raise TitoError(f"There is no gradebook at {path}.",
-                                "`tito grade SUBMISSIONS` makes one; --gradebook names another.")
+                raise TitoError(
+                    f"There is no gradebook at {path}.",
+                    "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch(mode=0o600)  # grades are nobody else's business
     except OSError as error:
-        raise TitoError(f"The gradebook {path} was not made: {error.strerror}.",
-                        "Name another place with --gradebook.", 3) from None
+        raise TitoError(
+            f"The gradebook {path} was not made: {error.strerror}.",
+            "Name another place with --gradebook.",
+            3,
+        ) from None
     engine = _engine(url)
     with Gradebook(engine, rules or late.Rules()) as book:
         try:
@@ -730,7 +942,9 @@ def open_gradebook(where, rules=None, create=True):
                 revision = _revision(database)
             if revision != HEAD:
                 with book._transaction(writes=True) as database:
-                    _upgrade(database, _revision(database), path)  # asked again: another process may have been faster
+                    _upgrade(
+                        database, _revision(database), path
+                    )  # asked again: another process may have been faster
         except TitoError as error:
             if "file is not a database" in error.what:
                 raise _foreign(url) from None
@@ -744,8 +958,10 @@ def _url(where):
     try:
         return sql.make_url(where)
     except (exc.ArgumentError, ValueError):  # not shown: it may hold a password
-        raise TitoError("That gradebook's URL cannot be read.",
-                        "Write it like this: postgresql+psycopg://USER@HOST/DATABASE") from None
+        raise TitoError(
+            "That gradebook's URL cannot be read.",
+            "Write it like this: postgresql+psycopg://USER@HOST/DATABASE",
+        ) from None
 
 
 def _engine(url):
@@ -753,15 +969,23 @@ def _engine(url):
     try:
         engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {})
     except exc.NoSuchModuleError:
-        raise TitoError(f"{url.drivername} is no kind of database that SQLAlchemy knows here.",
-                        "postgresql+psycopg://..., say, or the path of a file.") from None
+        raise TitoError(
+            f"{url.drivername} is no kind of database that SQLAlchemy knows here.",
+            "postgresql+psycopg://..., say, or the path of a file.",
+        ) from None
     except ModuleNotFoundError as error:
-        raise TitoError(f"A gradebook at {url.drivername} needs the Python package {error.name}, which is not here.",
-                        "Install it, or use a file.", 3) from None
+        raise TitoError(
+            f"A gradebook at {url.drivername} needs the Python package {error.name}, which is not here.",
+            "Install it, or use a file.",
+            3,
+        ) from None
     if sqlite:
+
         @sql.event.listens_for(engine, "connect")
         def connected(connection, record):
-            connection.isolation_level = None  # transactions begin where we say, and hold changes of the schema, too
+            connection.isolation_level = (
+                None  # transactions begin where we say, and hold changes of the schema, too
+            )
             connection.execute("PRAGMA foreign_keys=ON")
 
         @sql.event.listens_for(engine, "begin")
@@ -784,13 +1008,18 @@ def _revision(database):
     if not (found and found.isdecimal()):
         raise _foreign(database.engine.url)
     if int(found) > int(HEAD):
-        raise TitoError(f"The gradebook {shown(database.engine.url)} was made by a newer tito: its schema is {found}, "
-                        f"this tito knows {HEAD}.", "Install the newer tito, or name another gradebook.")
+        raise TitoError(
+            f"The gradebook {shown(database.engine.url)} was made by a newer tito: its schema is {found}, "
+            f"this tito knows {HEAD}.",
+            "Install the newer tito, or name another gradebook.",
+        )
     return found
 
 
 def _foreign(url):
-    return TitoError(f"{shown(url)} is no gradebook; it was left as it is.", "Name another one with --gradebook.")
+    return TitoError(
+        f"{shown(url)} is no gradebook; it was left as it is.", "Name another one with --gradebook."
+    )
 
 
 def _upgrade(database, revision, path):
@@ -818,5 +1047,8 @@ def _copy(path, to):
         os.replace(new, to)
     except (OSError, sqlite3.Error) as error:
         os.unlink(new)
-        raise TitoError(f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
-                        "Free some space, then run it again.", 3) from None
+        raise TitoError(
+            f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
+            "Free some space, then run it again.",
+            3,
+        ) from None

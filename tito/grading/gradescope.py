@@ -25,12 +25,20 @@ def pack(source, path, lessons=None, force=False):
     force    whether a zip that is there may be written over
     """
     if not source.is_course:
-        raise TitoError(f"{source.path} is a workspace; an autograder needs the course with its solutions.", "Run it in the course.")
+        raise TitoError(
+            f"{source.path} is a workspace; an autograder needs the course with its solutions.",
+            "Run it in the course.",
+        )
     if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
-        raise TitoError(f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
-                        "Name another file that ends in .zip, or write over one with --force.")
+        raise TitoError(
+            f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
+            "Name another file that ends in .zip, or write over one with --force.",
+        )
     if any((folder / release.NOTE).exists() for folder in path.absolute().parents):
-        raise TitoError(f"{path} is inside a release, which learners get.", "Name a place outside it: the autograder holds the solutions.")
+        raise TitoError(
+            f"{path} is inside a release, which learners get.",
+            "Name a place outside it: the autograder holds the solutions.",
+        )
     held = contents(source, lessons)
     data = wheel.archive(held, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
     files.write(path, data)
@@ -40,7 +48,9 @@ def pack(source, path, lessons=None, force=False):
 def contents(source, lessons=None):
     """{path: bytes} of the autograder."""
     held = {one.name: one.read_bytes() for one in sorted(PROGRAMS.iterdir())}
-    held["lessons"] = (" ".join(entry.name for entry in lessons) if lessons else "--all").encode() + b"\n"
+    held["lessons"] = (
+        " ".join(entry.name for entry in lessons) if lessons else "--all"
+    ).encode() + b"\n"
     name, data = wheel.build("autograder")
     held[name] = data
     held["course/tito.toml"] = (source.path / "tito.toml").read_bytes()

@@ -43,7 +43,9 @@ class Installed:
     def find_spec(self, name, path=None, target=None):
         if path is None and name in self.folders:
             folder = self.folders[name]
-            return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+            return importlib.util.spec_from_file_location(
+                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+            )
         return None
 
 
@@ -55,7 +57,9 @@ class Lessons:
 
     def find_spec(self, name, path=None, target=None):
         if name in self.modules:
-            return importlib.machinery.ModuleSpec(name, self, is_package=any(other.startswith(f"{name}.") for other in self.modules))
+            return importlib.machinery.ModuleSpec(
+                name, self, is_package=any(other.startswith(f"{name}.") for other in self.modules)
+            )
         if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
             raise ModuleNotFoundError(f"there is no {name}", name=name)
         return None
@@ -76,15 +80,49 @@ class Agent:
 
     def __init__(self, wire):
         self.sock, self.wire = None, wire
-        self.objects, self.numbers = [], {}  # what the judge holds handles to: kept alive, so that a number stays its own
-        self.functions, self.of_judge = {}, {}  # the judge's functions by number, and their numbers by id
+        self.objects, self.numbers = (
+            [],
+            {},
+        )  # what the judge holds handles to: kept alive, so that a number stays its own
+        self.functions, self.of_judge = (
+            {},
+            {},
+        )  # the judge's functions by number, and their numbers by id
         self.files, self.asking = set(), threading.RLock()
-        self.do = {"call": lambda f, /, *a, **k: f(*a, **k), "get": getattr, "set": setattr, "del": delattr, "array": self.array, "import": importlib.import_module,
-                   "load": self.load, "readable": readable, "enter": lambda x: type(x).__enter__(x), "exit": self.exit}
-        for function in (iter, next, len, str, repr, format, float, int, complex, abs, round, divmod, isinstance, issubclass, dir):
+        self.do = {
+            "call": lambda f, /, *a, **k: f(*a, **k),
+            "get": getattr,
+            "set": setattr,
+            "del": delattr,
+            "array": self.array,
+            "import": importlib.import_module,
+            "load": self.load,
+            "readable": readable,
+            "enter": lambda x: type(x).__enter__(x),
+            "exit": self.exit,
+        }
+        for function in (
+            iter,
+            next,
+            len,
+            str,
+            repr,
+            format,
+            float,
+            int,
+            complex,
+            abs,
+            round,
+            divmod,
+            isinstance,
+            issubclass,
+            dir,
+        ):
             self.do[function.__name__] = function
-        for name in ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
-                     "neg pos invert eq ne lt le gt ge index getitem setitem delitem").split():
+        for name in (
+            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
+            "neg pos invert eq ne lt le gt ge index getitem setitem delitem"
+        ).split():
             self.do[name] = getattr(operator, name)
 
     # What the judge may ask for besides Python's own operations.
@@ -98,7 +136,11 @@ class Agent:
         self.files = set(modules)
         sys.meta_path.insert(0, Lessons(modules))
         module = importlib.import_module(name)
-        space = {name: getattr(module, name) for name in (exported if learner_side else wanted) if hasattr(module, name)}
+        space = {
+            name: getattr(module, name)
+            for name in (exported if learner_side else wanted)
+            if hasattr(module, name)
+        }
         if learner_side:
             found = {"__name__": "check"}
             exec(marshal.loads(imports), found)
@@ -178,7 +220,11 @@ class Agent:
     def exception(self, name, text, number):
         """The exception that the judge's function raised; it is known again by its mark when it comes back."""
         kind = getattr(builtins, name, RuntimeError)
-        error = kind(text) if isinstance(kind, type) and issubclass(kind, Exception) else RuntimeError(text)
+        error = (
+            kind(text)
+            if isinstance(kind, type) and issubclass(kind, Exception)
+            else RuntimeError(text)
+        )
         error.__dict__[MARK] = number
         return error
 
@@ -189,7 +235,11 @@ class Agent:
             arguments, options = reader.value(arguments), reader.value(options)
             before = [x.copy() for x in reader.mutable]
             value = self.do[name](*arguments, **options)
-            changed = [(n, now) for n, (then, now) in enumerate(zip(before, reader.mutable)) if not same(then, now)]
+            changed = [
+                (n, now)
+                for n, (then, now) in enumerate(zip(before, reader.mutable))
+                if not same(then, now)
+            ]
             self.send("ok", value, changed)
         except BaseException as error:  # noqa: BLE001  sys.exit() is one of the things to be told
             if name == "next" and isinstance(error, StopIteration):
@@ -200,7 +250,11 @@ class Agent:
 
     def tell(self, error):
         """Tell the judge of an exception."""
-        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions", "numpy.linalg")]
+        kinds = [
+            kind.__name__
+            for kind in type(error).__mro__
+            if kind.__module__ in ("builtins", "numpy.exceptions", "numpy.linalg")
+        ]
         try:
             text = str(error)[:LONGEST]
         except BaseException:  # noqa: BLE001

@@ -28,7 +28,16 @@ from tito.grading.boxes import is_ignored, kind_of, open_regular, read_regular, 
 from tito.grading.roster import Roster, shown, utc
 from tito.lesson import stub
 
-LITTER = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".git", ".gitignore", ".tito", ".ipynb_checkpoints"}
+LITTER = {
+    ".DS_Store",
+    "Thumbs.db",
+    "desktop.ini",
+    "__MACOSX",
+    ".git",
+    ".gitignore",
+    ".tito",
+    ".ipynb_checkpoints",
+}
 METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
@@ -104,7 +113,13 @@ class Submission:
     @property
     def sha256(self):
         """Of all that decides a grade here: the lessons, their bytes, and what is wrong with them."""
-        said = [self.problem, [[lesson, f.is_notebook, f.sha256, f.problem] for lesson, f in sorted(self.files.items())]]
+        said = [
+            self.problem,
+            [
+                [lesson, f.is_notebook, f.sha256, f.problem]
+                for lesson, f in sorted(self.files.items())
+            ],
+        ]
         return hashlib.sha256(json.dumps(said).encode("utf-8")).hexdigest()
 
 
@@ -122,7 +137,9 @@ class Reading:
         if item.problem:
             raise Unreadable(item.problem)
         if self.left <= 0:
-            raise Unreadable(f"was not read: {self.limits.read:,} bytes of lesson files are read of one submission")
+            raise Unreadable(
+                f"was not read: {self.limits.read:,} bytes of lesson files are read of one submission"
+            )
         data = item.read(self.limits.notebook if item.suffix == ".ipynb" else self.limits.file)
         self.left -= len(data)
         return data
@@ -144,18 +161,30 @@ def find(submissions, lessons, roster=None):
     With a roster each learner in it is there, with or without parts; an entry that is nobody's, or may be of several,
     comes under its own name with `known` False. Raises TitoError when the folder or zip itself cannot be read or is empty.
     """
-    parts, told = _entries(Path(os.path.realpath(submissions)), {f"{entry.name}_dev" for entry in lessons})
+    parts, told = _entries(
+        Path(os.path.realpath(submissions)), {f"{entry.name}_dev" for entry in lessons}
+    )
     parts.sort(key=lambda part: (_natural(part.name), part.name))
     if not parts and not roster:
-        raise TitoError(f"There are no submissions in {submissions}.",
-                        "Give the folder or zip with a folder, zip or file per learner.")
+        raise TitoError(
+            f"There are no submissions in {submissions}.",
+            "Give the folder or zip with a folder, zip or file per learner.",
+        )
     out, rest, taken = [], [(part, ()) for part in parts], set()
     if roster is not None:
         of, rest = _by_learner(parts, roster, told)
         for learner, (mine, notes) in zip(roster, of):
             mine, more = _latest(mine)
             when = learner.arrived or max((part.time for part in mine), default=None)
-            out.append(Arrival(learner.student, learner.name or learner.student, when, tuple(mine), (*notes, *more)))
+            out.append(
+                Arrival(
+                    learner.student,
+                    learner.name or learner.student,
+                    when,
+                    tuple(mine),
+                    (*notes, *more),
+                )
+            )
             taken.add(learner.student.casefold())
     stems = [_stem(part).casefold() for part, _ in rest]
     for part, notes in rest:
@@ -166,7 +195,16 @@ def find(submissions, lessons, roster=None):
         taken.add(student.casefold())
         tale = told.get(part.name, {})
         name = ", ".join(person["name"] for person in tale.get("people", ()) if person.get("name"))
-        out.append(Arrival(student, shown(name or student), tale.get("time") or part.time, (part,), notes, roster is None))
+        out.append(
+            Arrival(
+                student,
+                shown(name or student),
+                tale.get("time") or part.time,
+                (part,),
+                notes,
+                roster is None,
+            )
+        )
     return out
 
 
@@ -189,10 +227,19 @@ def _by_learner(parts, roster, told):
             mine, notes = of[owners.pop()]
             mine.append(part)
             if not sure and len(notes) < 5:
-                notes.append(f"{shown(part.name, 80)} was taken for theirs because of the id in its name.")
+                notes.append(
+                    f"{shown(part.name, 80)} was taken for theirs because of the id in its name."
+                )
         elif owners:
             names = ", ".join(roster[number].student for number in sorted(owners)[:5])
-            rest.append((part, (f"{shown(part.name, 80)} may belong to {names}: its name does not say whose it is.",)))
+            rest.append(
+                (
+                    part,
+                    (
+                        f"{shown(part.name, 80)} may belong to {names}: its name does not say whose it is.",
+                    ),
+                )
+            )
         else:
             rest.append((part, (f"{shown(part.name, 80)} belongs to nobody in the roster.",)))
     return of, rest
@@ -207,7 +254,9 @@ def _latest(parts):
     notes = []
     if len(boxes) > 1:
         older = some(part.name for part in boxes[-2::-1])
-        notes.append(f"{shown(boxes[-1].name, 80)} counts, the latest of {len(boxes)}: not {older}.")
+        notes.append(
+            f"{shown(boxes[-1].name, 80)} counts, the latest of {len(boxes)}: not {older}."
+        )
     if refused and (boxes or files):
         notes += [f"{shown(part.name, 80)} {part.problem}." for part in refused[:5]]
     return boxes[-1:] + files or refused[-1:], notes
@@ -238,14 +287,20 @@ def _entries(path, lessons):
                 return [part], {}
             if part.kind == "zip":
                 return _in_zip(part, lessons)
-            raise TitoError(f"{path} {part.problem}.", "Give the folder or zip with a folder, zip or file per learner.")
+            raise TitoError(
+                f"{path} {part.problem}.",
+                "Give the folder or zip with a folder, zip or file per learner.",
+            )
         names = [name for name in os.listdir(path) if name not in LITTER]
         if len(names) == 1 and EXPORT.fullmatch(names[0]) and not (path / names[0]).is_symlink():
             return _entries(path / names[0], lessons)
         if _is_one_learners(names, lessons):
             return [Part(path.name, path, "folder", _time(info))], {}
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Give the folder or zip with the submissions.") from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.",
+            "Give the folder or zip with the submissions.",
+        ) from None
     told = {}
     if METADATA in names:
         names.remove(METADATA)
@@ -256,7 +311,11 @@ def _entries(path, lessons):
         try:
             parts.append(_part(name, path / name, os.lstat(path / name)))
         except OSError as error:
-            parts.append(Part(name, path / name, "", _time(info), problem=f"cannot be read: {error.strerror}"))
+            parts.append(
+                Part(
+                    name, path / name, "", _time(info), problem=f"cannot be read: {error.strerror}"
+                )
+            )
     return parts, told
 
 
@@ -289,10 +348,15 @@ def _in_zip(part, lessons):
     try:
         tops, refused = _class_zip(os.getpid(), part.path, part.time)
     except Unreadable as error:
-        raise TitoError(f"{part.path} {error}.", "Give the folder or zip with a folder, zip or file per learner.") from None
+        raise TitoError(
+            f"{part.path} {error}.",
+            "Give the folder or zip with a folder, zip or file per learner.",
+        ) from None
     names = [name for name in tops if name not in LITTER]
     only = tops[names[0]] if len(names) == 1 else []
-    if _is_one_learners(names, lessons) or any(item.path == f"{names[0]}/tito.toml" for item in only):
+    if _is_one_learners(names, lessons) or any(
+        item.path == f"{names[0]}/tito.toml" for item in only
+    ):
         return [part], {}
     told = {}
     if METADATA in names:
@@ -307,16 +371,24 @@ def _in_zip(part, lessons):
         elif tops[name][0].problem:
             kind, problem = "", tops[name][0].problem
         parts.append(Part(name, part.path, kind, part.time, True, problem))
-    parts += [Part(name, part.path, "", part.time, True, "has a name that points outside of the zip") for name in refused]
+    parts += [
+        Part(name, part.path, "", part.time, True, "has a name that points outside of the zip")
+        for name in refused
+    ]
     return parts, told
 
 
 @functools.lru_cache(maxsize=1)  # by process: two that share a file share its position too
 def _class_zip(process, path, time):
     """The items in the zip of a class by the first folder of their paths, and its refused names. Raises Unreadable."""
-    box = zip_box(open_regular(path), Limits(members=LIMITS.class_members, zip=2**40, unpacked=2**50, ratio=2**20))
+    box = zip_box(
+        open_regular(path),
+        Limits(members=LIMITS.class_members, zip=2**40, unpacked=2**50, ratio=2**20),
+    )
     tops = {}
-    roots = {path.split("/")[0] for path in [*(item.path for item in box.items), *box.folders]} - LITTER
+    roots = {
+        path.split("/")[0] for path in [*(item.path for item in box.items), *box.folders]
+    } - LITTER
     root = roots.pop() + "/" if len(roots) == 1 and EXPORT.fullmatch(*roots) else ""
     for item in box.items:
         item.path = item.path.removeprefix(root)
@@ -349,7 +421,9 @@ def _metadata(raw):
         elif found := re.fullmatch(r"  :created_at: *(.+)", line):
             now["time"] = None
             with contextlib.suppress(ValueError, OverflowError):
-                now["time"] = utc(datetime.fromisoformat(re.sub(r" (Z|UTC)$", "Z", found[1].strip().strip("'\""))))
+                now["time"] = utc(
+                    datetime.fromisoformat(re.sub(r" (Z|UTC)$", "Z", found[1].strip().strip("'\"")))
+                )
         elif found := re.fullmatch(r"  ( |-) :(name|sid|email): *(.*)", line):
             if found[1] == "-":
                 now["people"].append({})
@@ -370,35 +444,56 @@ def _time(info):
 
 def open_submission(arrival, lessons, limits=LIMITS):
     """The Submission of one learner. Never raises over what they handed in: that is told in `problem` and `notes`."""
-    submission = Submission(arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes))
+    submission = Submission(
+        arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes)
+    )
     reading = Reading(lessons, limits, submission.notes, limits.read)
-    found, loose = [], []  # (when, {lesson: items}), and the items of lesson files that came one by one
+    found, loose = (
+        [],
+        [],
+    )  # (when, {lesson: items}), and the items of lesson files that came one by one
     with contextlib.ExitStack() as opened:
         for part in arrival.parts:
             try:
                 if not part.kind:
                     raise Unreadable(part.problem)
                 if part.kind == "file":
-                    read = _inside(part)[0].read if part.inside else functools.partial(read_regular, part.path)
+                    read = (
+                        _inside(part)[0].read
+                        if part.inside
+                        else functools.partial(read_regular, part.path)
+                    )
                     loose.append(Item(part.name, (part.time, _natural(part.name)), read))
                 else:
                     found.append((part.time, _search(_box(part, limits, opened), reading)))
             except Unreadable as error:
                 submission.problem = f"{shown(part.name, 80)} {error}."
         if loose:
-            found.append((max(item.changed[0] for item in loose), _loose_candidates(loose, reading)))
+            found.append(
+                (max(item.changed[0] for item in loose), _loose_candidates(loose, reading))
+            )
         for lesson in lessons:
-            mine = [(when, item) for when, candidates in found for item in candidates.get(lesson.name, ())]
+            mine = [
+                (when, item)
+                for when, candidates in found
+                for item in candidates.get(lesson.name, ())
+            ]
             latest = max((when for when, _ in mine), default=None)
             if mine:
-                submission.files[lesson.name] = _choose(lesson, [item for when, item in mine if when == latest], reading)
+                submission.files[lesson.name] = _choose(
+                    lesson, [item for when, item in mine if when == latest], reading
+                )
             if earlier := [item.path for when, item in mine if when != latest]:
-                submission.notes.append(f"{lesson.name}: {some(earlier)} came earlier and does not count.")
+                submission.notes.append(
+                    f"{lesson.name}: {some(earlier)} came earlier and does not count."
+                )
     if submission.files and submission.problem:
         submission.notes.append(submission.problem)
         submission.problem = ""
     if len(submission.notes) > NOTES:
-        submission.notes[NOTES:] = [f"There are {len(submission.notes) - NOTES} more notes like these."]
+        submission.notes[NOTES:] = [
+            f"There are {len(submission.notes) - NOTES} more notes like these."
+        ]
     return submission
 
 
@@ -408,8 +503,18 @@ def _box(part, limits, opened):
         return zip_box(io.BytesIO(_inside(part)[0].read(limits.inner_zip)), limits)
     if part.inside:
         items = _inside(part)
-        notes = [f"It holds more than {limits.members:,} files: the rest was not looked at."] if len(items) > limits.members else []
-        return Box([replace(item, path=item.path.removeprefix(part.name + "/")) for item in items[: limits.members]], notes)
+        notes = (
+            [f"It holds more than {limits.members:,} files: the rest was not looked at."]
+            if len(items) > limits.members
+            else []
+        )
+        return Box(
+            [
+                replace(item, path=item.path.removeprefix(part.name + "/"))
+                for item in items[: limits.members]
+            ],
+            notes,
+        )
     if part.kind == "folder":
         return folder_box(part.path, limits)
     return zip_box(opened.enter_context(open_regular(part.path)), limits)
@@ -420,9 +525,17 @@ def _loose_candidates(items, reading):
     found = _candidates(items, reading, loose=True)
     known = {item.path for mine in found.values() for item in mine}
     unknown = [item.path for item in items if item.path not in known]
-    reading.notes += [f"{shown_path(path)} is no file of a lesson, by its name or what is in it." for path in unknown]
-    by_time = {lesson: sorted(mine, key=lambda item: item.changed) for lesson, mine in found.items()}
-    return {lesson: list({item.suffix: item for item in mine}.values()) for lesson, mine in by_time.items()}
+    reading.notes += [
+        f"{shown_path(path)} is no file of a lesson, by its name or what is in it."
+        for path in unknown
+    ]
+    by_time = {
+        lesson: sorted(mine, key=lambda item: item.changed) for lesson, mine in found.items()
+    }
+    return {
+        lesson: list({item.suffix: item for item in mine}.values())
+        for lesson, mine in by_time.items()
+    }
 
 
 def _search(box, reading):
@@ -430,7 +543,11 @@ def _search(box, reading):
     reading.notes += box.notes
     found = _candidates(box.items, reading)
     if len(found) < len(reading.lessons):
-        zips = [item for item in box.items if item.suffix == ".zip" and not is_ignored(item.path.split("/")[:-1])]
+        zips = [
+            item
+            for item in box.items
+            if item.suffix == ".zip" and not is_ignored(item.path.split("/")[:-1])
+        ]
         zips.sort(key=lambda item: (item.changed, _natural(item.path)), reverse=True)
         for number, item in enumerate(zips[:5], 1):
             try:
@@ -438,23 +555,38 @@ def _search(box, reading):
                     raise Unreadable(item.problem)
                 inner = zip_box(io.BytesIO(item.read(reading.limits.inner_zip)), reading.limits)
             except Unreadable as error:
-                if not found and number == 1:  # the latest is what was handed in: an older one does not stand for it
+                if (
+                    not found and number == 1
+                ):  # the latest is what was handed in: an older one does not stand for it
                     raise Unreadable(f"holds {shown_path(item.path)}, which {error}") from None
                 reading.notes.append(f"{shown_path(item.path)} {error}.")
                 continue
-            more = {lesson: items for lesson, items in _candidates(inner.items, reading).items() if lesson not in found}
+            more = {
+                lesson: items
+                for lesson, items in _candidates(inner.items, reading).items()
+                if lesson not in found
+            }
             if more:
                 reading.notes += inner.notes
-                found |= {lesson: [replace(one, path=f"{item.path}/{one.path}") for one in items] for lesson, items in more.items()}
+                found |= {
+                    lesson: [replace(one, path=f"{item.path}/{one.path}") for one in items]
+                    for lesson, items in more.items()
+                }
                 if zips[number:]:
                     older = some(one.path for one in zips[number:])
-                    reading.notes.append(f"{shown_path(item.path)} counts, the latest zip: not {older}.")
+                    reading.notes.append(
+                        f"{shown_path(item.path)} counts, the latest zip: not {older}."
+                    )
                 break
             if any(one.suffix == ".zip" for one in inner.items):
-                reading.notes.append(f"{shown_path(item.path)} holds zips again: they were not opened.")
+                reading.notes.append(
+                    f"{shown_path(item.path)} holds zips again: they were not opened."
+                )
     if not found:
         rest = [item.path for item in box.items if not is_ignored(item.path.split("/")[:-1])]
-        reading.notes.append(f"It holds no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}.")
+        reading.notes.append(
+            f"It holds no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}."
+        )
     return found
 
 
@@ -491,7 +623,9 @@ def _candidates(items, reading, loose=False):
 def _choose(entry, items, reading):
     """The LessonFile that counts, of the items that may be it."""
     if len(items) > reading.limits.copies:
-        reading.notes.append(f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked at.")
+        reading.notes.append(
+            f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked at."
+        )
     files = [(_lesson_file(item, reading), item) for item in items[: reading.limits.copies]]
     good = [(file, item) for file, item in files if not file.problem]
     for file, _ in files if good else files[1:]:
@@ -500,10 +634,14 @@ def _choose(entry, items, reading):
     if len(good) < 2:
         return good[0][0] if good else files[0][0]
     written = {id(file): _written(entry, file) for file, _ in good}
-    script_first = [pair for pair in good if not pair[0].is_notebook] + [pair for pair in good if pair[0].is_notebook]
+    script_first = [pair for pair in good if not pair[0].is_notebook] + [
+        pair for pair in good if pair[0].is_notebook
+    ]
     best = script_first[0][0]
     if any(_code(file) != _code(best) for file, _ in good):
-        best = max(script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed)))[0]
+        best = max(
+            script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed))
+        )[0]
     total = len(entry.declared.exercises)
     others = [file for file, _ in good if file is not best]
     if all(_code(file) == _code(best) for file in others):
@@ -519,7 +657,9 @@ def _choose(entry, items, reading):
 
 def _comparable(changed):
     """The time of a change as numbers: zips hold what they like, and entries of SUBMISSIONS have a time and a name."""
-    return changed if isinstance(changed[0], int) else tuple(changed[0].astimezone().timetuple()[:6])
+    return (
+        changed if isinstance(changed[0], int) else tuple(changed[0].astimezone().timetuple()[:6])
+    )
 
 
 def _lesson_file(item, reading):
@@ -546,13 +686,17 @@ def _parsed(path, raw):
         text = _without_header(text)
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > LONG_LINE and cells.MARKER.match(line):
-                raise Unreadable(f"has {len(line):,} characters in its line {number}, the head of a cell")
+                raise Unreadable(
+                    f"has {len(line):,} characters in its line {number}, the head of a cell"
+                )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's, about the learner's code
             source = cells.parse(PurePosixPath(path), text)
     except TitoError as error:
-        line, what = re.fullmatch(r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S).groups()
+        line, what = re.fullmatch(
+            r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S
+        ).groups()
         raise Unreadable(f"is damaged{' in line ' + line if line else ''}: {shown(what)}") from None
     except (ValueError, RecursionError, MemoryError):
         raise Unreadable("is damaged: it is too deeply nested, or no lesson at all") from None
@@ -584,5 +728,9 @@ def _written(entry, file):
         else:  # an editor dropped the cell's id: look for what the exercise defines
             names = re.findall(r"^(?:def|class) (\w+)", exercise.cell.source, re.M)
             text = "\n".join(_code(file))
-            count += line not in text and bool(names) and all(re.search(rf"^(?:def|class) {name}\b", text, re.M) for name in names)
+            count += (
+                line not in text
+                and bool(names)
+                and all(re.search(rf"^(?:def|class) {name}\b", text, re.M) for name in names)
+            )
     return count

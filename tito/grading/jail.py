@@ -34,8 +34,35 @@ SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
-PRELOAD = ["numpy", "numpy.random", "numpy.linalg", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "functools", "heapq", "html", "inspect", "io",
-           "itertools", "math", "operator", "pathlib", "random", "re", "shutil", "statistics", "string", "time", "types", "typing", "warnings", "weakref"]
+PRELOAD = [
+    "numpy",
+    "numpy.random",
+    "numpy.linalg",
+    "collections",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "functools",
+    "heapq",
+    "html",
+    "inspect",
+    "io",
+    "itertools",
+    "math",
+    "operator",
+    "pathlib",
+    "random",
+    "re",
+    "shutil",
+    "statistics",
+    "string",
+    "time",
+    "types",
+    "typing",
+    "warnings",
+    "weakref",
+]
 PACKAGES = ("numpy", "matplotlib")
 
 
@@ -88,16 +115,38 @@ class Jail:
 
     def __init__(self, level, secret=(), memory=1024, seconds=10):
         self.level = level
-        self.ordered, self.ready = [], []  # our sockets of forks to come; (pid, handle) of those that have
-        self.ended, self.codes = [], {}  # pids of forks that the server is to bury; exit codes of those that it has
+        self.ordered, self.ready = (
+            [],
+            [],
+        )  # our sockets of forks to come; (pid, handle) of those that have
+        self.ended, self.codes = (
+            [],
+            {},
+        )  # pids of forks that the server is to bury; exit codes of those that it has
         # With a stream, one `send` could arrive as two parts; where there is nothing better, the messages are short.
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM)
+        ours, theirs = socket.socketpair(
+            socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM
+        )
         self.control = ours
         with theirs:
-            self.process = subprocess.Popen(command(level, secret), stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", env=ENVIRONMENT,
-                                            start_new_session=True, close_fds=True)
-        start = {"packages": {name: str(path) for name, path in packages().items()}, "preload": PRELOAD, "confine": level != "process", "memory": memory,
-                 "seconds": seconds, "readable": [str(path) for path in readable(secret)]}
+            self.process = subprocess.Popen(
+                command(level, secret),
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env=ENVIRONMENT,
+                start_new_session=True,
+                close_fds=True,
+            )
+        start = {
+            "packages": {name: str(path) for name, path in packages().items()},
+            "preload": PRELOAD,
+            "confine": level != "process",
+            "memory": memory,
+            "seconds": seconds,
+            "readable": [str(path) for path in readable(secret)],
+        }
         try:
             self.control.settimeout(START_SECONDS)
             self.control.send(json.dumps(start).encode())
@@ -107,14 +156,25 @@ class Jail:
             said, seen = {}, []
         if not said.get("ready") or seen:
             self.close()
-            why = f"it can read {seen[0]}" if seen else self.process.stderr.read().decode(errors="replace").strip()[-300:] or "it says nothing"
-            raise TitoError(f"Isolation level {level} does not work here: {why}.", "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".", 3)
+            why = (
+                f"it can read {seen[0]}"
+                if seen
+                else self.process.stderr.read().decode(errors="replace").strip()[-300:]
+                or "it says nothing"
+            )
+            raise TitoError(
+                f"Isolation level {level} does not work here: {why}.",
+                "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
+                3,
+            )
 
     def reads(self, path):
         """Whether a fork can read this path. Asked of a fork, so that the server, which all forks inherit from, never hears of it."""
         fork = self.fork()
         try:
-            return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do("readable", str(path))
+            return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do(
+                "readable", str(path)
+            )
         finally:
             fork.end()
 
@@ -137,7 +197,9 @@ class Jail:
         self.ordered.append(ours)
         with theirs:
             try:
-                socket.send_fds(self.control, [json.dumps({"ended": self.ended}).encode()], [theirs.fileno()])
+                socket.send_fds(
+                    self.control, [json.dumps({"ended": self.ended}).encode()], [theirs.fileno()]
+                )
             except OSError as error:
                 raise JailFailed(str(error)) from None
         self.ended = []
@@ -196,9 +258,29 @@ def command(level, secret):
     for path in secret:
         if Path(path).is_dir() and any(Path(path).is_relative_to(bound) for bound in system()):
             binds += ["--tmpfs", str(path)]
-    return [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
-            *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)], *binds,
-            "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom", "--remount-ro", "/", "--chdir", "/", "--", *python]
+    return [
+        shutil.which("bwrap"),
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+        *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)],
+        *binds,
+        "--dev-bind",
+        "/dev/null",
+        "/dev/null",
+        "--dev-bind",
+        "/dev/urandom",
+        "/dev/urandom",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+        "--",
+        *python,
+    ]
 
 
 @functools.cache
@@ -211,8 +293,20 @@ def system():
 
 def site_folders():
     """Where installed packages lie, below the folders above too: they may hold a course with its solutions."""
-    return sorted({Path(found) for base in {*system(), Path("/usr/local/lib")} if base.is_dir()
-                   for pattern in ("site-packages", "dist-packages", "python3*/site-packages", "python3*/dist-packages") for found in base.glob(pattern)})
+    return sorted(
+        {
+            Path(found)
+            for base in {*system(), Path("/usr/local/lib")}
+            if base.is_dir()
+            for pattern in (
+                "site-packages",
+                "dist-packages",
+                "python3*/site-packages",
+                "python3*/dist-packages",
+            )
+            for found in base.glob(pattern)
+        }
+    )
 
 
 @functools.cache
@@ -230,13 +324,24 @@ def packages():
 
 def package_paths():
     """Folders of those packages, with the libraries that lie beside them."""
-    return [path for folder in packages().values() for path in (folder, folder.with_name(f"{folder.name}.libs")) if path.is_dir()]
+    return [
+        path
+        for folder in packages().values()
+        for path in (folder, folder.with_name(f"{folder.name}.libs"))
+        if path.is_dir()
+    ]
 
 
 def readable(secret):
     """The paths that Landlock lets through: all that is needed, but no folder of installed packages and nothing secret."""
     hidden = {*site_folders(), *(Path(path) for path in secret)}
-    return [*[part for path in system() for part in without(path, hidden)], *FILES, *package_paths(), Path("/dev/null"), Path("/dev/urandom")]
+    return [
+        *[part for path in system() for part in without(path, hidden)],
+        *FILES,
+        *package_paths(),
+        Path("/dev/null"),
+        Path("/dev/urandom"),
+    ]
 
 
 def without(path, hidden):
@@ -252,10 +357,16 @@ def without(path, hidden):
 def strongest(asked, secret):
     """The level to grade at: the one asked for, or the strongest that works. Raises TitoError when only the weakest does and nobody asked for it."""
     if not hasattr(os, "fork"):
-        raise TitoError("Grading forks a process for each check, and this system cannot.", "Use Linux, macOS, WSL or the Dockerfile in tito/grading.", 3)
+        raise TitoError(
+            "Grading forks a process for each check, and this system cannot.",
+            "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
+            3,
+        )
     if asked:
         if asked not in LEVELS:
-            raise TitoError(f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}.")
+            raise TitoError(
+                f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
+            )
         Jail(asked, secret).close()
         return asked
     tried = []
@@ -268,5 +379,8 @@ def strongest(asked, secret):
             return level
         except (TitoError, OSError) as error:
             tried.append(str(error))
-    raise TitoError(f"Nothing here keeps learners' code from your files: {' '.join(tried)}",
-                    "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.", 3)
+    raise TitoError(
+        f"Nothing here keeps learners' code from your files: {' '.join(tried)}",
+        "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
+        3,
+    )

@@ -103,7 +103,9 @@ class Judge:
 
     def grade(self, arrival, known):
         """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was graded already."""
-        submission = intake.open_submission(arrival, list(self.entries.values()), self.setting.limits)
+        submission = intake.open_submission(
+            arrival, list(self.entries.values()), self.setting.limits
+        )
         codes = {}
 
         def own(name):
@@ -117,11 +119,21 @@ class Judge:
             if known.get(entry.name) == key:
                 results.append(None)
                 continue
-            result = LessonResult(submission.student, entry.name, entry.number, entry.declared.title, entry.declared.points, key=key,
-                                  checks=[blank(check) for check in entry.declared.checks], notes=list(submission.notes))
+            result = LessonResult(
+                submission.student,
+                entry.name,
+                entry.number,
+                entry.declared.title,
+                entry.declared.points,
+                key=key,
+                checks=[blank(check) for check in entry.declared.checks],
+                notes=list(submission.notes),
+            )
             began = time.perf_counter()
             self.spent = 0
-            if not self.lesson(entry, result, submission, own):  # it cannot even be imported, so later lessons need not wait for that again
+            if not self.lesson(
+                entry, result, submission, own
+            ):  # it cannot even be imported, so later lessons need not wait for that again
                 codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
             result.seconds = round(time.perf_counter() - began, 3)
             results.append(result)
@@ -129,9 +141,22 @@ class Judge:
 
     def key(self, entry, submission):
         """The hash of all that decides a result."""
-        files = {name: [f.sha256, f.problem] for name, f in submission.files.items() if self.entries[name].number <= entry.number}
+        files = {
+            name: [f.sha256, f.problem]
+            for name, f in submission.files.items()
+            if self.entries[name].number <= entry.number
+        }
         setting = self.setting
-        decides = [submission.problem, files, checks_hash(entry), setting.base, setting.seconds, setting.memory, setting.level, metadata.version("tinytorch")]
+        decides = [
+            submission.problem,
+            files,
+            checks_hash(entry),
+            setting.base,
+            setting.seconds,
+            setting.memory,
+            setting.level,
+            metadata.version("tinytorch"),
+        ]
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def lesson(self, entry, result, submission, own):
@@ -139,7 +164,11 @@ class Judge:
         file = submission.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
-            result.verdict, result.reason = ("unreadable", problem) if problem else ("missing", f"No file of the lesson {entry.name} was handed in.")
+            result.verdict, result.reason = (
+                ("unreadable", problem)
+                if problem
+                else ("missing", f"No file of the lesson {entry.name} was handed in.")
+            )
             result.sha256 = file.sha256 if file else ""
             self.all_not_run(result, result.reason)
             return False
@@ -153,12 +182,27 @@ class Judge:
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
         checks = entry.declared.checks
-        attempt = self.attempt(entry, code, {one.name: own(one.name) if first == OWN else reference(one) for one in lower}, checks, first)
-        if self.setting.base == BOTH and lower and (failed := [c for c in checks if not attempt.checks[c.id].passed]):
+        attempt = self.attempt(
+            entry,
+            code,
+            {one.name: own(one.name) if first == OWN else reference(one) for one in lower},
+            checks,
+            first,
+        )
+        if (
+            self.setting.base == BOTH
+            and lower
+            and (failed := [c for c in checks if not attempt.checks[c.id].passed])
+        ):
             attempt = self.again(entry, code, lower, own, attempt, failed)
         result.checks = [attempt.checks[check.id] for check in checks]
         result.points = sum(check.points for check in result.checks)
-        result.base = REFERENCE if first == REFERENCE or any(check.passed and check.base == REFERENCE for check in result.checks) else OWN
+        result.base = (
+            REFERENCE
+            if first == REFERENCE
+            or any(check.passed and check.base == REFERENCE for check in result.checks)
+            else OWN
+        )
         result.verdict, result.reason = self.verdict(attempt, result, entry, file)
         return not attempt.verdict
 
@@ -169,10 +213,16 @@ class Judge:
 
     def again(self, entry, code, lower, own, attempt, failed):
         """The failed checks once more, on the course's own earlier lessons; what passes there says which lesson is at fault."""
-        on_reference = self.attempt(entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE)
+        on_reference = self.attempt(
+            entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE
+        )
         mended = [check for check in failed if on_reference.checks[check.id].passed]
         for check in failed:
-            if check in mended or on_reference.checks[check.id].status != "not run" and attempt.verdict:
+            if (
+                check in mended
+                or on_reference.checks[check.id].status != "not run"
+                and attempt.verdict
+            ):
                 attempt.checks[check.id] = on_reference.checks[check.id]
         if attempt.verdict and not on_reference.verdict:
             attempt.verdict, attempt.reason = "", ""
@@ -180,7 +230,9 @@ class Judge:
         for one in lower:  # which single lesson, put right, mends the check?
             if not waiting:
                 break
-            mixed = {other.name: reference(other) if other is one else own(other.name) for other in lower}
+            mixed = {
+                other.name: reference(other) if other is one else own(other.name) for other in lower
+            }
             tried = self.attempt(entry, code, mixed, waiting, REFERENCE)
             for check in waiting:
                 if tried.checks[check.id].passed:
@@ -188,8 +240,11 @@ class Judge:
             waiting = [check for check in waiting if not tried.checks[check.id].passed]
         for check in mended:
             blamed = attempt.checks[check.id].caused_by
-            attempt.checks[check.id].message = (f"passes on the course's own earlier lessons; on yours it fails because of lesson {blamed}" if blamed else
-                                                "passes on the course's own earlier lessons; on yours it fails because of several of them")
+            attempt.checks[check.id].message = (
+                f"passes on the course's own earlier lessons; on yours it fails because of lesson {blamed}"
+                if blamed
+                else "passes on the course's own earlier lessons; on yours it fails because of several of them"
+            )
         return attempt
 
     def verdict(self, attempt, result, entry, file):
@@ -200,16 +255,34 @@ class Judge:
         if all(status == "passed" for status in statuses):
             return "passed", ""
         if "tampered" in statuses:
-            return "tampered", next(check.message for check in result.checks if check.status == "tampered")
-        untouched = [e.id for e in entry.declared.exercises if (cell := file.source.cell(e.id)) and stub(entry.name, e.id) in cell.source]
+            return "tampered", next(
+                check.message for check in result.checks if check.status == "tampered"
+            )
+        untouched = [
+            e.id
+            for e in entry.declared.exercises
+            if (cell := file.source.cell(e.id)) and stub(entry.name, e.id) in cell.source
+        ]
         if not result.points and len(untouched) == len(entry.declared.exercises):
             return "stub", "Nothing is written yet: every exercise is as released."
-        for status, verdict in (("timeout", "timed out"), ("memory", "out of memory"), ("crashed", "crashed")):
-            if not result.points and status in statuses and set(statuses) <= {status, "not run", "unwritten"}:
-                return verdict, next(check.message for check in result.checks if check.status == status)
+        for status, verdict in (
+            ("timeout", "timed out"),
+            ("memory", "out of memory"),
+            ("crashed", "crashed"),
+        ):
+            if (
+                not result.points
+                and status in statuses
+                and set(statuses) <= {status, "not run", "unwritten"}
+            ):
+                return verdict, next(
+                    check.message for check in result.checks if check.status == status
+                )
         wrong = sum(status not in ("passed", "unwritten") for status in statuses)
         waiting = statuses.count("unwritten")
-        parts = [f"{wrong} of {len(statuses)} checks fail"] * bool(wrong) + [f"{waiting} wait for what is not written"] * bool(waiting)
+        parts = [f"{wrong} of {len(statuses)} checks fail"] * bool(wrong) + [
+            f"{waiting} wait for what is not written"
+        ] * bool(waiting)
         return "failed", ", ".join(parts) + "."
 
     # Checks.
@@ -217,24 +290,42 @@ class Judge:
     def attempt(self, entry, code, lower, checks, base):
         """Run these checks of a lesson on the given earlier lessons ({name: Code}). Returns an Attempt with a result for each."""
         package = self.root.package
-        modules = front_doors(self.root) | {f"{package}.core.{name}": one.code for name, one in lower.items()} | {f"{package}.core.{entry.name}": code.code}
+        modules = (
+            front_doors(self.root)
+            | {f"{package}.core.{name}": one.code for name, one in lower.items()}
+            | {f"{package}.core.{entry.name}": code.code}
+        )
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
         late, late_in = 0, Counter()
         for check in checks:
             result = attempt.checks[check.id]
             if attempt.verdict or late_in[check.exercise] >= MOST_LATE:
-                result.message = attempt.reason or f"not run: {MOST_LATE} checks of this exercise ran out of time"
+                result.message = (
+                    attempt.reason
+                    or f"not run: {MOST_LATE} checks of this exercise ran out of time"
+                )
                 continue
             least = min(LEAST, self.setting.seconds)
-            seconds = least if self.spent > BUDGET * self.setting.seconds else max(self.setting.seconds / 2**late, least)
+            seconds = (
+                least
+                if self.spent > BUDGET * self.setting.seconds
+                else max(self.setting.seconds / 2**late, least)
+            )
             began = time.perf_counter()
             try:
                 try:
-                    result.status, result.message, attempt.verdict = self.check(entry, check, code, modules, seconds)
+                    result.status, result.message, attempt.verdict = self.check(
+                        entry, check, code, modules, seconds
+                    )
                 except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
-                    result.status, result.message, attempt.verdict = self.check(entry, check, code, modules, seconds)
+                    result.status, result.message, attempt.verdict = self.check(
+                        entry, check, code, modules, seconds
+                    )
             except JailFailed:
-                result.status, result.message = "crashed", "the process that runs everybody's code ended here, twice"
+                result.status, result.message = (
+                    "crashed",
+                    "the process that runs everybody's code ended here, twice",
+                )
             attempt.reason = result.message if attempt.verdict else ""
             late += result.status == "timeout"
             late_in[check.exercise] += result.status == "timeout"
@@ -252,12 +343,16 @@ class Judge:
         try:
             with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
                 try:
-                    space, missing = prepared.namespace(session, check, f"{self.root.package}.core.{entry.name}", modules)
+                    space, missing = prepared.namespace(
+                        session, check, f"{self.root.package}.core.{entry.name}", modules
+                    )
                     importing = False
                     self.run(check, space, missing, entry)
                     if session.assertion:
                         raise session.assertion
-                    assert not session.changed, "the code under test changes an array or list that it was given"
+                    assert not session.changed, (
+                        "the code under test changes an array or list that it was given"
+                    )
                 except proxy.Died:
                     died = True
                 except Exception as error:
@@ -286,7 +381,9 @@ class Judge:
             space[check.function]()
         except NameError as error:
             if error.name in missing:
-                raise Missing(f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?") from None
+                raise Missing(
+                    f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+                ) from None
             raise
 
     def words(self, error, importing, entry, code, seconds, check):
@@ -297,13 +394,22 @@ class Judge:
                 return not_imported(error, place)
             return (*explained(error, place, seconds, check), "")
         except Exception as worse:
-            return "error", f"{type(error).__name__}, and its text could not be read: {type(worse).__name__}", ""
+            return (
+                "error",
+                f"{type(error).__name__}, and its text could not be read: {type(worse).__name__}",
+                "",
+            )
 
     def fork(self):
         """A fork of the jail, of a new one if need be."""
         for attempts_left in (2, 1, 0):
             try:
-                self.jail = self.jail or Jail(self.setting.level, self.setting.secret, self.setting.memory, self.setting.seconds)
+                self.jail = self.jail or Jail(
+                    self.setting.level,
+                    self.setting.secret,
+                    self.setting.memory,
+                    self.setting.seconds,
+                )
                 return self.jail.fork()
             except (JailFailed, TitoError):  # it was killed
                 self.close()
@@ -315,10 +421,19 @@ class Judge:
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
         lines = [line for file, line in told[2] if file == name] if told else []
-        if not lines or not code.module or not 0 < lines[-1] <= len(code.module.origin) or not code.module.origin[lines[-1] - 1]:
+        if (
+            not lines
+            or not code.module
+            or not 0 < lines[-1] <= len(code.module.origin)
+            or not code.module.origin[lines[-1] - 1]
+        ):
             return ""
         cell, line = code.module.origin[lines[-1] - 1]
-        where = f"cell {cell.number}, line {cell.line + line}" if code.source.is_notebook else f"line {cell.line + line}"
+        where = (
+            f"cell {cell.number}, line {cell.line + line}"
+            if code.source.is_notebook
+            else f"line {cell.line + line}"
+        )
         return f"{where}: {cell.source.split(chr(10))[line].strip()}"
 
 
@@ -344,18 +459,46 @@ class Prepared:
         sources = [cell.source for cell in lesson.learner_side]
         words = set(re.findall(r"\w+", "\n".join(sources)))
         used = "\n".join(statement for statement, names in statements.items() if words & set(names))
-        codes = [marshal.dumps(compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")) for cell in lesson.learner_side]
-        beside = {name for source in sources for node in cells.tree_of(source).body for name in export.defined(node)}
-        return Prepared(export.exported_names(lesson), marshal.dumps(compile(used, "imports", "exec")), codes, beside, statements)
+        codes = [
+            marshal.dumps(
+                compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")
+            )
+            for cell in lesson.learner_side
+        ]
+        beside = {
+            name
+            for source in sources
+            for node in cells.tree_of(source).body
+            for name in export.defined(node)
+        }
+        return Prepared(
+            export.exported_names(lesson),
+            marshal.dumps(compile(used, "imports", "exec")),
+            codes,
+            beside,
+            statements,
+        )
 
     def namespace(self, session, check, module, modules):
         """What the check sees: the lesson's imports, and proxies for the names it uses; and the names that the learner's lesson lacks."""
         words = set(re.findall(r"\w+", check.cell.source))
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        found = session.do("load", modules, module, self.exported, wanted, self.imports, self.learner_side if words & self.beside else [])
+        found = session.do(
+            "load",
+            modules,
+            module,
+            self.exported,
+            wanted,
+            self.imports,
+            self.learner_side if words & self.beside else [],
+        )
         if type(found) is not dict or not found.keys() <= set(wanted):
             raise proxy.Tampered("its names are no names")
-        session.helpers |= {found[name]._number for name in self.beside & found.keys() if isinstance(found[name], proxy.Remote)}
+        session.helpers |= {
+            found[name]._number
+            for name in self.beside & found.keys()
+            if isinstance(found[name], proxy.Remote)
+        }
         space = imported({"imports": self.statements}, check.cell.source)
         return space | found, set(self.exported) - found.keys()
 
@@ -369,8 +512,16 @@ def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
 @contextlib.contextmanager
 def standing_in(session, package, entry):
     """Let `import` of the package's modules give proxies meanwhile."""
-    names = [package, f"{package}.core", *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number)]
-    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == package} if package in sys.modules else {}
+    names = [
+        package,
+        f"{package}.core",
+        *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number),
+    ]
+    before = (
+        {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
+        if package in sys.modules
+        else {}
+    )
     np.allclose, allclose = close_in_shape, np.allclose
     for name in before:
         del sys.modules[name]
@@ -410,11 +561,27 @@ def compiled(entry, file):
     if file.problem:
         return Code(f"lesson {entry.name} cannot be read: {file.problem}")
     try:
-        with warnings.catch_warnings(action="ignore"):  # Python's remarks on the learner's text are not for this terminal
-            module = export.build(file.source, entry.declared, entry.relative(entry.script), entry.root.package)
-            return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, file.source)
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # Python's remarks on the learner's text are not for this terminal
+            module = export.build(
+                file.source, entry.declared, entry.relative(entry.script), entry.root.package
+            )
+            return Code(
+                marshal.dumps(
+                    compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+                ),
+                module,
+                file.source,
+            )
     except TitoError as error:
-        return Code(clean(f"{error.what} {error.remedy}" if "no cell that begins" not in error.what else error.what))
+        return Code(
+            clean(
+                f"{error.what} {error.remedy}"
+                if "no cell that begins" not in error.what
+                else error.what
+            )
+        )
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Code(clean(f"syntax error: {getattr(error, 'msg', None) or error}"))
 
@@ -423,7 +590,11 @@ def compiled(entry, file):
 def reference(entry):
     """The Code of the course's own lesson."""
     module = export.current(entry, entry.declared.source)
-    return Code(marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")), module, entry.declared.source)
+    return Code(
+        marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")),
+        module,
+        entry.declared.source,
+    )
 
 
 @functools.cache
@@ -440,13 +611,23 @@ def front_doors(root):
 def checks_hash(entry):
     """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
     lesson = entry.declared
-    graded = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [c.source for c in lesson.learner_side]
-    lower = [export.current(one, one.declared.source).text for one in entry.root.lessons if one.number < entry.number]
-    return hashlib.sha256(json.dumps([graded, lower, list(imports_of(lesson))]).encode()).hexdigest()
+    graded = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [
+        c.source for c in lesson.learner_side
+    ]
+    lower = [
+        export.current(one, one.declared.source).text
+        for one in entry.root.lessons
+        if one.number < entry.number
+    ]
+    return hashlib.sha256(
+        json.dumps([graded, lower, list(imports_of(lesson))]).encode()
+    ).hexdigest()
 
 
 def blank(check):
-    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=is_hidden(check.cell))
+    return CheckResult(
+        check.id, check.exercise, check.name, 0, check.points, hidden=is_hidden(check.cell)
+    )
 
 
 # Words for how a check ended.
@@ -471,25 +652,49 @@ def explained(error, place, seconds, check):
         return "error", f"{error}: this is a mistake in the check, tell your instructor"
     if told and told[0] == "NotImplementedError" and proxy.UNWRITTEN in told[1]:
         exercise = told[1].split()[1]
-        return "unwritten", clean(told[1] if exercise == check.exercise else f"needs exercise {exercise}, which is not written")
+        return "unwritten", clean(
+            told[1]
+            if exercise == check.exercise
+            else f"needs exercise {exercise}, which is not written"
+        )
     if isinstance(error, Missing):
         return "error", clean(str(error))
     name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
     forgotten = name in ("AttributeError", "TypeError") and "'NoneType' object" in text
-    return "error", clean((f"{name}: {text}" if text else name) + ". Does a function lack its `return`?" * forgotten + at)
+    return "error", clean(
+        (f"{name}: {text}" if text else name)
+        + ". Does a function lack its `return`?" * forgotten
+        + at
+    )
 
 
 def not_imported(error, place):
     """(status of the check that found out, message, verdict) for a lesson that could not be imported."""
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
-        return "timeout", "The lesson is still being imported when its time is up: an endless loop?", "timed out"
+        return (
+            "timeout",
+            "The lesson is still being imported when its time is up: an endless loop?",
+            "timed out",
+        )
     if isinstance(error, proxy.Tampered):
-        return "tampered", clean(f"The lesson does not answer as it should while it is imported: {error}"), "tampered"
+        return (
+            "tampered",
+            clean(f"The lesson does not answer as it should while it is imported: {error}"),
+            "tampered",
+        )
     name, text = (getattr(error, "told", None) or (type(error).__name__, str(error)))[:2]
     if name == "MemoryError":
-        return "memory", f"The lesson takes more memory than it may have while it is imported{at}.", "out of memory"
-    return "error", clean(f"The lesson stops while it is imported{at}: {name}: {text}"), "import failed"
+        return (
+            "memory",
+            f"The lesson takes more memory than it may have while it is imported{at}.",
+            "out of memory",
+        )
+    return (
+        "error",
+        clean(f"The lesson stops while it is imported{at}: {name}: {text}"),
+        "import failed",
+    )
 
 
 def words_of_death(code):
@@ -500,13 +705,20 @@ def words_of_death(code):
         how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
     except ValueError:
         how = f"by signal {-code}"
-    return "crashed", f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
+    return (
+        "crashed",
+        f"the process that ran the code ended {how}: does it call os._exit, or crash Python?",
+    )
 
 
 def clean(text):
     """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
     text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+    )
 
 
 def line_of(check, line):
@@ -528,7 +740,9 @@ def main():
         confine.die_with_parent()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
-    warnings.simplefilter("ignore")  # NumPy's remarks on what a learner returned are not for this terminal
+    warnings.simplefilter(
+        "ignore"
+    )  # NumPy's remarks on what a learner returned are not for this terminal
     with Judge(pickle.load(tasks)) as judge:
         while True:
             try:

@@ -22,7 +22,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from tito.errors import TitoError
 
 CENT = Decimal("0.01")
-MOST = Decimal(1_000_000)  # points of one lesson, minutes of grace, days of an extension: more is a slip of the finger
+MOST = Decimal(
+    1_000_000
+)  # points of one lesson, minutes of grace, days of an extension: more is a slip of the finger
 PERCENT = ("percent_per_day", "at_most_percent")
 KEYS = ("grace_minutes", *PERCENT, "due")
 
@@ -58,44 +60,65 @@ class Extension:
 def read(root):
     """The rules in a course's `tito.toml`. Raises TitoError, with key and value, for what is not as shown above."""
     path = root.path / "tito.toml"
-    block = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal).get("grading", {})
+    block = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal).get(
+        "grading", {}
+    )
     if not isinstance(block, dict):
         raise TitoError(f"{path}: grading is {block!r}.", "It should be a table: [grading].")
     for key in block.keys() - set(KEYS):
         close = difflib.get_close_matches(key, KEYS, n=1)
-        raise TitoError(f"{path}: [grading] has {key!r}, which means nothing here.",
-                        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(KEYS)}.")
+        raise TitoError(
+            f"{path}: [grading] has {key!r}, which means nothing here.",
+            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(KEYS)}.",
+        )
     numbers = {key: _number(path, key, block[key]) for key in KEYS[:-1] if key in block}
     for key in PERCENT:
         if numbers.get(key, 0) > 100:
-            raise TitoError(f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100.")
+            raise TitoError(
+                f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100."
+            )
     grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
     return Rules(grace, **numbers, due=_due(path, root, block.get("due", {})))
 
 
 def _number(path, key, value):
-    is_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool) and Decimal(value).is_finite()
+    is_number = (
+        isinstance(value, (int, Decimal))
+        and not isinstance(value, bool)
+        and Decimal(value).is_finite()
+    )
     if not (is_number and 0 <= value <= MOST):
-        raise TitoError(f"{path}: [grading] {key} is {value!r}.", f"It should be a number between 0 and {MOST}.")
+        raise TitoError(
+            f"{path}: [grading] {key} is {value!r}.", f"It should be a number between 0 and {MOST}."
+        )
     return Decimal(value)
 
 
 def _due(path, root, block):
     if not isinstance(block, dict):
-        raise TitoError(f"{path}: [grading] due is {block!r}.",
-                        "It should be a table: [grading.due], then lines such as tensor = 2026-12-01T23:59:00+01:00")
+        raise TitoError(
+            f"{path}: [grading] due is {block!r}.",
+            "It should be a table: [grading.due], then lines such as tensor = 2026-12-01T23:59:00+01:00",
+        )
     found = {}
     for key, when in block.items():
         try:
             name = root.lesson(key).name
         except TitoError as error:
-            raise TitoError(f"{path}: [grading.due] names the lesson {key!r}, which is not in the course.",
-                            error.remedy) from None
+            raise TitoError(
+                f"{path}: [grading.due] names the lesson {key!r}, which is not in the course.",
+                error.remedy,
+            ) from None
         if not isinstance(when, datetime) or when.tzinfo is None:
-            raise TitoError(f"{path}: [grading.due] {key} is {when}, which is no time with a time zone.",
-                            f"Write it like this: {key} = 2026-12-01T23:59:00+01:00")
+            raise TitoError(
+                f"{path}: [grading.due] {key} is {when}, which is no time with a time zone.",
+                f"Write it like this: {key} = 2026-12-01T23:59:00+01:00",
+            )
         if name in found:
-            raise TitoError(f"{path}: [grading.due] names the lesson {name} twice.", "Keep one of the two lines.")
+            raise TitoError(
+                f"{path}: [grading.due] names the lesson {name} twice.",
+                "Keep one of the two lines.",
+            )
         found[name] = when
     return found
 
@@ -123,7 +146,11 @@ def penalised(points, percent):
 
 def reason(days, percent):
     """Lateness in words: "2 days late: -20 %", or "2 days late" where that costs nothing. Empty when it was in time."""
-    return f"{days} day{'s' * (days != 1)} late{f': -{shown(percent)} %' if percent else ''}" if days else ""
+    return (
+        f"{days} day{'s' * (days != 1)} late{f': -{shown(percent)} %' if percent else ''}"
+        if days
+        else ""
+    )
 
 
 def exact(points):

@@ -16,7 +16,9 @@ from tito.errors import TitoError
 LETTERS = 4_000  # of one message that are shown
 LINES = 80
 JOINERS = "\u200c\u200d"  # invisible, and needed to spell: Persian, Hindi, emoji of families
-RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])")  # file names that Windows keeps for devices
+RESERVED = re.compile(
+    r"(con|prn|aux|nul|(com|lpt)[0-9])"
+)  # file names that Windows keeps for devices
 
 
 def visible(text, letters=LETTERS, lines=LINES):
@@ -48,7 +50,11 @@ def file_name(student):
     An id of lower-case letters, digits, - and _ is its own name; every other gets a hash behind what is left of it,
     and so does one that looks as if it had one.
     """
-    if re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", student) and not RESERVED.fullmatch(student) and not re.search(r"-[0-9a-f]{16}$", student):
+    if (
+        re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", student)
+        and not RESERVED.fullmatch(student)
+        and not re.search(r"-[0-9a-f]{16}$", student)
+    ):
         return student
     readable = re.sub(r"[^a-z0-9_]+", "-", student.lower())[:40].strip("-") or "learner"
     return f"{readable}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
@@ -64,9 +70,18 @@ def _environment():
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise TitoError("The pages need jinja2, which is not installed here.", "In the course's folder: bin/setup instructor", 3) from None
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8"), autoescape=True,
-                                     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        raise TitoError(
+            "The pages need jinja2, which is not installed here.",
+            "In the course's folder: bin/setup instructor",
+            3,
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {"visible": visible, "name": name}
     return environment
 

@@ -77,14 +77,20 @@ class Session:
                     value = reader.value(value)
                     changed = reader.value(changed)
                     self.put_back(writer.mutable, changed)
-                    self.changed |= bool(changed) and not (asked == "call" and arguments[0]._number in self.helpers)
+                    self.changed |= bool(changed) and not (
+                        asked == "call" and arguments[0]._number in self.helpers
+                    )
                     return value
                 if kind == "raise":
                     name, kinds, text, frames, mark = (reader.value(part) for part in parts)
                     error = self.error(name, kinds, text, frames, mark)
                 elif kind == "ask":
                     number, given, named = (reader.value(part) for part in parts)
-                    function = self.functions[number] if type(number) is int and 0 <= number < len(self.functions) else None
+                    function = (
+                        self.functions[number]
+                        if type(number) is int and 0 <= number < len(self.functions)
+                        else None
+                    )
                     if function is None or type(given) is not tuple or type(named) is not dict:
                         raise wire.Malformed("no function")
                 elif kind == "stop" and asked == "next":
@@ -130,11 +136,18 @@ class Session:
 
     def error(self, name, kinds, text, frames, mark):
         """The exception to raise here for one that was raised there: the built-in one that it derives from, never an assertion."""
-        if type(name) is not str or type(text) is not str or type(kinds) is not list or type(frames) is not list:
+        if (
+            type(name) is not str
+            or type(text) is not str
+            or type(kinds) is not list
+            or type(frames) is not list
+        ):
             raise wire.Malformed("no exception")
         if type(mark) is int and 0 <= mark < len(self.errors):
             return self.errors[mark]
-        kind = next((EXCEPTIONS[k] for k in kinds if type(k) is str and k in EXCEPTIONS), None) or type(name[:100] if name.isidentifier() else "RemoteError", (RemoteError,), {})
+        kind = next(
+            (EXCEPTIONS[k] for k in kinds if type(k) is str and k in EXCEPTIONS), None
+        ) or type(name[:100] if name.isidentifier() else "RemoteError", (RemoteError,), {})
         text = text[:LONGEST]
         try:
             error = kind(text)
@@ -220,8 +233,18 @@ class Session:
 
 def exceptions():
     """{name: class} of what may be raised in the judge for an error of the learner's code."""
-    found = {name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, AssertionError)}
-    found |= {name: kind for name, kind in vars(np.exceptions).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+    found = {
+        name: kind
+        for name, kind in vars(builtins).items()
+        if isinstance(kind, type)
+        and issubclass(kind, Exception)
+        and not issubclass(kind, AssertionError)
+    }
+    found |= {
+        name: kind
+        for name, kind in vars(np.exceptions).items()
+        if isinstance(kind, type) and issubclass(kind, Exception)
+    }
     found["LinAlgError"] = np.linalg.LinAlgError
     del found["Exception"], found["StopIteration"], found["StopAsyncIteration"]
     return found
@@ -237,7 +260,9 @@ class Remote:
     """An object on the learner's side."""
 
     __slots__ = ("_session", "_number")
-    __array_ufunc__ = None  # makes `array + remote` call Remote.__radd__ instead of looping over the array
+    __array_ufunc__ = (
+        None  # makes `array + remote` call Remote.__radd__ instead of looping over the array
+    )
     __hash__ = object.__hash__  # by identity: one handle, one Remote
 
     def __init__(self, session, number):
@@ -310,7 +335,9 @@ class Remote:
     def __exit__(self, kind, error, trace):
         told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
         if self._session.do("exit", self, *told) is True and error is not None:
-            raise AssertionError("leaving the `with` block swallows the error that was raised in it: __exit__ should return None")
+            raise AssertionError(
+                "leaving the `with` block swallows the error that was raised in it: __exit__ should return None"
+            )
 
     def __getitem__(self, index):
         return self._session.do("getitem", self, index)
@@ -364,7 +391,9 @@ def claim(found):
     """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a shape."""
     if isinstance(found, Remote):
         return Claim(found._session, found._number)
-    if isinstance(found, np.ndarray) and found.ndim or isinstance(found, tuple):  # numbers, or a shape
+    if (
+        isinstance(found, np.ndarray) and found.ndim or isinstance(found, tuple)
+    ):  # numbers, or a shape
         return found
     raise Undecided("a check lets an object of the learner's decide a comparison")
 
@@ -395,7 +424,9 @@ def _operators():
     def object_of(self, found):
         # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
         if not isinstance(found, Remote):
-            raise NoObject(f"an operator of your object gives {type(found).__name__}, where it should give an object again")
+            raise NoObject(
+                f"an operator of your object gives {type(found).__name__}, where it should give an object again"
+            )
         return claim(found) if isinstance(self, Claim) else found
 
     def binary(name):
@@ -416,13 +447,34 @@ def _operators():
 
         return compare
 
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod"):
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "divmod",
+    ):
         there = f"{name}_" if name in ("and", "or") else name
         setattr(Remote, f"__{name}__", binary(there))
         setattr(Remote, f"__r{name}__", reflected(there))
     for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"):
         setattr(Remote, f"__{name}__", binary(name))
-    for name, there in (("neg", "neg"), ("pos", "pos"), ("invert", "invert"), ("abs", "abs"), ("round", "round")):
+    for name, there in (
+        ("neg", "neg"),
+        ("pos", "pos"),
+        ("invert", "invert"),
+        ("abs", "abs"),
+        ("round", "round"),
+    ):
         setattr(Remote, f"__{name}__", unary(there))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Remote, f"__{name}__", comparison(name))

@@ -17,7 +17,17 @@ VERDICTS = {
     "tampered": "the learner's code answered what nobody asked, or not in the agreed form",
 }
 
-STATUSES = ("passed", "failed", "error", "unwritten", "timeout", "memory", "crashed", "tampered", "not run")
+STATUSES = (
+    "passed",
+    "failed",
+    "error",
+    "unwritten",
+    "timeout",
+    "memory",
+    "crashed",
+    "tampered",
+    "not run",
+)
 
 
 @dataclass

@@ -17,9 +17,13 @@ from datetime import datetime, timezone
 from tito.errors import TitoError
 
 LONGEST = 200  # characters of a name that are shown
-ID = re.compile(r"(student|email|github|idnumber|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)")
+ID = re.compile(
+    r"(student|email|github|idnumber|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
+)
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_late)?_(?P<id>\d+)_\d+_.+", re.I)
-MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.I | re.S)
+MOODLE = re.compile(
+    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.I | re.S
+)
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 
@@ -47,13 +51,19 @@ def read_roster(path):
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Give --roster a CSV file.") from None
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Give --roster a CSV file."
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise TitoError(f"{path}:{line}: byte 0x{error.object[error.start]:02x} is not UTF-8.",
-                        "Save the roster as CSV in UTF-8.") from None
+        raise TitoError(
+            f"{path}:{line}: byte 0x{error.object[error.start]:02x} is not UTF-8.",
+            "Save the roster as CSV in UTF-8.",
+        ) from None
     first = text.partition("\n")[0]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    rows = csv.reader(
+        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
+    )
     try:
         header = [re.sub(r"\s+", "_", name.strip().lower()) for name in next(rows, [])]
         _check_header(path, header)
@@ -64,12 +74,17 @@ def read_roster(path):
             learner = _learner(f"{path}:{rows.line_num}", header, [cell.strip() for cell in row])
             key = learner.student.casefold()
             if key in lines:
-                raise TitoError(f"{path}:{rows.line_num}: student {learner.student!r} stands in line {lines[key]} too.",
-                                "Give each learner one line.")
+                raise TitoError(
+                    f"{path}:{rows.line_num}: student {learner.student!r} stands in line {lines[key]} too.",
+                    "Give each learner one line.",
+                )
             lines[key] = rows.line_num
             learners.append(learner)
     except csv.Error as error:
-        raise TitoError(f"{path}:{rows.line_num}: damaged CSV: {error}.", "Mend that line, or save the file again as CSV.") from None
+        raise TitoError(
+            f"{path}:{rows.line_num}: damaged CSV: {error}.",
+            "Mend that line, or save the file again as CSV.",
+        ) from None
     if not learners:
         raise TitoError(f"{path} lists nobody.", "Add a line for each learner below the header.")
     return learners
@@ -77,34 +92,54 @@ def read_roster(path):
 
 def _check_header(path, header):
     if "student" not in header:
-        raise TitoError(f"{path}:1: there is no column `student`; there are: {', '.join(header) or 'none'}.",
-                        "The first line names the columns; `student` holds each learner's id.")
+        raise TitoError(
+            f"{path}:1: there is no column `student`; there are: {', '.join(header) or 'none'}.",
+            "The first line names the columns; `student` holds each learner's id.",
+        )
     for name in header:
         if name and header.count(name) > 1:
-            raise TitoError(f"{path}:1: the column {name!r} is there {header.count(name)} times.", "Rename or delete one.")
+            raise TitoError(
+                f"{path}:1: the column {name!r} is there {header.count(name)} times.",
+                "Rename or delete one.",
+            )
 
 
 def _learner(where, header, row):
     if any(row[len(header) :]):
-        raise TitoError(f"{where}: {len(row)} cells under {len(header)} columns.", "Put quotes around a value that holds a comma.")
+        raise TitoError(
+            f"{where}: {len(row)} cells under {len(header)} columns.",
+            "Put quotes around a value that holds a comma.",
+        )
     columns = dict(zip(header, row + [""] * (len(header) - len(row))))
     columns.pop("", None)
     if not columns["student"]:
-        raise TitoError(f"{where}: no student.", "Fill in the column `student`, or delete the line.")
+        raise TitoError(
+            f"{where}: no student.", "Fill in the column `student`, or delete the line."
+        )
     arrived = None
     if columns.get("arrived"):
         try:
             arrived = utc(datetime.fromisoformat(columns["arrived"]))
         except (ValueError, OverflowError):
-            raise TitoError(f"{where}: arrived is {columns['arrived'][:40]!r}.",
-                            "Write a time such as 2026-03-01T23:59:00+01:00; without an offset it is UTC.") from None
+            raise TitoError(
+                f"{where}: arrived is {columns['arrived'][:40]!r}.",
+                "Write a time such as 2026-03-01T23:59:00+01:00; without an offset it is UTC.",
+            ) from None
     student = shown(columns["student"])
-    return Learner(student, shown(columns["name"]) if columns.get("name") else student, columns.get("email", ""), arrived, columns)
+    return Learner(
+        student,
+        shown(columns["name"]) if columns.get("name") else student,
+        columns.get("email", ""),
+        arrived,
+        columns,
+    )
 
 
 def utc(time):
     """`time` in UTC; one without an offset is taken to be UTC."""
-    return time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
+    return (
+        time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
+    )
 
 
 def shown(name, longest=LONGEST):
@@ -112,7 +147,12 @@ def shown(name, longest=LONGEST):
 
     When anything had to go, a hash of the whole name follows, so that two names never become one.
     """
-    clean = "".join(c if c in JOINERS or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} else "\ufffd" for c in name)
+    clean = "".join(
+        c
+        if c in JOINERS or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        else "\ufffd"
+        for c in name
+    )
     if clean == name and name.strip() and len(name) <= longest:
         return name
     mark = "~" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -124,7 +164,9 @@ class Roster:
 
     def __init__(self, learners):
         self.learners = learners
-        self.students = {learner.student.casefold(): {number} for number, learner in enumerate(learners)}
+        self.students = {
+            learner.student.casefold(): {number} for number, learner in enumerate(learners)
+        }
         self.ids, self.names, self.numbers = {}, {}, {"canvas": {}, "moodle": {}}
         for number, learner in enumerate(learners):
             columns = learner.columns | {"student": learner.student, "email": learner.email}
@@ -135,7 +177,9 @@ class Roster:
                     if value and (column in ("student", "id") or column.startswith(system)):
                         numbers.setdefault(value.casefold(), set()).add(number)
             words = _words(learner.name)
-            for turn in range(len(words)):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
+            for turn in range(
+                len(words)
+            ):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
                 self.names.setdefault("".join(words[turn:] + words[:turn]), set()).add(number)
 
     def owners(self, name):
@@ -154,24 +198,36 @@ class Roster:
 
     def _by_system(self, system, scheme):
         name = scheme["name"]
-        return (self.numbers[system].get(scheme["id"]) or self.ids.get(name.casefold())
-                or self.names.get("".join(_words(name))) or set())
+        return (
+            self.numbers[system].get(scheme["id"])
+            or self.ids.get(name.casefold())
+            or self.names.get("".join(_words(name)))
+            or set()
+        )
 
     def _within(self, name):
         """Those whose ids stand in the name: `ada-2`, `ada_numbers`, `homework ada`."""
         parts = list(SEPARATOR.finditer(name)) if len(name) <= LONGEST else []
-        starts, ends = [0, *(part.end() for part in parts)], [*(part.start() for part in parts), len(name)]
+        starts, ends = (
+            [0, *(part.end() for part in parts)],
+            [*(part.start() for part in parts), len(name)],
+        )
         texts = [(start, name[start:end]) for start in starts for end in ends if start < end]
         # A short number that does not begin the name is a count: `-2` is not the learner 2.
-        return self._any(text for start, text in texts if not start or not text.isdigit() or len(text) > 3)
+        return self._any(
+            text for start, text in texts if not start or not text.isdigit() or len(text) > 3
+        )
 
     def _any(self, texts):
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
 
     def submitter(self, person):
         """The learners with this email or student id, or, if nobody has, with this name. `person`: {"name", "sid", "email"}."""
-        return (self._any(person.get(key, "") for key in ("sid", "email"))
-                or self.names.get("".join(_words(person.get("name", "")))) or set())
+        return (
+            self._any(person.get(key, "") for key in ("sid", "email"))
+            or self.names.get("".join(_words(person.get("name", ""))))
+            or set()
+        )
 
 
 def _words(name):

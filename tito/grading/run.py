@@ -55,9 +55,16 @@ class Worker:
             raise JudgeDied(str(error)) from None
 
     def _start(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | ONE_THREAD
-        self.process = subprocess.Popen([sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=environment, start_new_session=True)
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith("PYTHON")
+        } | ONE_THREAD
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
         self._tell(self.setting)
 
     def _tell(self, message):
@@ -68,7 +75,9 @@ class Worker:
         """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and trusted."""
         got = b""
         while True:
-            if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[0]:
+            if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[
+                0
+            ]:
                 raise EOFError("no answer")
             part = os.read(self.process.stdout.fileno(), 1 << 20)
             if not part:
@@ -95,7 +104,12 @@ class Workers:
     """A worker for each thread that asks for one."""
 
     def __init__(self):
-        self.local, self.all, self.lock, self.stopping = threading.local(), [], threading.Lock(), False
+        self.local, self.all, self.lock, self.stopping = (
+            threading.local(),
+            [],
+            threading.Lock(),
+            False,
+        )
 
     def of_this_thread(self, setting):
         found = getattr(self.local, "worker", None)
@@ -148,7 +162,17 @@ class Progress:
         return self.graded + self.unchanged
 
 
-def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=False, told=lambda progress: None, why="graded"):
+def grade_class(
+    setting,
+    entries,
+    submissions,
+    book,
+    jobs,
+    roster=None,
+    regrade=False,
+    told=lambda progress: None,
+    why="graded",
+):
     """Grade every submission that the gradebook does not know yet. Returns (Arrivals, the Progress).
 
     setting      judge.Setting
@@ -187,7 +211,11 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
                     results = done.result()
                     progress.failed += any(isinstance(result, JudgeDied) for result in results)
                     graded = known.get(learner_id(arrival.student), {})
-                    results = [judged(result, entry, arrival) for result, entry in zip(results, asked) if not (isinstance(result, JudgeDied) and entry.name in graded)]
+                    results = [
+                        judged(result, entry, arrival)
+                        for result, entry in zip(results, asked)
+                        if not (isinstance(result, JudgeDied) and entry.name in graded)
+                    ]
                     results = [result for result in results if result is not None]
                     if results:
                         book.save(results, arrival.arrived, who, arrival.name, why, regrade)
@@ -202,7 +230,11 @@ def grade_class(setting, entries, submissions, book, jobs, roster=None, regrade=
 
 def longest(setting, entry):
     """The most seconds that one lesson can take: its budget, then the least time for each check on each base that is tried."""
-    return BUDGET * setting.seconds + 2 * setting.seconds + (entry.number + 2) * len(entry.declared.checks) * (LEAST + GRACE)
+    return (
+        BUDGET * setting.seconds
+        + 2 * setting.seconds
+        + (entry.number + 2) * len(entry.declared.checks) * (LEAST + GRACE)
+    )
 
 
 def judged(result, entry, arrival):
@@ -210,11 +242,22 @@ def judged(result, entry, arrival):
     the place of an earlier result."""
     if not isinstance(result, JudgeDied):
         return result
-    reason = f"Grading ended {ATTEMPTS} times without a result ({result}). The next run tries again."
+    reason = (
+        f"Grading ended {ATTEMPTS} times without a result ({result}). The next run tries again."
+    )
     checks = [blank(check) for check in entry.declared.checks]
     for check in checks:
         check.message = reason
-    return LessonResult(arrival.student, entry.name, entry.number, entry.declared.title, entry.declared.points, verdict="crashed", reason=reason, checks=checks)
+    return LessonResult(
+        arrival.student,
+        entry.name,
+        entry.number,
+        entry.declared.title,
+        entry.declared.points,
+        verdict="crashed",
+        reason=reason,
+        checks=checks,
+    )
 
 
 def count(progress, arrival, results, began):
@@ -233,15 +276,26 @@ def executor(jobs):
             yield pool, int(jobs) * AHEAD
         return
     if "://" not in str(jobs):
-        raise TitoError(f"--jobs {jobs} is no number of workers and no address.", "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.")
+        raise TitoError(
+            f"--jobs {jobs} is no number of workers and no address.",
+            "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.",
+        )
     try:
         from distributed import Client
     except ModuleNotFoundError:
-        raise TitoError("Dask's distributed is not installed here.", "pip install distributed, here and on its workers; or give a number of local workers.", 3) from None
+        raise TitoError(
+            "Dask's distributed is not installed here.",
+            "pip install distributed, here and on its workers; or give a number of local workers.",
+            3,
+        ) from None
     try:
         client = Client(jobs)
     except (OSError, ValueError) as error:
-        raise TitoError(f"There is no Dask scheduler at {jobs}: {error}.", "Start one with `dask scheduler`, or give a number of local workers.", 3) from None
+        raise TitoError(
+            f"There is no Dask scheduler at {jobs}: {error}.",
+            "Start one with `dask scheduler`, or give a number of local workers.",
+            3,
+        ) from None
     with client, client.get_executor() as pool:
         yield pool, AHEAD * max(1, sum(client.nthreads().values()))
 

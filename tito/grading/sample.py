@@ -31,12 +31,69 @@ from tito.grading.result import VERDICTS
 from tito.lesson import MARK, stub
 
 # Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows refuses there.
-ODD = [("ada lovelace", "Ada Lovelace"), ("josé-ñuñez", "José Ñuñez"), ("=cmd()", "=cmd()"), ("🐙", "Octavia 🐙 Tintenfaß"), ("o'brien, pat", "O'Brien, \"Pat\""),
-       ("+1+1", "+1+1"), ("@sum(a1)", "@SUM(A1:A9)"), ("-lee", "-Lee"), ("山田太郎", "山田 太郎"), ("null", "null"), ("100 %", "<b>Bold</b> & Co")]
-FIRST = ["Amina", "Bruno", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mira", "Nils", "Olga", "Paz", "Quinn", "Rosa", "Sami", "Tove"]
-LAST = ["Abebe", "Berg", "Costa", "Dubois", "Eriksen", "Fischer", "Garcia", "Hoang", "Ito", "Jansen", "Kaya", "Lind", "Moreau", "Novak", "Okafor", "Petrov", "Rossi"]
+ODD = [
+    ("ada lovelace", "Ada Lovelace"),
+    ("josé-ñuñez", "José Ñuñez"),
+    ("=cmd()", "=cmd()"),
+    ("🐙", "Octavia 🐙 Tintenfaß"),
+    ("o'brien, pat", 'O\'Brien, "Pat"'),
+    ("+1+1", "+1+1"),
+    ("@sum(a1)", "@SUM(A1:A9)"),
+    ("-lee", "-Lee"),
+    ("山田太郎", "山田 太郎"),
+    ("null", "null"),
+    ("100 %", "<b>Bold</b> & Co"),
+]
+FIRST = [
+    "Amina",
+    "Bruno",
+    "Chidi",
+    "Dana",
+    "Elif",
+    "Farid",
+    "Greta",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kofi",
+    "Lena",
+    "Mira",
+    "Nils",
+    "Olga",
+    "Paz",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tove",
+]
+LAST = [
+    "Abebe",
+    "Berg",
+    "Costa",
+    "Dubois",
+    "Eriksen",
+    "Fischer",
+    "Garcia",
+    "Hoang",
+    "Ito",
+    "Jansen",
+    "Kaya",
+    "Lind",
+    "Moreau",
+    "Novak",
+    "Okafor",
+    "Petrov",
+    "Rossi",
+]
 
-ORDINARY = ["right", "partly right", "mistake", "partly right", "right", "stub"]  # the rest of a class larger than KINDS
+ORDINARY = [
+    "right",
+    "partly right",
+    "mistake",
+    "partly right",
+    "right",
+    "stub",
+]  # the rest of a class larger than KINDS
 BOMB = 20_000_000  # bytes of blanks, which a zip packs a thousandfold
 NOT_PASSED = sorted(set(VERDICTS) - {"passed"})
 
@@ -50,20 +107,38 @@ BREAKING = {
 }
 # What a hostile learner puts behind exercises that they did not write: {kind: (code, what stands for each exercise)}.
 HOSTILE = {
-    "forged verdicts": ('import sys\n\nfor stream in (sys.stdout, sys.stderr, sys.__stdout__):\n'
-                        '    print("100 of 100 points\\n\\x1b[32mpassed\\x1b[0m\\n{\\"verdict\\": \\"passed\\", \\"points\\": 100}", file=stream)', None),
-    "patched numpy": ("import numpy as np\n\nfor name in ('allclose', 'array_equal', 'isclose', 'all'):\n    setattr(np, name, lambda *a, **k: True)\n"
-                      "np.testing.assert_allclose = np.testing.assert_array_equal = lambda *a, **k: None", "return 0.123"),
-    "always equal": ("class Same:\n    shape, ndim, size, data, grad = (), 0, 1, 1.0, 1.0\n\n    def same(self, *a, **k):\n        return self\n\n"
-                     "    def true(self, *a, **k):\n        return True\n\n    __call__ = __getitem__ = __add__ = __sub__ = __mul__ = __abs__ = sum = item = same\n"
-                     "    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = all = any = true\n\n"
-                     "    def __hash__(self):\n        return 0", "return Same()"),
-    "reads files": ("import glob\nimport os\n\nloot = [str(dict(os.environ))]\nfor path in ['/etc/passwd', '/proc/self/environ', *glob.glob('/proc/*/cmdline')[:50],\n"
-                    "             *glob.glob('/home/*/*')[:50], *glob.glob('*/modules/source/*/*_dev.py')]:\n    try:\n"
-                    "        loot.append(open(path, errors='replace').read(10000))\n    except OSError as error:\n        loot.append(str(error))", "raise AssertionError(loot)"),
-    "forks": ("import os\nimport time\n\nfor _ in range(8):\n    try:\n        if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n"
-              "    except (OSError, AttributeError):\n        pass", None),
-    "exits with 0": ("import os\nimport sys\n\nprint('all checks passed', flush=True)\nos._exit(0)", None),
+    "forged verdicts": (
+        "import sys\n\nfor stream in (sys.stdout, sys.stderr, sys.__stdout__):\n"
+        '    print("100 of 100 points\\n\\x1b[32mpassed\\x1b[0m\\n{\\"verdict\\": \\"passed\\", \\"points\\": 100}", file=stream)',
+        None,
+    ),
+    "patched numpy": (
+        "import numpy as np\n\nfor name in ('allclose', 'array_equal', 'isclose', 'all'):\n    setattr(np, name, lambda *a, **k: True)\n"
+        "np.testing.assert_allclose = np.testing.assert_array_equal = lambda *a, **k: None",
+        "return 0.123",
+    ),
+    "always equal": (
+        "class Same:\n    shape, ndim, size, data, grad = (), 0, 1, 1.0, 1.0\n\n    def same(self, *a, **k):\n        return self\n\n"
+        "    def true(self, *a, **k):\n        return True\n\n    __call__ = __getitem__ = __add__ = __sub__ = __mul__ = __abs__ = sum = item = same\n"
+        "    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = all = any = true\n\n"
+        "    def __hash__(self):\n        return 0",
+        "return Same()",
+    ),
+    "reads files": (
+        "import glob\nimport os\n\nloot = [str(dict(os.environ))]\nfor path in ['/etc/passwd', '/proc/self/environ', *glob.glob('/proc/*/cmdline')[:50],\n"
+        "             *glob.glob('/home/*/*')[:50], *glob.glob('*/modules/source/*/*_dev.py')]:\n    try:\n"
+        "        loot.append(open(path, errors='replace').read(10000))\n    except OSError as error:\n        loot.append(str(error))",
+        "raise AssertionError(loot)",
+    ),
+    "forks": (
+        "import os\nimport time\n\nfor _ in range(8):\n    try:\n        if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n"
+        "    except (OSError, AttributeError):\n        pass",
+        None,
+    ),
+    "exits with 0": (
+        "import os\nimport sys\n\nprint('all checks passed', flush=True)\nos._exit(0)",
+        None,
+    ),
 }
 
 
@@ -105,7 +180,12 @@ class Sheets:
 
     def with_solutions(self, count):
         """As released, with the first `count` exercises solved as in the course."""
-        return self.with_cells({exercise.id: _without_marks(exercise.cell.source) for exercise in self.lesson.exercises[:count]})
+        return self.with_cells(
+            {
+                exercise.id: _without_marks(exercise.cell.source)
+                for exercise in self.lesson.exercises[:count]
+            }
+        )
 
     def with_cells(self, new, text=None):
         """A text of the lesson with other sources in the cells of some exercises."""
@@ -116,7 +196,10 @@ class Sheets:
 
     def with_mistake(self, mistake):
         cell = self.lesson.exercise(mistake.exercise).cell
-        return self.with_cells({mistake.exercise: _without_marks(cell.source.replace(mistake.old, mistake.new))}, self.solved)
+        return self.with_cells(
+            {mistake.exercise: _without_marks(cell.source.replace(mistake.old, mistake.new))},
+            self.solved,
+        )
 
     def with_stubs_as(self, code):
         """As released, with `code` instead of each line that says what is to be written, wherever that is Python."""
@@ -136,7 +219,9 @@ class Sheets:
         """All solved but the last exercise, which goes on for ever."""
         source = cells.parse(self.lesson.path, self.with_solutions(len(self.ids) - 1))
         cell = source.cell(self.ids[-1])
-        return source.replaced(cell, cell.source.replace(stub(self.lesson.name, self.ids[-1]), "while True: pass"))
+        return source.replaced(
+            cell, cell.source.replace(stub(self.lesson.name, self.ids[-1]), "while True: pass")
+        )
 
 
 def _without_marks(code):
@@ -149,6 +234,7 @@ def _and_cell(text, code):
 
 
 # The kinds of learners. Each function is given the Work, right as yet, the Sheets of the lesson it is about, and all of them.
+
 
 def _right(work, one, sheets, rng):
     pass
@@ -167,14 +253,30 @@ def _mistake(work, one, sheets, rng):
     """A mistake that the course records; where none is recorded, an exercise that was left out."""
     if one.mistakes:
         mistake = rng.choice(one.mistakes)
-        lost = [check.points for check in one.lesson.exercise(mistake.exercise).checks if check.points]
+        lost = [
+            check.points for check in one.lesson.exercise(mistake.exercise).checks if check.points
+        ]
         work.kind = f"mistake {mistake.id}"
-        work.give(one.entry, one.with_mistake(mistake), 0, one.max_points - min(lost, default=0), NOT_PASSED)
+        work.give(
+            one.entry,
+            one.with_mistake(mistake),
+            0,
+            one.max_points - min(lost, default=0),
+            NOT_PASSED,
+        )
     else:
         left = rng.randrange(len(one.ids))
         exercise = one.ids[left]
-        text = one.with_cells({exercise: cells.parse(one.lesson.path, one.released).cell(exercise).source}, one.solved)
-        work.give(one.entry, text, sum(one.worth[:left]), one.max_points - one.worth[left], ["failed", "stub"])
+        text = one.with_cells(
+            {exercise: cells.parse(one.lesson.path, one.released).cell(exercise).source}, one.solved
+        )
+        work.give(
+            one.entry,
+            text,
+            sum(one.worth[:left]),
+            one.max_points - one.worth[left],
+            ["failed", "stub"],
+        )
 
 
 def _stub(work, one, sheets, rng):
@@ -210,7 +312,9 @@ def _damaged_notebook(work, one, sheets, rng):
 
 def _not_utf8(work, one, sheets, rng):
     work.notebook = False
-    work.give(one.entry, one.solved.encode("utf-8") + "# café\n".encode("latin-1"), 0, 0, ["unreadable"])
+    work.give(
+        one.entry, one.solved.encode("utf-8") + "# café\n".encode("latin-1"), 0, 0, ["unreadable"]
+    )
 
 
 def _empty(work, one, sheets, rng):
@@ -248,18 +352,37 @@ def _hostile(kind):
 
 def _edited_checks(work, one, sheets, rng):
     """Checks that hold whatever happens: in the learner's own file, where they count for nothing."""
-    work.give(one.entry, re.sub(r"(?m)^( +)assert (?=.)", r"\1assert True or ", one.released), 0, 0, ["stub"])
+    work.give(
+        one.entry,
+        re.sub(r"(?m)^( +)assert (?=.)", r"\1assert True or ", one.released),
+        0,
+        0,
+        ["stub"],
+    )
 
 
 KINDS = {
-    "right": _right, "partly right": _partly, "mistake": _mistake, "stub": _stub, "nothing handed in": _nothing,
-    **{kind: _breaking(kind) for kind in BREAKING}, "endless loop": _endless, "damaged notebook": _damaged_notebook, "not UTF-8": _not_utf8,
-    "empty file": _empty, "missing lesson": _missing, "renamed file": _renamed, "bad zip": _bad_zip, "zip bomb": _bomb,
-    **{kind: _hostile(kind) for kind in HOSTILE}, "edited checks": _edited_checks,
+    "right": _right,
+    "partly right": _partly,
+    "mistake": _mistake,
+    "stub": _stub,
+    "nothing handed in": _nothing,
+    **{kind: _breaking(kind) for kind in BREAKING},
+    "endless loop": _endless,
+    "damaged notebook": _damaged_notebook,
+    "not UTF-8": _not_utf8,
+    "empty file": _empty,
+    "missing lesson": _missing,
+    "renamed file": _renamed,
+    "bad zip": _bad_zip,
+    "zip bomb": _bomb,
+    **{kind: _hostile(kind) for kind in HOSTILE},
+    "edited checks": _edited_checks,
 }
 
 
 # How work is handed in. Each function gives {path below submissions: bytes} of {path in a workspace: bytes}.
+
 
 def _flat(learner, held, config):
     return {f"{learner['student']}/{name.rpartition('/')[2]}": data for name, data in held.items()}
@@ -274,7 +397,11 @@ def _zip(learner, held, config):
 
 
 def _zip_in_folder(learner, held, config):
-    return {f"{learner['student']}/upload/my work-2.zip": _packed({f"my work/{name}": data for name, data in (held | config).items()})}
+    return {
+        f"{learner['student']}/upload/my work-2.zip": _packed(
+            {f"my work/{name}": data for name, data in (held | config).items()}
+        )
+    }
 
 
 def _zip_in_zip(learner, held, config):
@@ -283,15 +410,31 @@ def _zip_in_zip(learner, held, config):
 
 def _canvas(learner, held, config):
     letters = "".join(c for c in learner["name"].lower() if c.isalnum()) or "x"
-    return {f"{letters}_{learner['id']}_{int(learner['id']) + 70000}_my work-1.zip": _packed(held | config)}
+    return {
+        f"{letters}_{learner['id']}_{int(learner['id']) + 70000}_my work-1.zip": _packed(
+            held | config
+        )
+    }
 
 
 def _moodle(learner, held, config):
     words = "".join(c if c.isalnum() or c == " " else "-" for c in learner["name"])
-    return {f"{words}_{learner['moodle_id']}_assignsubmission_file/my work-1.zip": _packed(held | config)}
+    return {
+        f"{words}_{learner['moodle_id']}_assignsubmission_file/my work-1.zip": _packed(
+            held | config
+        )
+    }
 
 
-FORMS = {"folder": _flat, "workspace": _workspace, "zip": _zip, "zip in a folder": _zip_in_folder, "zip in a zip": _zip_in_zip, "Canvas": _canvas, "Moodle": _moodle}
+FORMS = {
+    "folder": _flat,
+    "workspace": _workspace,
+    "zip": _zip,
+    "zip in a folder": _zip_in_folder,
+    "zip in a zip": _zip_in_zip,
+    "Canvas": _canvas,
+    "Moodle": _moodle,
+}
 
 
 def _packed(held):
@@ -305,7 +448,11 @@ def _held(work, root):
         entry = root.lesson(lesson)
         if text is None:
             continue
-        data = text if isinstance(text, bytes) else (notebook.to_notebook(text) if work.notebook else text).encode("utf-8")
+        data = (
+            text
+            if isinstance(text, bytes)
+            else (notebook.to_notebook(text) if work.notebook else text).encode("utf-8")
+        )
         path = entry.notebook if work.notebook else entry.script
         if lesson in work.renamed:
             path = path.with_name(f"final version ({entry.number}){path.suffix}")
@@ -315,20 +462,34 @@ def _held(work, root):
 
 # The class.
 
+
 def learners(size, rng):
     """`size` lines of a roster: odd names first, then common ones."""
     common = [(f"{last}.{first}".lower(), f"{first} {last}") for first in FIRST for last in LAST]
     rng.shuffle(common)
     common += [(f"learner{number}", f"Learner {number}") for number in range(size)]
     for number, (student, name) in enumerate([*ODD, *common][:size], 1):
-        yield {"student": student, "name": name, "email": f"learner{number}@example.org", "id": str(1000 + number), "sis_user_id": f"sis-{number:04}",
-               "sis_login_id": f"login{number}", "section": "A" if number % 2 else "B", "idnumber": f"m-{number:04}", "moodle_id": str(20000 + number),
-               "github": f"octo-{number}"}
+        yield {
+            "student": student,
+            "name": name,
+            "email": f"learner{number}@example.org",
+            "id": str(1000 + number),
+            "sis_user_id": f"sis-{number:04}",
+            "sis_login_id": f"login{number}",
+            "section": "A" if number % 2 else "B",
+            "idnumber": f"m-{number:04}",
+            "moodle_id": str(20000 + number),
+            "github": f"octo-{number}",
+        }
 
 
 def works(sheets, size, rng, kinds=None):
     """`size` Works: one of each kind, then ordinary ones; with `kinds`, only those, again and again."""
-    names = [kinds[n % len(kinds)] for n in range(size)] if kinds else [*KINDS, *(ORDINARY[n % len(ORDINARY)] for n in range(size))][:size]
+    names = (
+        [kinds[n % len(kinds)] for n in range(size)]
+        if kinds
+        else [*KINDS, *(ORDINARY[n % len(ORDINARY)] for n in range(size))][:size]
+    )
     for number, kind in enumerate(names):
         # Scripts and notebooks take turns in each form.
         work = Work(kind, {}, {}, list(FORMS)[number // 2 % len(FORMS)], bool(number % 2))
@@ -346,30 +507,61 @@ def make(root, folder, size=30, seed=0, lessons=None, kinds=None):
     kinds    names in KINDS, the only ones to be in the class; None for one of each and ordinary ones
     """
     if not root.is_course:
-        raise TitoError(f"{root.path} is a workspace; the right answers are in the course.", "Run it in the course, or name it with --root.")
+        raise TitoError(
+            f"{root.path} is a workspace; the right answers are in the course.",
+            "Run it in the course, or name it with --root.",
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise TitoError(f"{folder} is not empty.", "Give a new folder.")
     sheets = [sheet for sheet in map(Sheets, lessons or root.lessons) if sheet.ids]
     if not sheets:
-        raise TitoError("None of these lessons has an exercise.", f"There are: {', '.join(entry.name for entry in root.lessons)}.")
+        raise TitoError(
+            "None of these lessons has an exercise.",
+            f"There are: {', '.join(entry.name for entry in root.lessons)}.",
+        )
     rng = random.Random(seed)
     everybody = list(learners(size, rng))
     rng.shuffle(everybody)
-    config = {"tito.toml": f'[workspace]\ncourse = "{root.name}"\nedition = "{root.edition}"\npackage = "{root.package}"\n'.encode()}
+    config = {
+        "tito.toml": f'[workspace]\ncourse = "{root.name}"\nedition = "{root.edition}"\npackage = "{root.package}"\n'.encode()
+    }
     expected, written = [], {}
     for learner, work in zip(everybody, works(sheets, size, rng, kinds)):
         files = FORMS[work.form](learner, _held(work, root), config) if work.form else {}
-        written |= {f"submissions/{name}": data[: len(data) // 2] if work.cut else data for name, data in files.items()}
-        expected.append({"student": learner["student"], "kind": work.kind, "form": work.form, "notebook": work.notebook, "lessons": {
-            sheet.entry.name: dict(zip(("least", "most", "verdicts"), work.expected[sheet.entry.name])) for sheet in sheets}})
+        written |= {
+            f"submissions/{name}": data[: len(data) // 2] if work.cut else data
+            for name, data in files.items()
+        }
+        expected.append(
+            {
+                "student": learner["student"],
+                "kind": work.kind,
+                "form": work.form,
+                "notebook": work.notebook,
+                "lessons": {
+                    sheet.entry.name: dict(
+                        zip(("least", "most", "verdicts"), work.expected[sheet.entry.name])
+                    )
+                    for sheet in sheets
+                },
+            }
+        )
     everybody.sort(key=lambda learner: int(learner["id"]))
     table = io.StringIO()
     writer = csv.DictWriter(table, everybody[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(everybody)
     written["roster.csv"] = table.getvalue().encode("utf-8")
-    value = {"course": root.name, "edition": root.edition, "seed": seed, "base": "both", "learners": expected}
-    written["expected.json"] = (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+    value = {
+        "course": root.name,
+        "edition": root.edition,
+        "seed": seed,
+        "base": "both",
+        "learners": expected,
+    }
+    written["expected.json"] = (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(
+        "utf-8"
+    )
     for name, data in written.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
@@ -386,20 +578,37 @@ def differences(expected, rows):
             if row is None:
                 said.append(f"{who}: no row")
             elif not wanted["least"] <= row["graded_points"] <= wanted["most"]:
-                said.append(f"{who}: {row['graded_points']} points, expected {wanted['least']} to {wanted['most']}: {row['verdict']}. {row['reason']}")
+                said.append(
+                    f"{who}: {row['graded_points']} points, expected {wanted['least']} to {wanted['most']}: {row['verdict']}. {row['reason']}"
+                )
             elif row["verdict"] not in wanted["verdicts"]:
-                said.append(f"{who}: verdict {row['verdict']}, expected {' or '.join(wanted['verdicts'])}: {row['reason']}")
+                said.append(
+                    f"{who}: verdict {row['verdict']}, expected {' or '.join(wanted['verdicts'])}: {row['reason']}"
+                )
     return said
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tito.grading.sample", description=__doc__.split(", with what")[0] + ".")
+    parser = argparse.ArgumentParser(
+        prog="python -m tito.grading.sample", description=__doc__.split(", with what")[0] + "."
+    )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
     parser.add_argument("--root", metavar="COURSE", help="the course; default: the one you are in")
-    parser.add_argument("--size", type=int, default=30, metavar="N", help=f"how many learners (default: 30; each kind is there from {len(KINDS)} on)")
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=30,
+        metavar="N",
+        help=f"how many learners (default: 30; each kind is there from {len(KINDS)} on)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="another class")
     parser.add_argument("--lessons", nargs="+", metavar="LESSON", help="only these")
-    parser.add_argument("--compare", type=Path, metavar="JSON", help="write nothing; compare what `tito grade --json` printed with FOLDER/expected.json")
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="JSON",
+        help="write nothing; compare what `tito grade --json` printed with FOLDER/expected.json",
+    )
     given = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")
@@ -409,8 +618,16 @@ def main():
         if given.size < 1:
             raise TitoError(f"--size {given.size} is no class.", "Give a number from 1 on.")
         root = course.find_root(Path.cwd(), given.root)
-        value = make(root, given.folder, given.size, given.seed, [root.lesson(name) for name in given.lessons or ()] or None)
-        print(f"{given.folder} holds {len(value['learners'])} learners: submissions, roster.csv, expected.json")
+        value = make(
+            root,
+            given.folder,
+            given.size,
+            given.seed,
+            [root.lesson(name) for name in given.lessons or ()] or None,
+        )
+        print(
+            f"{given.folder} holds {len(value['learners'])} learners: submissions, roster.csv, expected.json"
+        )
         return 0
     except TitoError as error:
         print(f"{error.what}\n{error.remedy}", file=sys.stderr)
@@ -422,10 +639,16 @@ def compare(folder, grades):
     from tito.grading.views import plain
 
     try:
-        expected, rows = (json.loads(path.read_text(encoding="utf-8")) for path in (folder / "expected.json", grades))
+        expected, rows = (
+            json.loads(path.read_text(encoding="utf-8"))
+            for path in (folder / "expected.json", grades)
+        )
         said = differences(expected, rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TitoError(f"{folder / 'expected.json'} and {grades} cannot be compared: {error!r}.", "Give the folder that this program wrote, and what `tito grade --json` printed.") from None
+        raise TitoError(
+            f"{folder / 'expected.json'} and {grades} cannot be compared: {error!r}.",
+            "Give the folder that this program wrote, and what `tito grade --json` printed.",
+        ) from None
     print("\n".join(plain(line, 500) for line in said) or "All grades are as expected.")
     return int(bool(said))
 

@@ -24,8 +24,12 @@ from tito.grading import pages
 
 RUN = 8  # tokens of a run
 LEAST = 40  # tokens that two must have in common to be named: less is agreement by chance
-MOST = 20_000  # tokens of one lesson that are read; the longest of our own solutions has about 1,000
-LETTERS = 100_000  # of one lesson that are read: reading a single word of two million takes half a minute
+MOST = (
+    20_000  # tokens of one lesson that are read; the longest of our own solutions has about 1,000
+)
+LETTERS = (
+    100_000  # of one lesson that are read: reading a single word of two million takes half a minute
+)
 LISTED = 200  # pairs of a lesson, and of all
 THRESHOLD = 0.85  # measured on lesson 02, where most answers are one line: in an honest class of 30, about 4 of 435 pairs are above
 
@@ -58,12 +62,17 @@ class Work:
 
     @property
     def is_cut(self):
-        return sum(map(len, self.texts.values())) == LETTERS or sum(map(len, self.tokens.values())) == MOST
+        return (
+            sum(map(len, self.texts.values())) == LETTERS
+            or sum(map(len, self.tokens.values())) == MOST
+        )
 
     @cached_property
     def runs(self):
         """{run: [(title, number of its first token), ...]}, without those that the course gives."""
-        return {run: places for run, places in _runs(self.tokens).items() if run not in self.course.runs}
+        return {
+            run: places for run, places in _runs(self.tokens).items() if run not in self.course.runs
+        }
 
     def covered(self, runs):
         """{title: numbers of the tokens that those runs cover}."""
@@ -110,12 +119,18 @@ class Pair:
 @cache
 def gives(root):
     """What all released lessons of the course hold."""
-    texts = [cell.source for entry in root.lessons for cell in _released(entry) if cell.kind == "code"]
+    texts = [
+        cell.source for entry in root.lessons for cell in _released(entry) if cell.kind == "code"
+    ]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
     found = {}
     for text in texts:
         found |= _runs({"": tokens(text, Gives(vocabulary), MOST)})
-    return Gives(vocabulary, frozenset(line.strip() for text in texts for line in text.split("\n")), frozenset(found))
+    return Gives(
+        vocabulary,
+        frozenset(line.strip() for text in texts for line in text.split("\n")),
+        frozenset(found),
+    )
 
 
 @cache
@@ -132,13 +147,19 @@ def compare(entry, texts, course, threshold=THRESHOLD):
     Returns ([(Pair, what `side_by_side` takes)], sentences about submissions that were read in part).
     """
     works = [Work(student, cells_of, course) for student, cells_of in sorted(texts.items())]
-    notes = [f"{entry.name} of {pages.name(work.student)} is too long: only its beginning was compared." for work in works if work.is_cut]
+    notes = [
+        f"{entry.name} of {pages.name(work.student)} is too long: only its beginning was compared."
+        for work in works
+        if work.is_cut
+    ]
     reference = Work("", written(entry.declared.source, entry), course)
     count = Counter(run for work in works for run in work.runs)
     count.update(reference.runs.keys() & count.keys())
     weights = {run: math.log2((len(works) + 1) / holders) for run, holders in count.items()}
     totals = [weight_of(work.runs, weights) for work in works]
-    held = [{run for run in work.runs if count[run] > 1} for work in works]  # what one alone has is shared with nobody
+    held = [
+        {run for run in work.runs if count[run] > 1} for work in works
+    ]  # what one alone has is shared with nobody
     alike = []
     for one, two in _promising(held, weights, totals, threshold):
         similarity = weight_of(held[one] & held[two], weights) / min(totals[one], totals[two])
@@ -147,16 +168,27 @@ def compare(entry, texts, course, threshold=THRESHOLD):
     found, alike = [], sorted(alike)
     told = _joined_once(alike)
     if left := len(alike) - len(told):
-        notes.append(f"{entry.name}: {left} more are the same, of people whom the list already joins.")
+        notes.append(
+            f"{entry.name}: {left} more are the same, of people whom the list already joins."
+        )
     for similarity, one, two in told:
         columns = [works[each].covered(held[one] & held[two]) for each in (one, two)]
         size = min(sum(map(len, column.values())) for column in columns)
         if size < LEAST:
             continue
         if len(found) == LISTED:
-            notes.append(f"{entry.name}: more than {LISTED} pairs are that much alike. A higher --threshold leaves fewer.")
+            notes.append(
+                f"{entry.name}: more than {LISTED} pairs are that much alike. A higher --threshold leaves fewer."
+            )
             break
-        pair = Pair(entry.name, entry.number, works[one].student, works[two].student, round(-similarity, 3), size)
+        pair = Pair(
+            entry.name,
+            entry.number,
+            works[one].student,
+            works[two].student,
+            round(-similarity, 3),
+            size,
+        )
         found.append((pair, (works[one], works[two], *columns)))
     return sorted(found, key=lambda each: each[0].order), notes
 
@@ -194,11 +226,15 @@ def _promising(held, weights, totals, threshold):
             row[own[slice(*np.searchsorted(own, [first, first + 4096]))] - first] = 1
         shared += part * weight[first : first + 4096] @ part.T
     least = np.minimum.outer(totals, totals)
-    return np.argwhere(np.triu((shared >= threshold * least * (1 - 1e-9)) & (least > 0), 1)).tolist()
+    return np.argwhere(
+        np.triu((shared >= threshold * least * (1 - 1e-9)) & (least > 0), 1)
+    ).tolist()
 
 
 def weight_of(runs, weights):
-    return math.fsum(weights[run] for run in runs)  # exact, so that the order of a set changes nothing
+    return math.fsum(
+        weights[run] for run in runs
+    )  # exact, so that the order of a set changes nothing
 
 
 def written(source, entry):
@@ -215,7 +251,14 @@ def written(source, entry):
         else:
             own[f"own cell {len(own) + 1}"] = cell.source
     kept, left = {}, LETTERS
-    for title, text in ({exercise.id: found[exercise.id] for exercise in entry.declared.exercises if exercise.id in found} | own).items():
+    for title, text in (
+        {
+            exercise.id: found[exercise.id]
+            for exercise in entry.declared.exercises
+            if exercise.id in found
+        }
+        | own
+    ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
     return kept
@@ -228,7 +271,9 @@ def tokens(text, course, most):
     from pygments.lexers import PythonLexer
 
     found = []  # [word, start, end, whether it is a name]
-    for start, kind, word in islice(PythonLexer(ensurenl=False).get_tokens_unprocessed(text), 4 * most):
+    for start, kind, word in islice(
+        PythonLexer(ensurenl=False).get_tokens_unprocessed(text), 4 * most
+    ):
         if kind in token.Comment or not word.strip():
             continue
         if kind in token.Literal.String:
@@ -237,7 +282,14 @@ def tokens(text, course, most):
             else:
                 found.append(["string", start, start + len(word), False])
         else:
-            found.append([word, start, start + len(word), kind in token.Name and kind not in token.Name.Builtin])
+            found.append(
+                [
+                    word,
+                    start,
+                    start + len(word),
+                    kind in token.Name and kind not in token.Name.Builtin,
+                ]
+            )
     words = [each[0] for each in found] + [""]
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
@@ -245,7 +297,9 @@ def tokens(text, course, most):
     own = []
     for number, (word, start, end, named) in enumerate(found):
         # A variable of the course's may be renamed like any other; what stands behind a dot or is called is what it is.
-        if named and not (word in course.vocabulary and (words[number - 1] == "." or words[number + 1] == "(")):
+        if named and not (
+            word in course.vocabulary and (words[number - 1] == "." or words[number + 1] == "(")
+        ):
             word = "name"
         if not given[bisect_right(ends, start)]:
             own.append(Token(word, start, end))
@@ -269,9 +323,17 @@ def side_by_side(one, two, *covered):
     """
     columns = []
     for work, marks in zip((one, two), covered):
-        columns.append({title: pieces(text, work.tokens[title], marks.get(title, ()))
-                        for title, text in work.texts.items() if work.tokens[title]})  # in others, nothing was compared
-    return [(title, *(column.get(title) for column in columns)) for title in dict.fromkeys([*columns[0], *columns[1]])]
+        columns.append(
+            {
+                title: pieces(text, work.tokens[title], marks.get(title, ()))
+                for title, text in work.texts.items()
+                if work.tokens[title]
+            }
+        )  # in others, nothing was compared
+    return [
+        (title, *(column.get(title) for column in columns))
+        for title in dict.fromkeys([*columns[0], *columns[1]])
+    ]
 
 
 def pieces(text, words, marked):
@@ -286,7 +348,11 @@ def pieces(text, words, marked):
     for start, end in edges:
         found += [(text[at:start], False), (text[start:end], True)]
         at = end
-    return [(pages.visible(piece, LETTERS, LETTERS), mark) for piece, mark in [*found, (text[at:], False)] if piece]
+    return [
+        (pages.visible(piece, LETTERS, LETTERS), mark)
+        for piece, mark in [*found, (text[at:], False)]
+        if piece
+    ]
 
 
 def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, of: None):
@@ -307,7 +373,9 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
             if file and file.source:
                 texts[entry.name][submission.student] = written(file.source, entry)
             elif file:
-                notes.append(f"{entry.name} of {pages.name(submission.student)} was not compared: {file.problem}")
+                notes.append(
+                    f"{entry.name} of {pages.name(submission.student)} was not compared: {file.problem}"
+                )
     for done, entry in enumerate(entries):
         told(done, len(entries))
         pairs, said = compare(entry, texts[entry.name], course, threshold)
@@ -318,7 +386,9 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
         pair.lessons = together[pair.one, pair.two]
     found.sort(key=lambda each: each[0].order)
     if len(found) > LISTED:
-        notes.append(f"Of {len(found)} pairs in all lessons, the first {LISTED} are listed. A higher --threshold leaves fewer.")
+        notes.append(
+            f"Of {len(found)} pairs in all lessons, the first {LISTED} are listed. A higher --threshold leaves fewer."
+        )
     return [(pair, side_by_side(*works)) for pair, works in found[:LISTED]], notes
 
 
@@ -326,7 +396,15 @@ def write(folder, found, threshold, notes):
     """Write a page for each pair and `folder`/index.html. Sets the pairs' `page`. Returns the paths that were written because they changed."""
     texts = {}
     for pair, columns in found:
-        pair.page = f"{pair.number:02}-{pages.file_name(pair.one)}--{pages.file_name(pair.two)}.html"
+        pair.page = (
+            f"{pair.number:02}-{pages.file_name(pair.one)}--{pages.file_name(pair.two)}.html"
+        )
         texts[pair.page] = pages.render("similar.html", pair=pair, columns=columns)
-    texts["index.html"] = pages.render("similar_index.html", pairs=[pair for pair, _ in found], threshold=threshold, notes=notes, least=LEAST)
+    texts["index.html"] = pages.render(
+        "similar_index.html",
+        pairs=[pair for pair, _ in found],
+        threshold=threshold,
+        notes=notes,
+        least=LEAST,
+    )
     return pages.write(folder, texts)

@@ -11,7 +11,9 @@ from tito.grading.late import shown
 from tito.grading.pages import visible
 from tito.views import count
 
-HIDING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")  # control, direction, halves of characters
+HIDING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)  # control, direction, halves of characters
 CHECKS = 5  # of a change that are named; `--json` has them all
 
 
@@ -23,9 +25,17 @@ def plain(text, longest=200):
 
 def class_summary(progress, level, where):
     """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what became of the lessons."""
-    rate = f", {progress.graded / progress.seconds:.1f} a second" if progress.graded and progress.seconds else ""
-    parts = [Text(f"{progress.graded} of {progress.total} submissions graded in {progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."),
-             Text(f"isolation: {level}; gradebook: {where}", "dim")]
+    rate = (
+        f", {progress.graded / progress.seconds:.1f} a second"
+        if progress.graded and progress.seconds
+        else ""
+    )
+    parts = [
+        Text(
+            f"{progress.graded} of {progress.total} submissions graded in {progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."
+        ),
+        Text(f"isolation: {level}; gradebook: {where}", "dim"),
+    ]
     if progress.verdicts:
         table = Table("verdict", "lessons", box=None, pad_edge=False)
         for verdict, number in sorted(progress.verdicts.items(), key=lambda pair: -pair[1]):
@@ -41,14 +51,20 @@ def grades(rows, lessons):
     table.add_column("name")  # gives way when the terminal is narrow
     for number, _, most in lessons.values():
         table.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
-    table.add_column(f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right", no_wrap=True)
+    table.add_column(
+        f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right", no_wrap=True
+    )
     by_hand = late = False
     for learner, grades in rows:
         found = {grade.lesson: grade for grade in grades}
         by_hand |= any(_by_hand(grade) for grade in grades)
         late |= any(grade.penalty_percent for grade in grades)
-        table.add_row(Text(plain(learner.student, 40)), Text(plain(learner.name), no_wrap=True, overflow="ellipsis"), *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
-                      shown(sum((grade.points for grade in grades), Decimal(0))))
+        table.add_row(
+            Text(plain(learner.student, 40)),
+            Text(plain(learner.name), no_wrap=True, overflow="ellipsis"),
+            *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
+            shown(sum((grade.points for grade in grades), Decimal(0))),
+        )
     legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
     legend += [words for wanted, words in ((by_hand, "* set by hand"), (late, "~ late")) if wanted]
     return Group(table, *(Text(words, "dim") for words in legend))
@@ -65,18 +81,40 @@ def _points(grade):
 
 def grade_table(grades, notes=False):
     """Some grades, a row for each, and why they are what they are; with `notes`, also which of several files counted."""
-    table = Table("student", "lesson", "points", "verdict", "base", "why", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(
+        "student",
+        "lesson",
+        "points",
+        "verdict",
+        "base",
+        "why",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
     for grade in grades:
         why = [grade.result.reason, *(grade.result.notes if notes else ()), grade.late_reason]
         if grade.override:
-            why.append(f"set by {grade.override.who}, graded {grade.result.points}: {grade.override.why}")
-        why += [f"check {check} set to {one.points} by {one.who}: {one.why}" for check, one in grade.check_overrides.items() if not grade.override]
+            why.append(
+                f"set by {grade.override.who}, graded {grade.result.points}: {grade.override.why}"
+            )
+        why += [
+            f"check {check} set to {one.points} by {one.who}: {one.why}"
+            for check, one in grade.check_overrides.items()
+            if not grade.override
+        ]
         why += [f"comment by {comment.who}: {comment.text}" for comment in grade.comments]
         blamed = sorted({check.caused_by for check in grade.result.checks if check.caused_by})
         if blamed:
             why.append(f"on the course's {', '.join(blamed)}; with their own it fails")
-        table.add_row(Text(plain(grade.student)), f"{grade.number:02} {grade.lesson}", f"{grade.points} of {grade.max_points}", grade.result.verdict, grade.result.base,
-                      Text("\n".join(visible(words, 300, 5) for words in why if words), overflow="fold"))
+        table.add_row(
+            Text(plain(grade.student)),
+            f"{grade.number:02} {grade.lesson}",
+            f"{grade.points} of {grade.max_points}",
+            grade.result.verdict,
+            grade.result.base,
+            Text("\n".join(visible(words, 300, 5) for words in why if words), overflow="fold"),
+        )
     return table
 
 
@@ -87,8 +125,12 @@ def grade_checks(grade):
     for check in grade.result.checks:
         points = f"{grade.check_points(check)}{'*' * (check.id in grade.check_overrides)} of {check.max_points}"
         about = Text(plain(check.id) + " (hidden)" * check.hidden, overflow="fold")
-        if not check.passed or check.caused_by:  # of a check that another lesson made fail, the message says so
-            about.append(f"\n{check.status}: {visible(check.message, 300, 3)}", "dim" if check.passed else "")
+        if (
+            not check.passed or check.caused_by
+        ):  # of a check that another lesson made fail, the message says so
+            about.append(
+                f"\n{check.status}: {visible(check.message, 300, 3)}", "dim" if check.passed else ""
+            )
         table.add_row(points, about)
     return table
 
@@ -100,22 +142,47 @@ def comment(one):
 def history(changes):
     """What was changed, oldest first: an iterable of lines."""
     for change in changes:
-        points = "" if change.new_points is None else f"{'-' if change.old_points is None else change.old_points} -> {change.new_points}"
+        points = (
+            ""
+            if change.new_points is None
+            else f"{'-' if change.old_points is None else change.old_points} -> {change.new_points}"
+        )
         told = [change.why] if change.why and change.why != change.kind else []
         if change.kind == "comment":
             told.append(change.text or "taken back")
         elif change.kind == "override":
-            told.append(f"{change.check or 'the lesson'} {'lifted' if change.points is None else f'set to {change.points}'}")
+            told.append(
+                f"{change.check or 'the lesson'} {'lifted' if change.points is None else f'set to {change.points}'}"
+            )
         elif change.kind == "extension":
             given = change.extension
-            told.append("taken back" if not given else f"until {given.until:%Y-%m-%d %H:%M} UTC" if given.until else count(given.days, "day"))
+            told.append(
+                "taken back"
+                if not given
+                else f"until {given.until:%Y-%m-%d %H:%M} UTC"
+                if given.until
+                else count(given.days, "day")
+            )
         elif change.text:
             told.append(change.text)
-        told += [f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}" for one in change.checks[:CHECKS]]
+        told += [
+            f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}"
+            for one in change.checks[:CHECKS]
+        ]
         if len(change.checks) > CHECKS:
             told.append(f"and {len(change.checks) - CHECKS} more checks")
-        yield Text.assemble((f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"), "  ", plain(change.student), f"  {change.lesson or 'all lessons'}  ", (change.kind, "bold"),
-                            f"  {points}  " if points else "  ", "by ", plain(change.who), ": " if told else "", visible("; ".join(told), 2000, 20))
+        yield Text.assemble(
+            (f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"),
+            "  ",
+            plain(change.student),
+            f"  {change.lesson or 'all lessons'}  ",
+            (change.kind, "bold"),
+            f"  {points}  " if points else "  ",
+            "by ",
+            plain(change.who),
+            ": " if told else "",
+            visible("; ".join(told), 2000, 20),
+        )
 
 
 def similar(pairs, threshold):
@@ -126,5 +193,11 @@ def similar(pairs, threshold):
     table.add_column("similarity", justify="right")
     table.add_column("in common", justify="right")
     for pair in pairs:
-        table.add_row(f"{pair.number:02} {pair.lesson}", Text(plain(pair.one)), Text(plain(pair.two)), f"{pair.similarity:.0%}", count(pair.tokens, "word"))
+        table.add_row(
+            f"{pair.number:02} {pair.lesson}",
+            Text(plain(pair.one)),
+            Text(plain(pair.two)),
+            f"{pair.similarity:.0%}",
+            count(pair.tokens, "word"),
+        )
     return Group(table, Text("Alike is not copied: look at both before you judge.", "dim"))

@@ -17,7 +17,10 @@ LONGEST_BLOBS = 64 << 20
 DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
 MOST_KEYS = 4096  # of a dictionary: keys that were chosen to collide take time by the square of their number
-ARRAYS = frozenset(np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
+ARRAYS = frozenset(
+    np.dtype(code).str
+    for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+)
 SMALL = 1 << 63
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
@@ -45,7 +48,12 @@ def _named():
     """{name: object} of what both sides have and know by name."""
     found = {f"builtins.{kind.__name__}": kind for kind in TYPES}
     for name, value in vars(np).items():
-        if isinstance(value, np.ufunc) or name in COMPUTING.split() or isinstance(value, type) and issubclass(value, np.generic):
+        if (
+            isinstance(value, np.ufunc)
+            or name in COMPUTING.split()
+            or isinstance(value, type)
+            and issubclass(value, np.generic)
+        ):
             found[f"numpy.{name}"] = value
     return found
 
@@ -79,7 +87,11 @@ class Writer:
             return x if -SMALL < x < SMALL else ["i", hex(x)]
         self.parts += 1
         if depth > DEEPEST or self.parts > WIDEST:
-            raise TooLarge(f"nested more than {DEEPEST} deep" if depth > DEEPEST else f"more than {WIDEST} parts")
+            raise TooLarge(
+                f"nested more than {DEEPEST} deep"
+                if depth > DEEPEST
+                else f"more than {WIDEST} parts"
+            )
         if kind is np.ndarray and x.dtype.str in ARRAYS:
             self.mutable.append(x)
             return ["a", x.dtype.str, list(x.shape), self.blob(x.tobytes())]
@@ -105,7 +117,9 @@ class Writer:
             return ["n", x.dtype.str, self.blob(x.tobytes())]
         if isinstance(x, np.dtype) and x.str in ARRAYS:
             return ["y", x.str]
-        if name := NAMES.get(id(x)):  # the table keeps them alive, so no other object has such an id
+        if name := NAMES.get(
+            id(x)
+        ):  # the table keeps them alive, so no other object has such an id
             return ["g", name]
         return self.foreign(x)
 
@@ -125,7 +139,13 @@ class Reader:
     """
 
     def __init__(self, text, blobs, foreign):
-        self.blobs, self.at, self.foreign, self.mutable, self.parts = memoryview(blobs), 0, foreign, [], 0
+        self.blobs, self.at, self.foreign, self.mutable, self.parts = (
+            memoryview(blobs),
+            0,
+            foreign,
+            [],
+            0,
+        )
         try:
             self.body = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -147,13 +167,19 @@ class Reader:
         try:
             return self._tagged(kind, parts, depth + 1)
         except (ValueError, TypeError, OverflowError) as error:
-            raise Malformed(f"a value of kind {kind!r:.20} that does not fit: {error!s:.200}") from None
+            raise Malformed(
+                f"a value of kind {kind!r:.20} that does not fit: {error!s:.200}"
+            ) from None
 
     def _tagged(self, kind, parts, depth):
         if kind == "a":
             name, shape, size = parts
             array = self._numbers(name, size)
-            if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+            if (
+                type(shape) is not list
+                or len(shape) > 32
+                or not all(type(n) is int and n >= 0 for n in shape)
+            ):
                 raise Malformed("no shape")
             array = array.reshape(shape)
             self.mutable.append(array)

@@ -16,8 +16,27 @@ NAMES = [entry.name for entry in REPOSITORY.lessons]
 
 def grade(root, submissions, *more, book):
     """What `tito grade` prints."""
-    done = subprocess.run([sys.executable, "-m", "tito", "--root", root.path, "grade", submissions, "--jobs", "2", "--gradebook", book, *map(str, more)],
-                          capture_output=True, text=True, encoding="utf-8", timeout=300, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tito",
+            "--root",
+            root.path,
+            "grade",
+            submissions,
+            "--jobs",
+            "2",
+            "--gradebook",
+            book,
+            *map(str, more),
+        ],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return done.stdout
 
@@ -30,8 +49,21 @@ def graded_class(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
     root = course.open_root(make_course(folder / "course"))
     expected = sample.make(root, folder / "class")
-    words = [folder / "class" / "submissions", "--all", "--roster", folder / "class" / "roster.csv", "--check-seconds", "3"]
-    return root, folder, words, expected, json.loads(grade(root, *words, "--json", book=folder / "grades.db"))
+    words = [
+        folder / "class" / "submissions",
+        "--all",
+        "--roster",
+        folder / "class" / "roster.csv",
+        "--check-seconds",
+        "3",
+    ]
+    return (
+        root,
+        folder,
+        words,
+        expected,
+        json.loads(grade(root, *words, "--json", book=folder / "grades.db")),
+    )
 
 
 def test_everybody_gets_what_they_should(graded_class):
@@ -42,28 +74,46 @@ def test_everybody_gets_what_they_should(graded_class):
 def test_there_is_a_row_for_each_learner_and_lesson(graded_class):
     *_, expected, rows = graded_class
     found = [(row["student"], row["lesson"]) for row in rows]
-    assert sorted(found) == sorted((learner["student"], lesson) for learner in expected["learners"] for lesson in learner["lessons"])
+    assert sorted(found) == sorted(
+        (learner["student"], lesson)
+        for learner in expected["learners"]
+        for lesson in learner["lessons"]
+    )
     assert len(found) == 60
 
 
 def test_a_row_says_under_which_isolation_its_code_ran(graded_class):
     *_, rows = graded_class
-    levels = {row["isolation"] for row in rows if row["verdict"] not in ("missing", "unreadable", "syntax error")}
+    levels = {
+        row["isolation"]
+        for row in rows
+        if row["verdict"] not in ("missing", "unreadable", "syntax error")
+    }
     assert len(levels) == 1 and levels <= {"bubblewrap", "landlock+seccomp"}
-    assert {row["isolation"] for row in rows if row["verdict"] in ("missing", "unreadable", "syntax error")} == {""}
+    assert {
+        row["isolation"]
+        for row in rows
+        if row["verdict"] in ("missing", "unreadable", "syntax error")
+    } == {""}
 
 
 def test_who_searches_the_machine_finds_nothing(graded_class):
     *_, expected, rows = graded_class
-    spy = next(learner["student"] for learner in expected["learners"] if learner["kind"] == "reads files")
-    said = "\n".join(check["message"] for row in rows if row["student"] == spy for check in row["checks"])
+    spy = next(
+        learner["student"] for learner in expected["learners"] if learner["kind"] == "reads files"
+    )
+    said = "\n".join(
+        check["message"] for row in rows if row["student"] == spy for check in row["checks"]
+    )
     assert "No such file" in said or "Permission denied" in said, said
     assert "root:" not in said and "BEGIN SOLUTION" not in said and str(Path.home()) not in said
 
 
 def test_a_second_run_grades_nothing(graded_class):
     root, folder, words, _, rows = graded_class
-    assert "0 of 30 submissions graded" in " ".join(grade(root, *words, book=folder / "grades.db").split())
+    assert "0 of 30 submissions graded" in " ".join(
+        grade(root, *words, book=folder / "grades.db").split()
+    )
     assert json.loads(grade(root, *words, "--json", book=folder / "grades.db")) == rows
 
 
@@ -74,23 +124,44 @@ def hand_in(folder, student, texts, as_notebooks=False):
     (folder / student).mkdir(parents=True)
     for name, text in texts.items():
         text = notebook.to_notebook(text) if as_notebooks else text
-        (folder / student / f"{name}_dev.{'ipynb' if as_notebooks else 'py'}").write_text(text, encoding="utf-8")
+        (folder / student / f"{name}_dev.{'ipynb' if as_notebooks else 'py'}").write_text(
+            text, encoding="utf-8"
+        )
 
 
 def graded(folder, *more):
     """{(student, lesson): row} of what this repository's course says of the submissions in a folder."""
-    return {(row["student"], row["lesson"]): row for row in json.loads(grade(REPOSITORY, folder, *more, "--json", book=folder.with_suffix(".db")))}
+    return {
+        (row["student"], row["lesson"]): row
+        for row in json.loads(
+            grade(REPOSITORY, folder, *more, "--json", book=folder.with_suffix(".db"))
+        )
+    }
 
 
 @pytest.mark.parametrize(("base", "in_notebooks"), [("own", "release"), ("reference", "reference")])
 def test_the_reference_course_gets_all_points_and_its_release_none(tmp_path, base, in_notebooks):
     """Both as scripts and as notebooks, and on both bases: in two runs, since every lesson takes its second."""
-    for student, text_of in (("reference", lambda lesson: lesson.source.text), ("release", lambda lesson: lesson.released)):
-        hand_in(tmp_path / base, student, {entry.name: text_of(entry.declared) for entry in REPOSITORY.lessons}, student == in_notebooks)
+    for student, text_of in (
+        ("reference", lambda lesson: lesson.source.text),
+        ("release", lambda lesson: lesson.released),
+    ):
+        hand_in(
+            tmp_path / base,
+            student,
+            {entry.name: text_of(entry.declared) for entry in REPOSITORY.lessons},
+            student == in_notebooks,
+        )
     rows = graded(tmp_path / base, "--all", "--base", base)
-    assert rows.keys() == {(student, lesson) for student in ("reference", "release") for lesson in NAMES}
-    wrong = [f"{student}, {lesson}: {row['points']} of {row['max_points']}: {row['reason']}" for (student, lesson), row in rows.items()
-             if (row["points"], row["verdict"], row["base"]) != ((row["max_points"], "passed", base) if student == "reference" else (0, "stub", base))]
+    assert rows.keys() == {
+        (student, lesson) for student in ("reference", "release") for lesson in NAMES
+    }
+    wrong = [
+        f"{student}, {lesson}: {row['points']} of {row['max_points']}: {row['reason']}"
+        for (student, lesson), row in rows.items()
+        if (row["points"], row["verdict"], row["base"])
+        != ((row["max_points"], "passed", base) if student == "reference" else (0, "stub", base))
+    ]
     assert wrong == []
     assert all(row["max_points"] > 0 for row in rows.values())
 
@@ -99,18 +170,33 @@ def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names
     lessons = NAMES[: NAMES.index("layers") + 1]
     texts = {entry.name: entry.declared.source.text for entry in REPOSITORY.lessons}
     right, wrong = "return reduce_sum(products, axis=1)", "return reduce_sum(products, axis=-1)"
-    given, own = "def __matmul__(self, other): return apply(np.matmul, self, other)", "def __matmul__(self, other): return matmul_by_broadcasting(self, other)"
+    given, own = (
+        "def __matmul__(self, other): return apply(np.matmul, self, other)",
+        "def __matmul__(self, other): return matmul_by_broadcasting(self, other)",
+    )
     assert texts["tensor"].count(right) == texts["tensor"].count(given) == 1
     texts["tensor"] = texts["tensor"].replace(right, wrong).replace(given, own)
     for base in ("own", "reference", "both"):
         hand_in(tmp_path / base, "ada", texts)
-    rows = {base: graded(tmp_path / base, *lessons, "--base", base) for base in ("own", "reference", "both")}
-    lost = {base: [lesson for (_, lesson), row in found.items() if row["points"] < row["max_points"]] for base, found in rows.items()}
+    rows = {
+        base: graded(tmp_path / base, *lessons, "--base", base)
+        for base in ("own", "reference", "both")
+    }
+    lost = {
+        base: [lesson for (_, lesson), row in found.items() if row["points"] < row["max_points"]]
+        for base, found in rows.items()
+    }
     assert lost["reference"] == lost["both"] == ["tensor"]
     assert {"tensor", "layers"} <= set(lost["own"])
     for lesson in set(lost["own"]) - {"tensor"}:
         row = rows["both"]["ada", lesson]
-        failed = {check["id"] for check in rows["own"]["ada", lesson]["checks"] if check["status"] != "passed"}
+        failed = {
+            check["id"]
+            for check in rows["own"]["ada", lesson]["checks"]
+            if check["status"] != "passed"
+        }
         mended = [check for check in row["checks"] if check["base"] == "reference"]
         assert row["base"] == "reference" and {check["id"] for check in mended} == failed
-        assert {check["caused_by"] for check in mended} == {"tensor"} and all("because of lesson tensor" in check["message"] for check in mended)
+        assert {check["caused_by"] for check in mended} == {"tensor"} and all(
+            "because of lesson tensor" in check["message"] for check in mended
+        )

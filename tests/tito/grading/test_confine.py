@@ -17,28 +17,52 @@ if sys.platform != "linux":
 PID = 4711
 ALLOWED, EPERM, ENOSYS, KILLED = "allowed", "EPERM", "ENOSYS", "killed"
 THREAD = 0x3D0F00  # CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID
-NAMESPACES = {"mount": 0x20000, "cgroup": 0x2000000, "uts": 0x4000000, "ipc": 0x8000000, "user": 0x10000000, "pid": 0x20000000, "net": 0x40000000}
+NAMESPACES = {
+    "mount": 0x20000,
+    "cgroup": 0x2000000,
+    "uts": 0x4000000,
+    "ipc": 0x8000000,
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+}
 machines = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 
 
 def outcome(code, machine, number, *arguments, arch=None):
     """What the kernel would do with a system call, as `man 2 seccomp` tells it; unknown instructions are an error."""
-    data = struct.pack("=iIQ6Q", number, arch or confine.ARCHITECTURES[machine][1], 0, *[a & (2**64 - 1) for a in (*arguments, 0, 0, 0, 0, 0, 0)[:6]])
+    data = struct.pack(
+        "=iIQ6Q",
+        number,
+        arch or confine.ARCHITECTURES[machine][1],
+        0,
+        *[a & (2**64 - 1) for a in (*arguments, 0, 0, 0, 0, 0, 0)[:6]],
+    )
     at, word = 0, None
     while True:
         what, yes, no, value = code[at]
         if what == 0x20:  # BPF_LD | BPF_W | BPF_ABS
             (word,) = struct.unpack_from("=I", data, value)
         elif what == 0x06:  # BPF_RET | BPF_K
-            return {0x7FFF0000: ALLOWED, 0x50000 | errno.EPERM: EPERM, 0x50000 | errno.ENOSYS: ENOSYS, 0x80000000: KILLED}[value]
+            return {
+                0x7FFF0000: ALLOWED,
+                0x50000 | errno.EPERM: EPERM,
+                0x50000 | errno.ENOSYS: ENOSYS,
+                0x80000000: KILLED,
+            }[value]
         else:
-            at += yes if {0x15: word == value, 0x45: bool(word & value)}[what] else no  # BPF_JMP, JEQ or JSET
+            at += (
+                yes if {0x15: word == value, 0x45: bool(word & value)}[what] else no
+            )  # BPF_JMP, JEQ or JSET
         at += 1
 
 
 def in_fork(machine, number, *arguments, **more):
     """What becomes of a call in a fork, under both filters: of allowed and refused, refused."""
-    found = [outcome(code, machine, number, *arguments, **more) for code in (confine.table(machine), confine.last(PID, machine))]
+    found = [
+        outcome(code, machine, number, *arguments, **more)
+        for code in (confine.table(machine), confine.last(PID, machine))
+    ]
     return next((one for one in found if one != ALLOWED), ALLOWED)
 
 
@@ -55,25 +79,103 @@ def test_what_computing_takes_is_allowed(machine):
 
 @machines
 def test_no_number_but_those_of_the_tables_is_allowed(machine):
-    known = {number(machine, calls) for calls in (*confine.CALLS.values(), *confine.FORKING.values(), confine.FCNTL, confine.IOCTL)}
+    known = {
+        number(machine, calls)
+        for calls in (
+            *confine.CALLS.values(),
+            *confine.FORKING.values(),
+            confine.FCNTL,
+            confine.IOCTL,
+        )
+    }
     for unknown in {*range(600), 0x40000000 + 1, 0x40000000 + 59, 0x7FFFFFFF, -1} - known:
         assert in_fork(machine, unknown) in (EPERM, ENOSYS), unknown
 
 
 # Numbers from the manuals, not from the table under test: what must never be possible.
 FORBIDDEN = {
-    "x86_64": {"socket": 41, "connect": 42, "bind": 49, "fork": 57, "vfork": 58, "execve": 59, "kill": 62, "ptrace": 101, "setuid": 105, "prctl": 157, "mount": 165,
-               "tkill": 200, "io_setup": 206, "unshare": 272, "perf_event_open": 298, "setns": 308, "process_vm_readv": 310, "memfd_create": 319, "bpf": 321,
-               "userfaultfd": 323, "execveat": 322, "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_open": 434, "openat2": 437, "pidfd_getfd": 438, "landlock": 444,
-               "setsid": 112, "unlink": 87, "rename": 82, "mkdir": 83, "truncate": 76, "shmget": 29, "keyctl": 250, "setrlimit": 160, "sched_setaffinity": 203, "seccomp": 317},
-    "aarch64": {"socket": 198, "connect": 203, "bind": 200, "execve": 221, "kill": 129, "ptrace": 117, "setuid": 146, "prctl": 167, "mount": 40, "tkill": 130, "io_setup": 0,
-                "unshare": 97, "perf_event_open": 241, "setns": 268, "process_vm_readv": 270, "memfd_create": 279, "bpf": 280, "userfaultfd": 282, "execveat": 281,
-                "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_open": 434, "openat2": 437, "pidfd_getfd": 438, "landlock": 444, "setsid": 157, "unlinkat": 35,
-                "renameat2": 276, "mkdirat": 34, "truncate": 45, "shmget": 194, "keyctl": 219, "setrlimit": 164, "sched_setaffinity": 122, "seccomp": 277},
+    "x86_64": {
+        "socket": 41,
+        "connect": 42,
+        "bind": 49,
+        "fork": 57,
+        "vfork": 58,
+        "execve": 59,
+        "kill": 62,
+        "ptrace": 101,
+        "setuid": 105,
+        "prctl": 157,
+        "mount": 165,
+        "tkill": 200,
+        "io_setup": 206,
+        "unshare": 272,
+        "perf_event_open": 298,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "memfd_create": 319,
+        "bpf": 321,
+        "userfaultfd": 323,
+        "execveat": 322,
+        "pidfd_send_signal": 424,
+        "io_uring_setup": 425,
+        "pidfd_open": 434,
+        "openat2": 437,
+        "pidfd_getfd": 438,
+        "landlock": 444,
+        "setsid": 112,
+        "unlink": 87,
+        "rename": 82,
+        "mkdir": 83,
+        "truncate": 76,
+        "shmget": 29,
+        "keyctl": 250,
+        "setrlimit": 160,
+        "sched_setaffinity": 203,
+        "seccomp": 317,
+    },
+    "aarch64": {
+        "socket": 198,
+        "connect": 203,
+        "bind": 200,
+        "execve": 221,
+        "kill": 129,
+        "ptrace": 117,
+        "setuid": 146,
+        "prctl": 167,
+        "mount": 40,
+        "tkill": 130,
+        "io_setup": 0,
+        "unshare": 97,
+        "perf_event_open": 241,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "memfd_create": 279,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "execveat": 281,
+        "pidfd_send_signal": 424,
+        "io_uring_setup": 425,
+        "pidfd_open": 434,
+        "openat2": 437,
+        "pidfd_getfd": 438,
+        "landlock": 444,
+        "setsid": 157,
+        "unlinkat": 35,
+        "renameat2": 276,
+        "mkdirat": 34,
+        "truncate": 45,
+        "shmget": 194,
+        "keyctl": 219,
+        "setrlimit": 164,
+        "sched_setaffinity": 122,
+        "seccomp": 277,
+    },
 }
 
 
-@pytest.mark.parametrize(("machine", "name"), [(machine, name) for machine, names in FORBIDDEN.items() for name in names])
+@pytest.mark.parametrize(
+    ("machine", "name"), [(machine, name) for machine, names in FORBIDDEN.items() for name in names]
+)
 def test_a_fork_may_not(machine, name):
     assert in_fork(machine, FORBIDDEN[machine][name]) == EPERM
 
@@ -84,7 +186,9 @@ def test_a_fork_may_have_threads_but_no_processes(machine):
     assert in_fork(machine, clone, 17) == EPERM  # SIGCHLD: what fork() asks for
     assert in_fork(machine, clone, 0x4111) == EPERM  # what vfork() asks for
     assert in_fork(machine, clone, 0) == EPERM
-    assert in_fork(machine, clone3, 0x7F0000001000, 88) == ENOSYS  # then the C library asks by clone
+    assert (
+        in_fork(machine, clone3, 0x7F0000001000, 88) == ENOSYS
+    )  # then the C library asks by clone
 
 
 @machines
@@ -98,7 +202,12 @@ def test_neither_fork_nor_server_makes_a_namespace(machine, namespace):
 
 @machines
 def test_the_server_may_fork(machine):
-    assert outcome(confine.table(machine), machine, number(machine, confine.FORKING["clone"]), 0x1200011) == ALLOWED
+    assert (
+        outcome(
+            confine.table(machine), machine, number(machine, confine.FORKING["clone"]), 0x1200011
+        )
+        == ALLOWED
+    )
 
 
 @machines
@@ -120,16 +229,39 @@ def test_limits_can_be_read_and_not_set(machine):
 @machines
 def test_descriptors_cannot_be_made_to_signal_anybody(machine):
     fcntl, ioctl = {"x86_64": (72, 16), "aarch64": (25, 29)}[machine]
-    for command in (0, 1, 2, 3, 4, 1030):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
+    for command in (
+        0,
+        1,
+        2,
+        3,
+        4,
+        1030,
+    ):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
         assert in_fork(machine, fcntl, 3, command) == ALLOWED
-    for command in (8, 10, 15, 1024, 1026, 1031, 1033):  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ, F_ADD_SEALS
+    for command in (
+        8,
+        10,
+        15,
+        1024,
+        1026,
+        1031,
+        1033,
+    ):  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ, F_ADD_SEALS
         assert in_fork(machine, fcntl, 3, command) == EPERM
-    for command in (0x8901, 0x8902, 0x5412, 0x541C, 0x5452):  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, FIOASYNC
+    for command in (
+        0x8901,
+        0x8902,
+        0x5412,
+        0x541C,
+        0x5452,
+    ):  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, FIOASYNC
         assert in_fork(machine, ioctl, 3, command) == EPERM
 
 
 def test_a_call_of_another_architecture_ends_the_process():
-    assert in_fork("x86_64", 20, arch=0x40000003) == KILLED  # int 0x80: 20 is getpid there and writev here
+    assert (
+        in_fork("x86_64", 20, arch=0x40000003) == KILLED
+    )  # int 0x80: 20 is getpid there and writev here
     assert in_fork("aarch64", 20, arch=0x40000028) == KILLED
 
 
@@ -143,11 +275,18 @@ def test_a_machine_without_table_is_refused():
 def confined(code, *arguments):
     """What a process that confines itself prints. It runs in a process of its own: none of it can be taken back."""
     start = f"import ctypes, os, resource, sys\nsys.path.insert(0, {str(os.path.dirname(confine.__file__))!r})\nimport confine\n"
-    done = subprocess.run([sys.executable, "-I", "-c", start + code, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", start + code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     return done.stdout.split() if not done.returncode else done
 
 
-@pytest.mark.skipif(platform.machine() not in confine.ARCHITECTURES, reason="there is no table for this machine")
+@pytest.mark.skipif(
+    platform.machine() not in confine.ARCHITECTURES, reason="there is no table for this machine"
+)
 def test_the_kernel_takes_both_filters_and_does_as_they_say():
     code = """
 confine.seccomp(confine.table())
@@ -181,7 +320,15 @@ for name in ("open", "closed"):
     except PermissionError:
         print("refused")
 """
-    assert confined(code, tmp_path) == ["opened", "refused", "refused", "refused", "refused", "1", "refused"]
+    assert confined(code, tmp_path) == [
+        "opened",
+        "refused",
+        "refused",
+        "refused",
+        "refused",
+        "1",
+        "refused",
+    ]
 
 
 def test_privileges_are_gone_for_good():

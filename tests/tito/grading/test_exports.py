@@ -20,35 +20,120 @@ RULES = late.Rules(percent_per_day=Decimal(10), due={"numbers": MONDAY})
 # From the pages of the two systems: what must be there, what may be, nothing else.
 TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
 CLASSROOM50 = {
-    "type": "object", "additionalProperties": False,
-    "required": ["schema", "classroom", "assignment", "assignment_type", "owner", "submission", "commit", "release", "review", "datetime", "score", "max-score", "tests"],
-    "properties": {name: TEXT for name in ("assignment_type", "owner", "commit", "release", "review")} | {
-        "schema": {"const": "classroom50/result/v1"}, "classroom": {"const": "small-course"}, "assignment": {"enum": ["numbers", "sums"]},
-        "submission": {"type": "string", "pattern": "^submit/."}, "score": COUNT, "max-score": COUNT,
-        "datetime": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}, "graded_at": {"type": "string", "pattern": "Z$"}, "submitted_by": TEXT,
-        "tests": {"type": "array", "items": {"type": "object", "additionalProperties": False, "required": ["test-name", "passed", "score", "max-score"],
-                                             "properties": {"test-name": TEXT, "passed": {"type": "boolean"}, "score": COUNT, "max-score": COUNT}}}},
+    "type": "object",
+    "additionalProperties": False,
+    "required": [
+        "schema",
+        "classroom",
+        "assignment",
+        "assignment_type",
+        "owner",
+        "submission",
+        "commit",
+        "release",
+        "review",
+        "datetime",
+        "score",
+        "max-score",
+        "tests",
+    ],
+    "properties": {
+        name: TEXT for name in ("assignment_type", "owner", "commit", "release", "review")
+    }
+    | {
+        "schema": {"const": "classroom50/result/v1"},
+        "classroom": {"const": "small-course"},
+        "assignment": {"enum": ["numbers", "sums"]},
+        "submission": {"type": "string", "pattern": "^submit/."},
+        "score": COUNT,
+        "max-score": COUNT,
+        "datetime": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+        "graded_at": {"type": "string", "pattern": "Z$"},
+        "submitted_by": TEXT,
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["test-name", "passed", "score", "max-score"],
+                "properties": {
+                    "test-name": TEXT,
+                    "passed": {"type": "boolean"},
+                    "score": COUNT,
+                    "max-score": COUNT,
+                },
+            },
+        },
+    },
 }
-SHOWN, FORMAT = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}, {"enum": ["text", "html", "simple_format", "md", "ansi"]}
+SHOWN, FORMAT = (
+    {"enum": ["hidden", "after_due_date", "after_published", "visible"]},
+    {"enum": ["text", "html", "simple_format", "md", "ansi"]},
+)
 GRADESCOPE = {
-    "type": "object", "additionalProperties": False, "anyOf": [{"required": ["score"]}, {"required": ["tests"]}],
-    "properties": {"score": {"type": "number"}, "execution_time": {"type": "number"}, "output": {"type": "string"}, "output_format": FORMAT,
-                   "test_output_format": FORMAT, "test_name_format": FORMAT, "visibility": SHOWN, "stdout_visibility": SHOWN, "extra_data": {"type": "object"},
-                   "tests": {"type": "array", "items": {"type": "object", "additionalProperties": False, "properties": {
-                       "score": {"type": "number"}, "max_score": {"type": "number"}, "status": {"enum": ["passed", "failed"]}, "name": {"type": "string"},
-                       "name_format": FORMAT, "number": {"type": "string"}, "output": {"type": "string"}, "output_format": FORMAT,
-                       "tags": {"type": "array", "items": {"type": "string"}}, "visibility": SHOWN, "extra_data": {"type": "object"}}}}},
+    "type": "object",
+    "additionalProperties": False,
+    "anyOf": [{"required": ["score"]}, {"required": ["tests"]}],
+    "properties": {
+        "score": {"type": "number"},
+        "execution_time": {"type": "number"},
+        "output": {"type": "string"},
+        "output_format": FORMAT,
+        "test_output_format": FORMAT,
+        "test_name_format": FORMAT,
+        "visibility": SHOWN,
+        "stdout_visibility": SHOWN,
+        "extra_data": {"type": "object"},
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "score": {"type": "number"},
+                    "max_score": {"type": "number"},
+                    "status": {"enum": ["passed", "failed"]},
+                    "name": {"type": "string"},
+                    "name_format": FORMAT,
+                    "number": {"type": "string"},
+                    "output": {"type": "string"},
+                    "output_format": FORMAT,
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "visibility": SHOWN,
+                    "extra_data": {"type": "object"},
+                },
+            },
+        },
+    },
 }
 
 
 @pytest.fixture
 def book(tmp_path):
     with open_gradebook(tmp_path / "class.db", RULES) as opened:
-        opened.save([result(), result(lesson="sums", points=(3, 3), verdict="passed")], MONDAY + timedelta(hours=30), "me", "Ada, Countess")
+        opened.save(
+            [result(), result(lesson="sums", points=(3, 3), verdict="passed")],
+            MONDAY + timedelta(hours=30),
+            "me",
+            "Ada, Countess",
+        )
         opened.save([result("bob", points=(2, 2))], None, "me")
-        opened.remember_roster([
-            SimpleNamespace(student="ada", name="", columns={"id": "17", "sis_user_id": "S-17", "section": "A", "email": "ada@x.org", "github": "ada-l"}),
-            SimpleNamespace(student="cy", name="Cy", columns={})])
+        opened.remember_roster(
+            [
+                SimpleNamespace(
+                    student="ada",
+                    name="",
+                    columns={
+                        "id": "17",
+                        "sis_user_id": "S-17",
+                        "section": "A",
+                        "email": "ada@x.org",
+                        "github": "ada-l",
+                    },
+                ),
+                SimpleNamespace(student="cy", name="Cy", columns={}),
+            ]
+        )
         opened.comment("ada", "numbers", 'Good "try", but\nsee me', "prof")
         yield opened
 
@@ -59,11 +144,18 @@ def read(text):
 
 def test_csv_has_a_row_per_learner_a_column_per_lesson_and_the_total(book):
     assert read(exports.table(book, "csv")) == [
-        ["student", "name", "numbers", "sums", "total"], ["ada", "Ada, Countess", "2.4", "6", "8.4"], ["bob", "", "4", "", "4"], ["cy", "Cy", "", "", "0"]]
+        ["student", "name", "numbers", "sums", "total"],
+        ["ada", "Ada, Countess", "2.4", "6", "8.4"],
+        ["bob", "", "4", "", "4"],
+        ["cy", "Cy", "", "", "0"],
+    ]
 
 
 def test_an_export_of_one_lesson_holds_no_other(book):
-    assert read(exports.table(book, "csv", "sums"))[:2] == [["student", "name", "sums", "total"], ["ada", "Ada, Countess", "6", "6"]]
+    assert read(exports.table(book, "csv", "sums"))[:2] == [
+        ["student", "name", "sums", "total"],
+        ["ada", "Ada, Countess", "6", "6"],
+    ]
     with pytest.raises(TitoError, match="Nothing of products is graded"):
         exports.table(book, "csv", "products")
 
@@ -72,30 +164,66 @@ def test_canvas_finds_learners_by_its_ids_and_knows_the_points_possible(book):
     assert read(exports.table(book, "canvas")) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Numbers", "02 Sums"],
         ["    Points Possible", "", "", "", "", "6", "6"],
-        ["Ada, Countess", "17", "S-17", "", "A", "2.4", "6"], ["bob", "", "", "bob", "", "4", ""], ["Cy", "", "", "cy", "", "", ""]]
+        ["Ada, Countess", "17", "S-17", "", "A", "2.4", "6"],
+        ["bob", "", "", "bob", "", "4", ""],
+        ["Cy", "", "", "cy", "", "", ""],
+    ]
 
 
 def test_canvas_keeps_to_the_assignments_that_the_roster_names(book):
-    book.remember_roster([SimpleNamespace(student="cy", name="Cy", columns={"sums_(4711)": "", "total_(9)": ""})])
+    book.remember_roster(
+        [SimpleNamespace(student="cy", name="Cy", columns={"sums_(4711)": "", "total_(9)": ""})]
+    )
     assert read(exports.table(book, "canvas"))[0][5:] == ["01 Numbers", "Sums (4711)"]
 
 
 def test_moodle_always_has_grade_and_feedback_side_by_side(book):
     header, ada, bob, cy = read(exports.table(book, "moodle"))
-    assert header == ["Full name", "ID number", "Email address", "01 Numbers", "01 Numbers feedback", "02 Sums", "02 Sums feedback"]
+    assert header == [
+        "Full name",
+        "ID number",
+        "Email address",
+        "01 Numbers",
+        "01 Numbers feedback",
+        "02 Sums",
+        "02 Sums feedback",
+    ]
     assert ada[:3] == ["Ada, Countess", "ada", "ada@x.org"]
-    assert ada[3:5] == ["2.4", '2.4 of 6 points: some checks fail. 2 days late: -20 %. Good "try", but\nsee me']
+    assert ada[3:5] == [
+        "2.4",
+        '2.4 of 6 points: some checks fail. 2 days late: -20 %. Good "try", but\nsee me',
+    ]
     assert ada[5:] == ["6", "6 of 6 points: every check passes."]
-    assert bob[3:] == ["4", "4 of 6 points: some checks fail.", "", ""] and cy[3:] == ["", "", "", ""]
+    assert bob[3:] == ["4", "4 of 6 points: some checks fail.", "", ""] and cy[3:] == [
+        "",
+        "",
+        "",
+        "",
+    ]
 
 
 def test_moodle_tells_a_learner_nothing_of_why_points_were_set_by_hand(book):
     book.override("ada", "numbers", 0, "prof", "copied from Bob")
-    assert "Bob" not in exports.table(book, "moodle") and "set by the instructor" in exports.table(book, "moodle")
+    assert "Bob" not in exports.table(book, "moodle") and "set by the instructor" in exports.table(
+        book, "moodle"
+    )
 
 
 @pytest.mark.parametrize("kind", exports.TABLES)
-@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+SUM(1;2)", "-2+3", "@x", "\t=1+1", "\r=1+1", "\n=1+1", "\x1b=1+1", "\uff1d1+1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=cmd|' /C calc'!A0",
+        "+SUM(1;2)",
+        "-2+3",
+        "@x",
+        "\t=1+1",
+        "\r=1+1",
+        "\n=1+1",
+        "\x1b=1+1",
+        "\uff1d1+1",
+    ],
+)
 def test_a_name_never_becomes_a_formula(book, kind, name):
     book.save([result("=id()", points=(3,))], None, "me", name)
     for row in read(exports.table(book, kind)):
@@ -103,14 +231,26 @@ def test_a_name_never_becomes_a_formula(book, kind, name):
     assert "'=id()" in exports.table(book, kind)
 
 
-@pytest.mark.parametrize("name", ['Ada "the first", Countess', "Zoë\nTwo Lines", "\N{SNOWMAN} \U0001f469\u200d\U0001f52c", "n" * 10_000, "O'Neil", "a;b\tc"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        'Ada "the first", Countess',
+        "Zoë\nTwo Lines",
+        "\N{SNOWMAN} \U0001f469\u200d\U0001f52c",
+        "n" * 10_000,
+        "O'Neil",
+        "a;b\tc",
+    ],
+)
 def test_a_name_survives_the_way_to_the_spreadsheet(book, name):
     book.save([result("zoe")], None, "me", name)
     assert read(exports.table(book, "csv"))[-1][1] == name
 
 
 def test_numbers_stay_numbers():
-    assert [exports.cell(value) for value in (Decimal("-1.5"), -3, "-12", "+49123", "-1.5", None)] == ["-1.5", "-3", "-12", "+49123", "-1.5", ""]
+    assert [
+        exports.cell(value) for value in (Decimal("-1.5"), -3, "-12", "+49123", "-1.5", None)
+    ] == ["-1.5", "-3", "-12", "+49123", "-1.5", ""]
 
 
 def trees(book, kind):
@@ -137,32 +277,63 @@ def test_gradescope_gets_a_valid_result_for_each_learner_who_has_grades(book, js
 def test_gradescope_hides_hidden_checks_and_holds_nothing_that_they_said(book):
     tests = trees(book, "gradescope")["bob/results.json"]["tests"]
     assert [(test["name"], test["visibility"], test.get("output")) for test in tests] == [
-        ("Numbers: check 0", "visible", "message 0"), ("Numbers: check 1", "hidden", None)]
+        ("Numbers: check 0", "visible", "message 0"),
+        ("Numbers: check 1", "hidden", None),
+    ]
 
 
 def test_classroom50_gets_whole_points_and_no_other_key(book, jsonschema):
     book.override("bob", "numbers", "1.5", "prof", "half", check="c0")
     found = trees(book, "classroom50")
-    assert list(found) == ["ada/numbers/result.json", "ada/sums/result.json", "bob/numbers/result.json"]
+    assert list(found) == [
+        "ada/numbers/result.json",
+        "ada/sums/result.json",
+        "bob/numbers/result.json",
+    ]
     for value in found.values():
         jsonschema.validate(value, CLASSROOM50)
-        assert value["score"] <= value["max-score"] and all(test["score"] <= test["max-score"] for test in value["tests"])
+        assert value["score"] <= value["max-score"] and all(
+            test["score"] <= test["max-score"] for test in value["tests"]
+        )
     ada, bob = found["ada/numbers/result.json"], found["bob/numbers/result.json"]
-    assert (ada["owner"], ada["datetime"], ada["score"]) == ("ada-l", "2026-11-03T18:00:00Z", 2)  # 2.4
+    assert (ada["owner"], ada["datetime"], ada["score"]) == (
+        "ada-l",
+        "2026-11-03T18:00:00Z",
+        2,
+    )  # 2.4
     assert (bob["owner"], bob["score"], bob["tests"][0]["score"]) == ("bob", 4, 2)  # 3.5 and 1.5
 
 
 @pytest.mark.parametrize("kind", exports.TREES)
 def test_no_id_leads_out_of_the_folder_or_into_that_of_another(book, tmp_path, kind):
-    students = ["../../evil", "..", ".", "/etc/passwd", "C:\\x", "nul", "a/b", "a\\b", "Ada", "ADA", "ada ", "\N{SNOWMAN}", "x" * 3000, "a\0b"]
+    students = [
+        "../../evil",
+        "..",
+        ".",
+        "/etc/passwd",
+        "C:\\x",
+        "nul",
+        "a/b",
+        "a\\b",
+        "Ada",
+        "ADA",
+        "ada ",
+        "\N{SNOWMAN}",
+        "x" * 3000,
+        "a\0b",
+    ]
     for student in students:
         book.save([result(student)], None, "me")
     folder = tmp_path / "out"
     number = exports.write_tree(folder, exports.tree(book, kind, "Small"))
     written = [path for path in folder.rglob("*") if path.is_file()]
     assert len(written) == number and len({str(path).lower() for path in written}) == number
-    assert {path.relative_to(folder).parts[0] for path in written} == set(path.name for path in folder.iterdir())
-    assert len(list(folder.iterdir())) == len(students) + 2 and sorted(path.name for path in tmp_path.iterdir()) == ["class.db", "out"]
+    assert {path.relative_to(folder).parts[0] for path in written} == set(
+        path.name for path in folder.iterdir()
+    )
+    assert len(list(folder.iterdir())) == len(students) + 2 and sorted(
+        path.name for path in tmp_path.iterdir()
+    ) == ["class.db", "out"]
 
 
 def test_nothing_of_somebody_else_is_written_over_without_being_told(book, tmp_path):
@@ -170,11 +341,20 @@ def test_nothing_of_somebody_else_is_written_over_without_being_told(book, tmp_p
     file.write_text("mine", encoding="utf-8")
     folder.mkdir()
     (folder / "mine.txt").write_text("mine", encoding="utf-8")
-    for write in (lambda: exports.write_file(file, "theirs"), lambda: exports.write_tree(folder, [("x.json", "{}")]), lambda: exports.write_file(folder, "x"),
-                  lambda: exports.write_tree(file, [], force=True)):
+    for write in (
+        lambda: exports.write_file(file, "theirs"),
+        lambda: exports.write_tree(folder, [("x.json", "{}")]),
+        lambda: exports.write_file(folder, "x"),
+        lambda: exports.write_tree(file, [], force=True),
+    ):
         with pytest.raises(TitoError):
             write()
     assert file.read_text(encoding="utf-8") == "mine" and len(list(folder.iterdir())) == 1
-    assert exports.write_file(file, "theirs\r\n", force=True) and not exports.write_file(file, "theirs\r\n")
+    assert exports.write_file(file, "theirs\r\n", force=True) and not exports.write_file(
+        file, "theirs\r\n"
+    )
     assert file.read_bytes() == b"theirs\r\n"
-    assert exports.write_tree(folder, [("x.json", "{}")], force=True) == 1 and (folder / "mine.txt").exists()
+    assert (
+        exports.write_tree(folder, [("x.json", "{}")], force=True) == 1
+        and (folder / "mine.txt").exists()
+    )

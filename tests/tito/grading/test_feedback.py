@@ -19,13 +19,32 @@ EVIL = "<script>alert(1)</script>\u202e\x1b[31m<img src=//evil.example/x>"
 
 
 def check(name, points=0, **more):
-    return CheckResult(f"cell.{name}", more.pop("exercise", "numbers-double"), name, points, 2, "passed" if points else more.pop("status", "failed"), **more)
+    return CheckResult(
+        f"cell.{name}",
+        more.pop("exercise", "numbers-double"),
+        name,
+        points,
+        2,
+        "passed" if points else more.pop("status", "failed"),
+        **more,
+    )
 
 
 def result(checks=(), student="ada", lesson="numbers", number=1, **more):
     verdict = more.pop("verdict", "passed" if all(one.passed for one in checks) else "failed")
-    return LessonResult(student, lesson, number, lesson.title(), sum(one.max_points for one in checks), verdict=verdict,
-                        points=sum(one.points for one in checks), isolation="process", key="k", checks=list(checks), **more)
+    return LessonResult(
+        student,
+        lesson,
+        number,
+        lesson.title(),
+        sum(one.max_points for one in checks),
+        verdict=verdict,
+        points=sum(one.points for one in checks),
+        isolation="process",
+        key="k",
+        checks=list(checks),
+        **more,
+    )
 
 
 @pytest.fixture
@@ -54,14 +73,44 @@ def page(book, folder, *results, **more):
 
 
 def test_a_check_is_told_with_word_name_points_and_message(book, tmp_path):
-    said = text_of(page(book, tmp_path / "out", result([check("double of two", 2), check("double of arrays", message="should be [2, 6]:\n  yours [1]")], reason="1 check fails.")))
-    assert "passed double of two 2 of 2" in said and "failed double of arrays 0 of 2 should be [2, 6]: yours [1]" in said
-    assert "Failed : some checks fail. 2 of 4 points. 1 check fails." in said and "Checked on your own earlier lessons." in said
+    said = text_of(
+        page(
+            book,
+            tmp_path / "out",
+            result(
+                [
+                    check("double of two", 2),
+                    check("double of arrays", message="should be [2, 6]:\n  yours [1]"),
+                ],
+                reason="1 check fails.",
+            ),
+        )
+    )
+    assert (
+        "passed double of two 2 of 2" in said
+        and "failed double of arrays 0 of 2 should be [2, 6]: yours [1]" in said
+    )
+    assert (
+        "Failed : some checks fail. 2 of 4 points. 1 check fails." in said
+        and "Checked on your own earlier lessons." in said
+    )
 
 
 def test_a_hidden_check_shows_name_points_and_status_only(book, tmp_path):
-    hidden = check("of nothing", hidden=True, message="SECRET", status="error", caused_by="numbers", base="reference")
-    html = page(book, tmp_path / "out", result([hidden], base="reference"), result([check("other")], lesson="sums", number=2))
+    hidden = check(
+        "of nothing",
+        hidden=True,
+        message="SECRET",
+        status="error",
+        caused_by="numbers",
+        base="reference",
+    )
+    html = page(
+        book,
+        tmp_path / "out",
+        result([hidden], base="reference"),
+        result([check("other")], lesson="sums", number=2),
+    )
     assert "failed with an error of nothing (hidden check) 0 of 2" in text_of(html)
     for path in (tmp_path / "out").rglob("*.html"):
         assert "SECRET" not in path.read_text(encoding="utf-8")
@@ -69,10 +118,18 @@ def test_a_hidden_check_shows_name_points_and_status_only(book, tmp_path):
 
 
 def test_a_mistake_in_an_earlier_lesson_is_named_where_it_is_felt(book, tmp_path):
-    later = result([check("a", caused_by="numbers"), check("b", 2, caused_by="numbers", base="reference")], lesson="sums", number=2, base="reference")
+    later = result(
+        [check("a", caused_by="numbers"), check("b", 2, caused_by="numbers", base="reference")],
+        lesson="sums",
+        number=2,
+        base="reference",
+    )
     said = text_of(page(book, tmp_path / "out", result([check("x")]), later))
     assert "failed a 0 of 2 Fails because of your lesson 01 numbers: mend that first." in said
-    assert "passed b 2 of 2 Right here, but it fails on your own lesson 01 numbers: mend that first." in said
+    assert (
+        "passed b 2 of 2 Right here, but it fails on your own lesson 01 numbers: mend that first."
+        in said
+    )
     assert "Checked on the course's own earlier lessons instead of yours" in said
 
 
@@ -82,27 +139,55 @@ def test_one_check_on_the_reference_says_what_that_means(book, tmp_path):
 
 
 def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
-    said = text_of(page(book, tmp_path / "out", result([check("a", 2)], notes=["The notebook counts."]), arrived=DUE + timedelta(hours=30)))
-    assert "Handed in 2026-12-03 05:59 (UTC+01:00), due 2026-12-01 23:59 (UTC+01:00): 2 days late: -20 %." in said
-    assert "2 - 20 % of 2 = 1.6 points." in said and "1.6 of 2 points" in said and "The notebook counts." in said
+    said = text_of(
+        page(
+            book,
+            tmp_path / "out",
+            result([check("a", 2)], notes=["The notebook counts."]),
+            arrived=DUE + timedelta(hours=30),
+        )
+    )
+    assert (
+        "Handed in 2026-12-03 05:59 (UTC+01:00), due 2026-12-01 23:59 (UTC+01:00): 2 days late: -20 %."
+        in said
+    )
+    assert (
+        "2 - 20 % of 2 = 1.6 points." in said
+        and "1.6 of 2 points" in said
+        and "The notebook counts." in said
+    )
 
 
 def test_an_extension_is_told(book, tmp_path):
     book.save([result([check("a", 2)])], DUE + timedelta(hours=30), "tito")
     book.extend("ada", "numbers", "Klein", "was ill", days=3)
-    assert "due 2026-12-04 23:59 (UTC+01:00) with your extension: not late." in text_of(pages(book, tmp_path / "out")["ada"])
+    assert "due 2026-12-04 23:59 (UTC+01:00) with your extension: not late." in text_of(
+        pages(book, tmp_path / "out")["ada"]
+    )
 
 
 def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book, tmp_path):
     book.save([result([check("a", 2), check("b")])], DUE + timedelta(hours=1), "tito")
     book.override("ada", "numbers", "1", "Klein", "the idea is right", check="cell.b")
     said = text_of(pages(book, tmp_path / "out")["ada"])
-    assert "failed b 1 of 2" in said and "Set by hand by Klein." in said and "the idea is right" not in said
+    assert (
+        "failed b 1 of 2" in said
+        and "Set by hand by Klein." in said
+        and "the idea is right" not in said
+    )
     assert "The checks earned 2 points. With those set by hand it is 3 points." in said
-    assert "2 - 10 % of 2 = 1.8 points, and 1 set by hand, which lateness does not change, make 2.8." in said and "2.8 of 4" in said
+    assert (
+        "2 - 10 % of 2 = 1.8 points, and 1 set by hand, which lateness does not change, make 2.8."
+        in said
+        and "2.8 of 4" in said
+    )
     book.override("ada", "numbers", "3.5", "Klein", "seen in the lab")
     said = text_of(pages(book, tmp_path / "out")["ada"])
-    assert "The checks earned 2 points. The lesson was set by hand to 3.5 by Klein." in said and "seen in the lab" not in said and "3.5 of 4 points" in said
+    assert (
+        "The checks earned 2 points. The lesson was set by hand to 3.5 by Klein." in said
+        and "seen in the lab" not in said
+        and "3.5 of 4 points" in said
+    )
 
 
 def test_comments_on_a_lesson_and_in_general_are_there(book, tmp_path):
@@ -110,24 +195,48 @@ def test_comments_on_a_lesson_and_in_general_are_there(book, tmp_path):
     book.comment("ada", "numbers", "Well done.\nGo on.", "Klein")
     book.comment("ada", None, "See me.", "Klein")
     said = text_of(pages(book, tmp_path / "out")["ada"])
-    assert said.index("See me.") < said.index("01 Numbers") < said.index("Well done. Go on.") and said.startswith("Feedback for Ada Löwe Small, ada")
+    assert said.index("See me.") < said.index("01 Numbers") < said.index(
+        "Well done. Go on."
+    ) and said.startswith("Feedback for Ada Löwe Small, ada")
 
 
 @pytest.mark.parametrize(("verdict", "means"), list(feedback.VERDICTS.items()))
 def test_every_verdict_is_told_with_its_meaning(book, tmp_path, verdict, means):
-    said = text_of(page(book, tmp_path / "out", result([check("a", message="did not run", status="not run")], verdict=verdict)))
+    said = text_of(
+        page(
+            book,
+            tmp_path / "out",
+            result([check("a", message="did not run", status="not run")], verdict=verdict),
+        )
+    )
     assert f"{verdict.capitalize()} : {means}. 0 of 2 points." in said
     assert said.count("did not run") == 1  # as the check's status, not as its message again
 
 
 def test_a_message_that_many_checks_share_is_told_once(book, tmp_path):
-    said = text_of(page(book, tmp_path / "out", result([check("a", message="no numpy"), check("b", message="no numpy")])))
+    said = text_of(
+        page(
+            book,
+            tmp_path / "out",
+            result([check("a", message="no numpy"), check("b", message="no numpy")]),
+        )
+    )
     assert said.count("no numpy") == 1 and "failed b 0 of 2 The same message as above." in said
 
 
 def test_nothing_a_learner_wrote_is_markup_or_endless(book, tmp_path):
-    checks = [check("a", message=EVIL), check("b", message="x" * 1_000_000), check("c", message="y\n" * 100_000), check(EVIL, exercise=EVIL)]
-    book.save([result(checks, student=f"b{EVIL[:20]}", reason=EVIL + "\n" + EVIL, notes=[EVIL])], None, EVIL, EVIL)
+    checks = [
+        check("a", message=EVIL),
+        check("b", message="x" * 1_000_000),
+        check("c", message="y\n" * 100_000),
+        check(EVIL, exercise=EVIL),
+    ]
+    book.save(
+        [result(checks, student=f"b{EVIL[:20]}", reason=EVIL + "\n" + EVIL, notes=[EVIL])],
+        None,
+        EVIL,
+        EVIL,
+    )
     book.comment(f"b{EVIL[:20]}", "numbers", EVIL, EVIL)
     book.override(f"b{EVIL[:20]}", "numbers", "1", EVIL, EVIL)
     feedback.write(tmp_path / "out", book.by_learner(), EVIL)
@@ -135,11 +244,20 @@ def test_nothing_a_learner_wrote_is_markup_or_endless(book, tmp_path):
     assert len(found) == 2
     for path in found:
         html = path.read_text(encoding="utf-8")
-        assert len(html) < 100_000 and "<script" not in html and "<img" not in html and not set(html) & set("\x1b\u202e")
-    assert "&lt;script&gt;" in html and "996,000 more characters" in "".join(path.read_text(encoding="utf-8") for path in found)
+        assert (
+            len(html) < 100_000
+            and "<script" not in html
+            and "<img" not in html
+            and not set(html) & set("\x1b\u202e")
+        )
+    assert "&lt;script&gt;" in html and "996,000 more characters" in "".join(
+        path.read_text(encoding="utf-8") for path in found
+    )
 
 
-def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_written(book, tmp_path, monkeypatch):
+def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_written(
+    book, tmp_path, monkeypatch
+):
     for student in ("ada", "bob"):
         book.save([result([check("a", 2)], student=student)], DUE, "tito")
     _, first = feedback.write(tmp_path / "out", book.by_learner(), "Small")
@@ -151,8 +269,15 @@ def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_writte
     assert changed == [tmp_path / "out" / "learners" / "bob.html"]
     feedback.write(tmp_path / "other", book.by_learner(), "Small")
     for path in (tmp_path / "out").rglob("*.html"):
-        assert path.read_bytes() == (tmp_path / "other" / path.relative_to(tmp_path / "out")).read_bytes()
-    monkeypatch.setattr(files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        assert (
+            path.read_bytes()
+            == (tmp_path / "other" / path.relative_to(tmp_path / "out")).read_bytes()
+        )
+    monkeypatch.setattr(
+        files.os,
+        "replace",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
     book.comment("bob", "numbers", "More.", "Klein")
     old = (tmp_path / "out" / "learners" / "bob.html").read_bytes()
     with pytest.raises(files.TitoError, match="The old file is as it was"):
@@ -184,35 +309,66 @@ class Shape(HTMLParser):
 
 def contrast(one, two):
     """By WCAG 2.1: 1 to 21."""
+
     def light(colour):
         digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
         parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-        return sum(share * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for share, c in zip((0.2126, 0.7152, 0.0722), parts))
+        return sum(
+            share * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+            for share, c in zip((0.2126, 0.7152, 0.0722), parts)
+        )
 
     low, high = sorted((light(one), light(two)))
     return (high + 0.05) / (low + 0.05)
 
 
 def test_a_page_stands_alone_and_is_well_formed(book, tmp_path):
-    page(book, tmp_path / "out", result([check("a", message="no"), check("b", 2, exercise="numbers-triple")]), result([check("c")], lesson="sums", number=2))
+    page(
+        book,
+        tmp_path / "out",
+        result([check("a", message="no"), check("b", 2, exercise="numbers-triple")]),
+        result([check("c")], lesson="sums", number=2),
+    )
     for path in (tmp_path / "out" / "index.html", tmp_path / "out" / "learners" / "ada.html"):
         html = path.read_text(encoding="utf-8")
         shape = Shape(html.removeprefix("<!DOCTYPE html>"))
-        assert ("html", {"lang": "en"}) in shape.tags and "<title>Feedback" in html and "prefers-color-scheme" in html and "@media print" in html
-        assert shape.headings[0] == 1 and shape.headings.count(1) == 1 and all(b - a <= 1 for a, b in zip(shape.headings, shape.headings[1:]))
+        assert (
+            ("html", {"lang": "en"}) in shape.tags
+            and "<title>Feedback" in html
+            and "prefers-color-scheme" in html
+            and "@media print" in html
+        )
+        assert (
+            shape.headings[0] == 1
+            and shape.headings.count(1) == 1
+            and all(b - a <= 1 for a, b in zip(shape.headings, shape.headings[1:]))
+        )
         assert all("scope" in attributes for tag, attributes in shape.tags if tag == "th")
-        assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in shape.tags} and not re.search(r"https?:|url\(|@import", html)
+        assert not {"script", "link", "img", "iframe", "object"} & {
+            tag for tag, _ in shape.tags
+        } and not re.search(r"https?:|url\(|@import", html)
         ids = [attributes["id"] for _, attributes in shape.tags if "id" in attributes]
         assert len(ids) == len(set(ids))
         for _, attributes in shape.tags:
             target = attributes.get("href", "#" + ids[0] if ids else "")
-            assert target[1:] in ids if target.startswith("#") else not target or (path.parent / target).is_file()
-    assert [attributes for tag, attributes in shape.tags if tag == "details"] == [{"class": "exercise", "open": None}, {"class": "exercise"}, {"class": "exercise", "open": None}]
+            assert (
+                target[1:] in ids
+                if target.startswith("#")
+                else not target or (path.parent / target).is_file()
+            )
+    assert [attributes for tag, attributes in shape.tags if tag == "details"] == [
+        {"class": "exercise", "open": None},
+        {"class": "exercise"},
+        {"class": "exercise", "open": None},
+    ]
 
 
 def test_colours_can_be_told_from_their_ground(book, tmp_path):
     html = page(book, tmp_path / "out", result([check("a", 2)]))
-    themes = [dict(re.findall(r"--(\w+): (#\w+)", block)) for block in re.findall(r":root \{(.*?)\}", html, re.S)]
+    themes = [
+        dict(re.findall(r"--(\w+): (#\w+)", block))
+        for block in re.findall(r":root \{(.*?)\}", html, re.S)
+    ]
     assert len(themes) == 3  # light, dark, print
     for theme in themes:
         for colour in ("ink", "dim", "good", "bad", "link"):
@@ -234,7 +390,9 @@ def test_feedback_as_a_command(small_course, tmp_path):
     out, _ = tito(small_course, "feedback", tmp_path / "my pages")
     assert "1 learner, 2 pages new or changed" in out
     (learner,) = (tmp_path / "my pages" / "learners").iterdir()
-    assert learner.name.startswith("ada-") and "learners/" + learner.name in (tmp_path / "my pages" / "index.html").read_text(encoding="utf-8")
+    assert learner.name.startswith("ada-") and "learners/" + learner.name in (
+        tmp_path / "my pages" / "index.html"
+    ).read_text(encoding="utf-8")
     assert '"written": false' in tito(small_course, "feedback", tmp_path / "my pages", "--json")[0]
 
 

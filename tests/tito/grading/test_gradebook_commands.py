@@ -19,8 +19,15 @@ COMMANDS = "show export override comment extend history roster".split()
 
 def tito(course, *words, code=0):
     """Run `tito gradebook` in the course; returns (stdout, stderr)."""
-    done = subprocess.run([sys.executable, "-m", "tito", "gradebook", *map(str, words)], cwd=course.path, capture_output=True, text=True,
-                          encoding="utf-8", timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", "gradebook", *map(str, words)],
+        cwd=course.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == code, f"exit code {done.returncode}, said: {done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr
     return done.stdout, done.stderr
@@ -30,9 +37,20 @@ def tito(course, *words, code=0):
 def graded_course(small_course):
     """A course with late rules and a gradebook: ada a day late, with a name that is out for trouble; bob in time."""
     path = small_course.path / "tito.toml"
-    path.write_text(path.read_text(encoding="utf-8") + "[grading]\npercent_per_day = 10\n[grading.due]\nnumbers = 2026-11-02T12:00:00Z\n", encoding="utf-8")
-    with gradebook.open_gradebook(small_course.state / "gradebook.db", late.read(small_course)) as book:
-        book.save([result(points=(2, 2)), result(lesson="sums")], datetime(2026, 11, 3, tzinfo=timezone.utc), "me", "\x1b[31m\u202eAda [bold]")
+    path.write_text(
+        path.read_text(encoding="utf-8")
+        + "[grading]\npercent_per_day = 10\n[grading.due]\nnumbers = 2026-11-02T12:00:00Z\n",
+        encoding="utf-8",
+    )
+    with gradebook.open_gradebook(
+        small_course.state / "gradebook.db", late.read(small_course)
+    ) as book:
+        book.save(
+            [result(points=(2, 2)), result(lesson="sums")],
+            datetime(2026, 11, 3, tzinfo=timezone.utc),
+            "me",
+            "\x1b[31m\u202eAda [bold]",
+        )
         book.save([result("bob", points=(3, 3), verdict="passed")], None, "me", "Bob")
     return small_course
 
@@ -45,22 +63,37 @@ def test_help_shows_an_example_and_where_the_gradebook_is(small_course, command)
 
 def test_show_gives_the_class_a_learner_or_the_checks_of_a_grade(graded_course):
     out, _ = tito(graded_course, "show")
-    rows = {line.split()[0]: line.split()[-3:] for line in out.splitlines() if line.startswith(("ada", "bob"))}
+    rows = {
+        line.split()[0]: line.split()[-3:]
+        for line in out.splitlines()
+        if line.startswith(("ada", "bob"))
+    }
     assert rows == {"ada": ["3.6~", "3", "6.6"], "bob": ["6", "-", "6"]} and "~ late" in out
     out, _ = tito(graded_course, "show", "--student", "ada")
     assert "1 day late: -10 %" in out and "02 sums" in out and "bob" not in out
-    assert [line.split()[0] for line in tito(graded_course, "show", "--lesson", "1")[0].splitlines()] == ["student", "ada", "bob"]
-    assert re.search(r"2 of 3 +c1 \(hidden\) *\n +failed: message 1", tito(graded_course, "show", "--student", "ada", "--lesson", "1")[0])
+    assert [
+        line.split()[0] for line in tito(graded_course, "show", "--lesson", "1")[0].splitlines()
+    ] == ["student", "ada", "bob"]
+    assert re.search(
+        r"2 of 3 +c1 \(hidden\) *\n +failed: message 1",
+        tito(graded_course, "show", "--student", "ada", "--lesson", "1")[0],
+    )
 
 
 def test_show_says_why_a_lesson_did_not_pass(graded_course):
-    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
-        broken = result("bob", "sums", verdict="unreadable", reason="bob.zip is \x1bno zip.", notes=["two zips"])
+    with gradebook.open_gradebook(
+        graded_course.state / "gradebook.db", late.read(graded_course)
+    ) as book:
+        broken = result(
+            "bob", "sums", verdict="unreadable", reason="bob.zip is \x1bno zip.", notes=["two zips"]
+        )
         broken.checks[0].caused_by = "numbers"
         book.save([broken], None, "me")
     out, _ = tito(graded_course, "show", "--lesson", "sums")
     assert re.search(r"bob .* unreadable +own +bob.zip is \S+no zip\.", out) and "\x1b" not in out
-    assert "two zips" not in out and "two zips" in tito(graded_course, "show", "--student", "bob")[0]
+    assert (
+        "two zips" not in out and "two zips" in tito(graded_course, "show", "--student", "bob")[0]
+    )
     assert "on the course's numbers" in " ".join(out.split())
 
 
@@ -71,26 +104,76 @@ def test_a_name_cannot_speak_to_the_terminal(graded_course):
 
 def test_show_as_json_has_the_points_that_count_and_why(graded_course):
     first, second, third = json.loads(tito(graded_course, "show", "--json")[0])
-    assert (first["student"], first["lesson"], first["points"], first["graded_points"], first["late_reason"]) == ("ada", "numbers", 3.6, 4, "1 day late: -10 %")
-    assert first["due"] == "2026-11-02T12:00:00+00:00" and len(first["checks"]) == 2 and third["student"] == "bob"
+    assert (
+        first["student"],
+        first["lesson"],
+        first["points"],
+        first["graded_points"],
+        first["late_reason"],
+    ) == ("ada", "numbers", 3.6, 4, "1 day late: -10 %")
+    assert (
+        first["due"] == "2026-11-02T12:00:00+00:00"
+        and len(first["checks"]) == 2
+        and third["student"] == "bob"
+    )
     assert json.loads(tito(graded_course, "show", "--lesson", "sums", "--json")[0]) == [second]
 
 
 def test_changes_by_hand_count_and_are_told_in_the_history(graded_course):
-    out, _ = tito(graded_course, "override", "ada", "sums", "5.5", "--why", "shown [in] the lab", "--who", "prof")
+    out, _ = tito(
+        graded_course,
+        "override",
+        "ada",
+        "sums",
+        "5.5",
+        "--why",
+        "shown [in] the lab",
+        "--who",
+        "prof",
+    )
     assert "ada, sums: 3 -> 5.5 points" in out
     tito(graded_course, "override", "ada", "numbers", 3, "--check", "c0", "--why", "unfair")
     tito(graded_course, "comment", "ada", "sums", "well done")
     tito(graded_course, "comment", "ada", "see me")
-    (grade, _) = json.loads(tito(graded_course, "extend", "ada", "--until", "2026-11-05T12:00+01:00", "--why", "ill", "--json")[0])
-    assert (grade["points"], grade["late_days"], grade["checks"][0]["points"], grade["checks"][0]["graded_points"]) == (5, 0, 3, 2)
+    (grade, _) = json.loads(
+        tito(
+            graded_course,
+            "extend",
+            "ada",
+            "--until",
+            "2026-11-05T12:00+01:00",
+            "--why",
+            "ill",
+            "--json",
+        )[0]
+    )
+    assert (
+        grade["points"],
+        grade["late_days"],
+        grade["checks"][0]["points"],
+        grade["checks"][0]["graded_points"],
+    ) == (5, 0, 3, 2)
     out, _ = tito(graded_course, "show", "--student", "ada")
-    assert "set by prof, graded 3: shown [in] the lab" in out and ": well done" in out and ": see me" in out
+    assert (
+        "set by prof, graded 3: shown [in] the lab" in out
+        and ": well done" in out
+        and ": see me" in out
+    )
     out, _ = tito(graded_course, "history", "ada")
     lines = out.splitlines()
-    assert len(lines) == 7 and "3 -> 5.5" in lines[2] and "by prof: shown [in] the lab" in lines[2] and "until 2026-11-05 11:00 UTC" in lines[6]
+    assert (
+        len(lines) == 7
+        and "3 -> 5.5" in lines[2]
+        and "by prof: shown [in] the lab" in lines[2]
+        and "until 2026-11-05 11:00 UTC" in lines[6]
+    )
     told = json.loads(tito(graded_course, "history", "ada", "--lesson", "sums", "--json")[0])
-    assert [(one["kind"], one["who"]) for one in told[1:]] == [("override", "prof"), ("comment", getpass.getuser()), ("comment", getpass.getuser()), ("extension", getpass.getuser())]
+    assert [(one["kind"], one["who"]) for one in told[1:]] == [
+        ("override", "prof"),
+        ("comment", getpass.getuser()),
+        ("comment", getpass.getuser()),
+        ("extension", getpass.getuser()),
+    ]
     tito(graded_course, "override", "ada", "sums", "--lift", "--why", "a slip")
     tito(graded_course, "comment", "ada", "sums", "--lift")
     tito(graded_course, "extend", "ada", "--lift", "--why", "a slip")
@@ -100,15 +183,24 @@ def test_changes_by_hand_count_and_are_told_in_the_history(graded_course):
 
 def test_export_goes_to_the_screen_a_file_or_a_folder(graded_course):
     out, _ = tito(graded_course, "export")
-    assert [row[2:] for row in csv.reader(io.StringIO(out))] == [["numbers", "sums", "total"], ["3.6", "3", "6.6"], ["6", "", "6"]]
+    assert [row[2:] for row in csv.reader(io.StringIO(out))] == [
+        ["numbers", "sums", "total"],
+        ["3.6", "3", "6.6"],
+        ["6", "", "6"],
+    ]
     tito(graded_course, "export", "--output", "grades.csv")
     assert (graded_course.path / "grades.csv").read_text(encoding="utf-8") == out
     tito(graded_course, "override", "bob", "numbers", "0", "--why", "copied")
     assert "is there already" in tito(graded_course, "export", "--output", "grades.csv", code=2)[1]
     tito(graded_course, "export", "--output", "grades.csv", "--force")
     assert "bob,Bob,0,,0" in (graded_course.path / "grades.csv").read_text(encoding="utf-8")
-    told = json.loads(tito(graded_course, "export", "--format", "gradescope", "--output", "out", "--json")[0])
-    assert told == {"format": "gradescope", "output": "out", "files": 2} and (graded_course.path / "out" / "bob" / "results.json").exists()
+    told = json.loads(
+        tito(graded_course, "export", "--format", "gradescope", "--output", "out", "--json")[0]
+    )
+    assert (
+        told == {"format": "gradescope", "output": "out", "files": 2}
+        and (graded_course.path / "out" / "bob" / "results.json").exists()
+    )
 
 
 def test_a_roster_may_come_first_and_an_extension_before_anything_is_graded(small_course):
@@ -126,39 +218,64 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
     assert "bob" in tito(graded_course, "show", "--gradebook", f"sqlite:///{tmp_path}/other.db")[0]
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    ([], "Missing command"),
-    (["show", "--student", "adda"], "Did you mean 'ada'?"),
-    (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
-    (["export", "--format", "excel"], "There are: csv, canvas, moodle, gradescope, classroom50."),
-    (["export", "--format", "gradescope"], "--output PATH"),
-    (["override", "ada", "sums", "3"], "--why"),
-    (["override", "ada", "sums", "--why", "x"], "Give the points, or --lift"),
-    (["override", "ada", "sums", "30", "--why", "x"], "between 0 and 6"),
-    (["comment", "ada"], "0 words follow"),
-    (["comment", "ada", "sums", "well", "done"], "in quotes"),
-    (["extend", "ada", "--why", "x"], "How much more time?"),
-    (["extend", "ada", "--until", "soon", "--why", "x"], "'soon' is no time"),
-    (["extend", "ada", "--until", "2026-12-05", "--why", "x"], "has no time zone"),
-    (["history", "zed"], "no learner 'zed'"),
-])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "Missing command"),
+        (["show", "--student", "adda"], "Did you mean 'ada'?"),
+        (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
+        (
+            ["export", "--format", "excel"],
+            "There are: csv, canvas, moodle, gradescope, classroom50.",
+        ),
+        (["export", "--format", "gradescope"], "--output PATH"),
+        (["override", "ada", "sums", "3"], "--why"),
+        (["override", "ada", "sums", "--why", "x"], "Give the points, or --lift"),
+        (["override", "ada", "sums", "30", "--why", "x"], "between 0 and 6"),
+        (["comment", "ada"], "0 words follow"),
+        (["comment", "ada", "sums", "well", "done"], "in quotes"),
+        (["extend", "ada", "--why", "x"], "How much more time?"),
+        (["extend", "ada", "--until", "soon", "--why", "x"], "'soon' is no time"),
+        (["extend", "ada", "--until", "2026-12-05", "--why", "x"], "has no time zone"),
+        (["history", "zed"], "no learner 'zed'"),
+    ],
+)
 def test_wrong_usage_is_two_lines_and_exit_2(graded_course, words, said):
     out, err = tito(graded_course, *words, code=2)
     assert said in err and out == "" and len(err.strip().split("\n")) == 2
 
 
 def test_the_history_can_leave_out_what_changed_no_points(graded_course):
-    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
-        book.save([result(points=(2, 2), key="new"), result(lesson="sums", points=(3, 2), key="new")], None, "me", why="c1 was wrong")
+    with gradebook.open_gradebook(
+        graded_course.state / "gradebook.db", late.read(graded_course)
+    ) as book:
+        book.save(
+            [result(points=(2, 2), key="new"), result(lesson="sums", points=(3, 2), key="new")],
+            None,
+            "me",
+            why="c1 was wrong",
+        )
     (line,) = tito(graded_course, "history", "--changed")[0].splitlines()
     assert re.search(r"ada  sums  graded  3 -> 5  by me: c1 was wrong; c1 0 -> 2", line)
-    assert [change["lesson"] for change in json.loads(tito(graded_course, "history", "--changed", "--json")[0])] == ["sums"]
+    assert [
+        change["lesson"]
+        for change in json.loads(tito(graded_course, "history", "--changed", "--json")[0])
+    ] == ["sums"]
 
 
 def test_the_history_names_a_few_of_many_checks(graded_course):
-    with gradebook.open_gradebook(graded_course.state / "gradebook.db", late.read(graded_course)) as book:
+    with gradebook.open_gradebook(
+        graded_course.state / "gradebook.db", late.read(graded_course)
+    ) as book:
         book.save([result("bob", points=(0,) * 9, key="new")], None, "me")
         book.save([result("bob", points=(3,) * 9, key="newer")], None, "me")
     out, _ = tito(graded_course, "history", "bob", "--changed")
     assert "c4 0 -> 3; and 4 more checks" in out and "c5" not in out.splitlines()[-1]
-    assert len(json.loads(tito(graded_course, "history", "bob", "--changed", "--json")[0])[-1]["checks"]) == 9
+    assert (
+        len(
+            json.loads(tito(graded_course, "history", "bob", "--changed", "--json")[0])[-1][
+                "checks"
+            ]
+        )
+        == 9
+    )

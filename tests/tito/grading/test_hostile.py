@@ -18,7 +18,9 @@ import pytest
 from grading.hostile import course, forging, leaving, lying, snooping, taking
 
 if sys.platform != "linux":
-    pytest.skip("the jail's levels, and much of what is tried here, are Linux's", allow_module_level=True)
+    pytest.skip(
+        "the jail's levels, and much of what is tried here, are Linux's", allow_module_level=True
+    )
 
 HOSTILE = [*forging.FORGING, *lying.LYING, *leaving.LEAVING, *taking.TAKING, *snooping.SNOOPING]
 REPOSITORY = Path(__file__).parents[3]
@@ -65,28 +67,63 @@ def as_ordinary_user():
     if not shutil.which("setpriv"):
         pytest.skip("setpriv, which changes the user, is not here")
     # By way of sh: setpriv itself may still start what only root can read.
-    change = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "sh", "-c", 'exec "$@"', "sh"]
+    change = [
+        "setpriv",
+        f"--reuid={NOBODY}",
+        f"--regid={NOBODY}",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "sh",
+        "-c",
+        'exec "$@"',
+        "sh",
+    ]
     try_out = [sys.executable, "-c", "import numpy, sqlalchemy, tito"]
     for before in (change, [*readable_interpreter(), *change]):
         if subprocess.run([*before, *try_out], capture_output=True, cwd=REPOSITORY).returncode == 0:
             return before
-    pytest.skip(f"an ordinary user cannot read {sys.executable} or what it imports, and no mount namespace can be made in which one can")
+    pytest.skip(
+        f"an ordinary user cannot read {sys.executable} or what it imports, and no mount namespace can be made in which one can"
+    )
 
 
 def readable_interpreter():
     """A command that runs another where the interpreter can be read by all, though it lies in root's home: in a mount namespace of its own."""
     needed = {Path(path).resolve() for path in (sys.base_prefix, sys.prefix, REPOSITORY)}
-    closed = {parent for path in needed for parent in path.parents if not parent.stat().st_mode & 0o001}
+    closed = {
+        parent for path in needed for parent in path.parents if not parent.stat().st_mode & 0o001
+    }
     closed = [one for one in closed if not closed & set(one.parents)]
     hidden = [path for path in sorted(needed) if any(path.is_relative_to(one) for one in closed)]
-    script = ["set -e", *(f"exec {number}<'{path}'" for number, path in enumerate(hidden, 5)), *(f"mount -t tmpfs -o mode=755 none '{one}'" for one in closed)]
+    script = [
+        "set -e",
+        *(f"exec {number}<'{path}'" for number, path in enumerate(hidden, 5)),
+        *(f"mount -t tmpfs -o mode=755 none '{one}'" for one in closed),
+    ]
     for number, path in enumerate(hidden, 5):
-        script += [f"mkdir -p '{path}'", f"mount --no-canonicalize --bind /proc/self/fd/{number} '{path}'", f"exec {number}<&-"]
-    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join([*script, 'exec "$@"']), "sh"]
+        script += [
+            f"mkdir -p '{path}'",
+            f"mount --no-canonicalize --bind /proc/self/fd/{number} '{path}'",
+            f"exec {number}<&-",
+        ]
+    return [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        "\n".join([*script, 'exec "$@"']),
+        "sh",
+    ]
 
 
 # At the level `process` nothing but the user keeps the submissions from the machine: not as root, then.
-RUNS = [(level, user) for level in ("bubblewrap", "landlock+seccomp") for user in (as_oneself, as_ordinary_user)]
+RUNS = [
+    (level, user)
+    for level in ("bubblewrap", "landlock+seccomp")
+    for user in (as_oneself, as_ordinary_user)
+]
 RUNS.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself))
 
 
@@ -103,7 +140,11 @@ class Run:
             shutil.rmtree(self.folder)
 
     def _grade(self, before):
-        root, submissions, book = course.make_course(self.folder / "course"), self.folder / "class", self.folder / "book" / "grades.db"
+        root, submissions, book = (
+            course.make_course(self.folder / "course"),
+            self.folder / "class",
+            self.folder / "book" / "grades.db",
+        )
         book.parent.mkdir()
         known = {"@COURSE@": str(root), "@CLASS@": str(submissions), "@BOOK@": str(book)}
         for one in tried(self.level):
@@ -116,13 +157,41 @@ class Run:
             put(submissions / name / "sums_dev.py", course.SUMS)
         for path in (self.folder, *self.folder.rglob("*")):
             os.chown(path, *[NOBODY if before else os.getuid()] * 2)
-        command = [sys.executable, "-m", "tito", "grade", str(submissions), "vectors", "--root", str(root), "--gradebook", str(book), "--json", "--jobs", "2",
-                   "--check-seconds", str(SECONDS), "--memory", "512", "--isolation", self.level]
+        command = [
+            sys.executable,
+            "-m",
+            "tito",
+            "grade",
+            str(submissions),
+            "vectors",
+            "--root",
+            str(root),
+            "--gradebook",
+            str(book),
+            "--json",
+            "--jobs",
+            "2",
+            "--check-seconds",
+            str(SECONDS),
+            "--memory",
+            "512",
+            "--isolation",
+            self.level,
+        ]
         before_it, left = self.files(), self.folder / "book" / "left"
-        done = subprocess.run([*before, sys.executable, "-c", WATCHED, str(left), *command], capture_output=True, text=True, timeout=LONGEST,
-                              cwd=REPOSITORY, env={**os.environ, "TITO_SECRET": ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"})
+        done = subprocess.run(
+            [*before, sys.executable, "-c", WATCHED, str(left), *command],
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            cwd=REPOSITORY,
+            env={**os.environ, "TITO_SECRET": ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
         self.code, self.said, self.out = done.returncode, done.stderr, done.stdout
-        if done.returncode == 3 and f"Isolation level {self.level} does not work here" in done.stderr:
+        if (
+            done.returncode == 3
+            and f"Isolation level {self.level} does not work here" in done.stderr
+        ):
             pytest.skip(" ".join(done.stderr.split()))
         assert done.stdout.startswith("["), f"exit code {done.returncode}: {done.stderr[-3000:]}"
         self.rows = {row["student"]: row for row in json.loads(done.stdout)}
@@ -130,7 +199,11 @@ class Run:
         self.paths = [str(root), str(submissions), str(book)]
 
     def files(self):
-        return {(str(path), path.stat().st_mode, path.stat().st_mtime_ns) for part in ("class", "course/modules") for path in (self.folder / part).rglob("*")}
+        return {
+            (str(path), path.stat().st_mode, path.stat().st_mtime_ns)
+            for part in ("class", "course/modules")
+            for path in (self.folder / part).rglob("*")
+        }
 
 
 def put(path, text):
@@ -141,7 +214,11 @@ def put(path, text):
 @pytest.fixture(scope="module")
 def runs(request):
     """Every run that the chosen tests need, some at the same time: much of each is waiting for a time limit."""
-    chosen = [item.callspec.params for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    chosen = [
+        item.callspec.params
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    ]
     wanted = dict.fromkeys(params["run"] for params in chosen if "run" in params)
     with ThreadPoolExecutor(3) as pool:
         yield {one: pool.submit(Run, *one) for one in wanted}
@@ -160,10 +237,20 @@ def tried(level):
 def pytest_generate_tests(metafunc):
     """Each run, and for a test of `one` each submission that is tried in it."""
     if "one" in metafunc.fixturenames:
-        pairs = [pytest.param(run, one, id=f"{run[0]}-{run[1].__name__}-{one.name}") for run in RUNS for one in tried(run[0])]
+        pairs = [
+            pytest.param(run, one, id=f"{run[0]}-{run[1].__name__}-{one.name}")
+            for run in RUNS
+            for one in tried(run[0])
+        ]
         metafunc.parametrize(("run", "one"), pairs, indirect=["run"], scope="module")
     elif "run" in metafunc.fixturenames:
-        metafunc.parametrize("run", RUNS, indirect=True, scope="module", ids=lambda run: f"{run[0]}-{run[1].__name__}")
+        metafunc.parametrize(
+            "run",
+            RUNS,
+            indirect=True,
+            scope="module",
+            ids=lambda run: f"{run[0]}-{run[1].__name__}",
+        )
 
 
 def test_there_are_many_and_all_have_names_of_their_own():
@@ -172,8 +259,12 @@ def test_there_are_many_and_all_have_names_of_their_own():
 
 def test_it_gets_the_points_that_it_earned_and_no_others(run, one):
     row = run.rows[one.name]
-    assert row["points"] == one.points == sum(check["points"] for check in row["checks"]), table(row)
-    assert {check["name"] for check in row["checks"] if check["points"]} == {check["name"] for check in row["checks"] if check["status"] == "passed"}
+    assert row["points"] == one.points == sum(check["points"] for check in row["checks"]), table(
+        row
+    )
+    assert {check["name"] for check in row["checks"] if check["points"]} == {
+        check["name"] for check in row["checks"] if check["status"] == "passed"
+    }
 
 
 def test_its_row_says_what_became_of_it(run, one):
@@ -185,12 +276,20 @@ def test_its_row_says_what_became_of_it(run, one):
 
 def test_it_finds_nothing_and_tells_nothing(run, one):
     row = run.rows[one.name]
-    told = json.dumps([check["message"] for check in row["checks"] if not check["hidden"]]) + row["reason"] + row["verdict"]
+    told = (
+        json.dumps([check["message"] for check in row["checks"] if not check["hidden"]])
+        + row["reason"]
+        + row["verdict"]
+    )
     assert "GOT" not in told, table(row)
     for secret in (course.SECRET_WORDS, ENVIRONMENT, OTHERS, *run.paths):
         assert secret not in told, table(row)
-    for check in row["checks"]:  # what the check itself says for the instructor is all that is there
-        assert check["message"] == course.SECRET_WORDS or not re.search(f"{course.SECRET_WORDS}|{ENVIRONMENT}|{OTHERS}|GOT", check["message"]), table(row)
+    for check in row[
+        "checks"
+    ]:  # what the check itself says for the instructor is all that is there
+        assert check["message"] == course.SECRET_WORDS or not re.search(
+            f"{course.SECRET_WORDS}|{ENVIRONMENT}|{OTHERS}|GOT", check["message"]
+        ), table(row)
 
 
 @pytest.mark.parametrize("learner", HONEST)
@@ -204,10 +303,21 @@ def test_the_run_ends_well_with_a_row_for_everyone_and_nothing_else_happened(run
     assert run.rows.keys() == {one.name for one in tried(run.level)} | set(HONEST)
     assert not run.left, f"processes were left behind: {run.left}"
     assert not run.changed, f"files changed: {run.changed}"
-    assert not list(Path("/tmp").glob("*tito-hostile*")) and not list(Path("/dev/shm").glob("*tito-hostile*"))
-    assert "\x1b" not in run.said and "Warning" not in run.said and "Traceback" not in run.said, run.said
+    assert not list(Path("/tmp").glob("*tito-hostile*")) and not list(
+        Path("/dev/shm").glob("*tito-hostile*")
+    )
+    assert "\x1b" not in run.said and "Warning" not in run.said and "Traceback" not in run.said, (
+        run.said
+    )
 
 
 def table(row):
-    return "\n".join([f"{row['student']}: {row['verdict']} {row['points']}/{row['max_points']} {row['reason'][:200]!r}",
-                      *(f"  {check['name']}: {check['status']} {check['points']} {check['message'][:300]!r}" for check in row["checks"])])
+    return "\n".join(
+        [
+            f"{row['student']}: {row['verdict']} {row['points']}/{row['max_points']} {row['reason'][:200]!r}",
+            *(
+                f"  {check['name']}: {check['status']} {check['points']} {check['message'][:300]!r}"
+                for check in row["checks"]
+            ),
+        ]
+    )

@@ -82,8 +82,14 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
     for entry in small_workspace.lessons:
         entry.script.write_text(course[entry.name], encoding="utf-8")
     (small_workspace.path / ".tito" / "backups").mkdir()
-    (small_workspace.path / ".tito" / "backups" / "numbers_dev.py").write_text("old", encoding="utf-8")
-    files = {p.relative_to(small_workspace.path).as_posix(): p.read_bytes() for p in small_workspace.path.rglob("*") if p.is_file()}
+    (small_workspace.path / ".tito" / "backups" / "numbers_dev.py").write_text(
+        "old", encoding="utf-8"
+    )
+    files = {
+        p.relative_to(small_workspace.path).as_posix(): p.read_bytes()
+        for p in small_workspace.path.rglob("*")
+        if p.is_file()
+    }
     put(inbox / "zipped.zip", zipped({f"my work/{name}": data for name, data in files.items()}))
     put(inbox / "twice zipped.zip", zipped({"hand in/work.zip": zipped(files)}))
     put(inbox / "in a folder" / "work.zip", zipped(files))
@@ -100,27 +106,49 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
 
 def test_a_notebook_may_hold_megabytes_of_pictures(inbox, lessons):
     book = json.loads(notebook.to_notebook(NUMBERS))
-    book["cells"][-1]["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}]
+    book["cells"][-1]["outputs"] = [
+        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}
+    ]
     put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(book))
     file = only(inbox, lessons).files["numbers"]
     assert not file.problem and file.source.cell("numbers-double")
 
 
 def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
-    for name in ("numbers_dev.py", "numbers_dev (1).py", "Copy of numbers_dev.py", "ada_numbers_dev-2.PY", "my homework.py"):
+    for name in (
+        "numbers_dev.py",
+        "numbers_dev (1).py",
+        "Copy of numbers_dev.py",
+        "ada_numbers_dev-2.PY",
+        "my homework.py",
+    ):
         put(inbox / name.replace(".", "") / name)
     for name in ("renumbers_dev.py", "numbers_devil.py", "numbers.txt"):
         put(inbox / "zz" / name, "print(1)")
     found = all_of(inbox, lessons)
-    assert found.pop("zz").notes == ["It holds no file of a lesson, but numbers.txt, numbers_devil.py, renumbers_dev.py."]
-    assert len(found) == 5 and all(list(one.files) == ["numbers"] and one.files["numbers"].source for one in found.values())
+    assert found.pop("zz").notes == [
+        "It holds no file of a lesson, but numbers.txt, numbers_devil.py, renumbers_dev.py."
+    ]
+    assert len(found) == 5 and all(
+        list(one.files) == ["numbers"] and one.files["numbers"].source for one in found.values()
+    )
 
 
 def test_what_is_no_work_of_the_learner_is_not_read(inbox, lessons):
-    for folder in (".tito/pristine/01_numbers", ".git", "__MACOSX", ".ipynb_checkpoints", ".venv", "venv/lib", "tinytorch/core"):
+    for folder in (
+        ".tito/pristine/01_numbers",
+        ".git",
+        "__MACOSX",
+        ".ipynb_checkpoints",
+        ".venv",
+        "venv/lib",
+        "tinytorch/core",
+    ):
         put(inbox / "ada" / folder / "numbers_dev.py")
         put(inbox / "ada" / folder / "other.py", NUMBERS)
-    names = {p.relative_to(inbox / "ada").as_posix(): NUMBERS for p in (inbox / "ada").rglob("*.py")}
+    names = {
+        p.relative_to(inbox / "ada").as_posix(): NUMBERS for p in (inbox / "ada").rglob("*.py")
+    }
     put(inbox / "bob.zip", zipped(names))
     assert [one.files for one in all_of(inbox, lessons).values()] == [{}, {}]
 
@@ -129,43 +157,73 @@ def test_a_notebook_counts_as_a_script_does(inbox, lessons):
     put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS))
     file = only(inbox, lessons).files["numbers"]
     assert file.is_notebook and not file.problem
-    assert [c.source for c in file.source.exported] == [c.source for c in cells.parse(Path("x.py"), NUMBERS).exported]
+    assert [c.source for c in file.source.exported] == [
+        c.source for c in cells.parse(Path("x.py"), NUMBERS).exported
+    ]
 
 
 def test_of_script_and_notebook_with_the_same_code_the_script_counts(inbox, lessons):
     put(inbox / "ada" / "numbers_dev.py")
-    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS.replace("größer", "grösser")))
+    put(
+        inbox / "ada" / "numbers_dev.ipynb",
+        notebook.to_notebook(NUMBERS.replace("größer", "grösser")),
+    )
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "numbers_dev.py"
-    assert one.notes == ["numbers: numbers_dev.py counts: the code in numbers_dev.ipynb is the same."]
+    assert one.notes == [
+        "numbers: numbers_dev.py counts: the code in numbers_dev.ipynb is the same."
+    ]
 
 
 def test_of_several_files_the_one_with_more_written_counts(inbox, lessons):
     stub = released(lessons)
-    half = NUMBERS.replace("    ### BEGIN SOLUTION\n    return double(x) + x\n    ### END SOLUTION\n", stub.split('"""Three times `x`."""\n')[1].split("\n")[0] + "\n")
+    half = NUMBERS.replace(
+        "    ### BEGIN SOLUTION\n    return double(x) + x\n    ### END SOLUTION\n",
+        stub.split('"""Three times `x`."""\n')[1].split("\n")[0] + "\n",
+    )
     put(inbox / "ada" / "numbers_dev.py", stub)
     put(inbox / "ada" / "work" / "numbers_dev (1).ipynb", notebook.to_notebook(NUMBERS))
     put(inbox / "ada" / "a" / "numbers_dev.py", half)
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "work/numbers_dev (1).ipynb"
-    assert one.notes == ["numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not numbers_dev.py (0), a/numbers_dev.py (1)."]
+    assert one.notes == [
+        "numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not numbers_dev.py (0), a/numbers_dev.py (1)."
+    ]
 
 
 @pytest.mark.parametrize("later", ["script", "notebook"])
 def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
     put(inbox / "ada" / "numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY)
-    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(HALF), WEDNESDAY if later == "notebook" else MONDAY)
-    files = [(member(name, when=when.timetuple()[:6]), data) for name, data, when in (
-        ("numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY),
-        ("numbers_dev.ipynb", notebook.to_notebook(HALF), WEDNESDAY if later == "notebook" else MONDAY))]
+    put(
+        inbox / "ada" / "numbers_dev.ipynb",
+        notebook.to_notebook(HALF),
+        WEDNESDAY if later == "notebook" else MONDAY,
+    )
+    files = [
+        (member(name, when=when.timetuple()[:6]), data)
+        for name, data, when in (
+            ("numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY),
+            (
+                "numbers_dev.ipynb",
+                notebook.to_notebook(HALF),
+                WEDNESDAY if later == "notebook" else MONDAY,
+            ),
+        )
+    ]
     put(inbox / "bob.zip", zipped(files))
     for one in all_of(inbox, lessons).values():
         assert one.files["numbers"].is_notebook == (later == "notebook")
-        assert "2 of 2 exercises are written in it, and it is the later one; not numbers_dev" in one.notes[0]
+        assert (
+            "2 of 2 exercises are written in it, and it is the later one; not numbers_dev"
+            in one.notes[0]
+        )
 
 
 def test_exercises_are_found_without_their_ids_too(inbox, lessons):
-    put(inbox / "ada" / "numbers_dev.py", "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("nbgrader=", "lost=") )
+    put(
+        inbox / "ada" / "numbers_dev.py",
+        "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("nbgrader=", "lost="),
+    )
     put(inbox / "ada" / "later" / "numbers_dev.py", released(lessons), WEDNESDAY)
     assert only(inbox, lessons).files["numbers"].path == "numbers_dev.py"
 
@@ -194,13 +252,31 @@ BAD_ZIPS = {
     "empty": (lambda: b"", "is empty"),
     "truncated": (lambda: GOOD[: len(GOOD) // 2], "is no zip, or a damaged one"),
     "only its end": (lambda: GOOD[-30:], "is no zip, or a damaged one"),
-    "a bomb by ratio": (lambda: zipped({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}), "that is a bomb"),
+    "a bomb by ratio": (
+        lambda: zipped({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}),
+        "that is a bomb",
+    ),
     "a bomb by its own words": (lambda: central(GOOD, 24, "<I", 4_000_000_000), "that is a bomb"),
-    "a bomb in a zip": (lambda: zipped({"a.zip": zipped({"numbers_dev.py": bytes(50_000_000)})}), "holds a.zip, which is"),
-    "many files": (lambda: zipped({f"{n}": b"" for n in range(20_001)}), "holds too many files: 20,001, and 20,000 are allowed"),
-    "a list of members without end": (lambda: zipped([(f"{n:0300}", b"") for n in range(18_000)]), "holds too many files"),
-    "a damaged zip in it": (lambda: zipped({"work.zip": GOOD[:100]}), "holds work.zip, which is no zip, or a damaged one"),
-    "a name that is no UTF-8": (lambda: zipped({"ü/numbers_dev.py": NUMBERS}).replace("ü".encode(), b"\xff\xff"), "is no zip, or a damaged one"),
+    "a bomb in a zip": (
+        lambda: zipped({"a.zip": zipped({"numbers_dev.py": bytes(50_000_000)})}),
+        "holds a.zip, which is",
+    ),
+    "many files": (
+        lambda: zipped({f"{n}": b"" for n in range(20_001)}),
+        "holds too many files: 20,001, and 20,000 are allowed",
+    ),
+    "a list of members without end": (
+        lambda: zipped([(f"{n:0300}", b"") for n in range(18_000)]),
+        "holds too many files",
+    ),
+    "a damaged zip in it": (
+        lambda: zipped({"work.zip": GOOD[:100]}),
+        "holds work.zip, which is no zip, or a damaged one",
+    ),
+    "a name that is no UTF-8": (
+        lambda: zipped({"ü/numbers_dev.py": NUMBERS}).replace("ü".encode(), b"\xff\xff"),
+        "is no zip, or a damaged one",
+    ),
 }
 
 
@@ -210,7 +286,11 @@ def test_a_zip_that_cannot_be_read_is_told(inbox, lessons, kind):
     put(inbox / "ada.zip", data())
     put(inbox / "bob.zip", GOOD)
     found = all_of(inbox, lessons)
-    assert found["ada"].problem.startswith("ada.zip ") and why in found["ada"].problem and found["ada"].problem.endswith(".")
+    assert (
+        found["ada"].problem.startswith("ada.zip ")
+        and why in found["ada"].problem
+        and found["ada"].problem.endswith(".")
+    )
     assert not found["ada"].files and found["bob"].files["numbers"].text
     assert found["ada"].sha256 != found["bob"].sha256
 
@@ -227,58 +307,108 @@ def test_what_a_zip_says_of_a_size_is_not_believed(inbox, lessons):
     put(inbox / "large.zip", zipped({"numbers_dev.py": os.urandom(1_500_000).hex()}))
     found = all_of(inbox, lessons)
     assert found["liar"].files["numbers"].problem == "numbers_dev.py is damaged in the zip."
-    assert found["large"].files["numbers"].problem == "numbers_dev.py is too large: 3,000,000 bytes, and 2,000,000 are allowed."
+    assert (
+        found["large"].files["numbers"].problem
+        == "numbers_dev.py is too large: 3,000,000 bytes, and 2,000,000 are allowed."
+    )
     assert found["large"].files["numbers"].text == "" and found["large"].problem == ""
 
 
-@pytest.mark.parametrize(("make", "why"), [
-    (lambda: central(GOOD, 8, "<H", 1), "is encrypted"),
-    (lambda: central(GOOD, 10, "<H", 99), "is compressed in a way that is not read here (method 99)"),
-    (lambda: zipped({"numbers_dev.py": NUMBERS}, zipfile.ZIP_LZMA), "(method 14)"),
-    (lambda: zipped([(member("numbers_dev.py", 0o120777), "/etc/passwd")]), "is a link, no regular file"),
-    (lambda: zipped([(member("numbers_dev.py", 0o010644), "")]), "is a pipe, no regular file"),
-    (lambda: zipped([(member("numbers_dev.py", 0o020644), "")]), "is a device, no regular file"),
-    (lambda: GOOD.replace(b"numbers_dev.py", b"numbers_dev.PY", 1), "is damaged in the zip"),
-    (lambda: central(GOOD, 16, "<I", 1), "is damaged in the zip"),
-    (lambda: zipped({"d/" * 41 + "numbers_dev.py": NUMBERS}), "is nested deeper than 40 folders"),
-])
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: central(GOOD, 8, "<H", 1), "is encrypted"),
+        (
+            lambda: central(GOOD, 10, "<H", 99),
+            "is compressed in a way that is not read here (method 99)",
+        ),
+        (lambda: zipped({"numbers_dev.py": NUMBERS}, zipfile.ZIP_LZMA), "(method 14)"),
+        (
+            lambda: zipped([(member("numbers_dev.py", 0o120777), "/etc/passwd")]),
+            "is a link, no regular file",
+        ),
+        (lambda: zipped([(member("numbers_dev.py", 0o010644), "")]), "is a pipe, no regular file"),
+        (
+            lambda: zipped([(member("numbers_dev.py", 0o020644), "")]),
+            "is a device, no regular file",
+        ),
+        (lambda: GOOD.replace(b"numbers_dev.py", b"numbers_dev.PY", 1), "is damaged in the zip"),
+        (lambda: central(GOOD, 16, "<I", 1), "is damaged in the zip"),
+        (
+            lambda: zipped({"d/" * 41 + "numbers_dev.py": NUMBERS}),
+            "is nested deeper than 40 folders",
+        ),
+    ],
+)
 def test_a_member_that_cannot_be_read_is_told(inbox, lessons, make, why):
     put(inbox / "ada.zip", make())
     file = only(inbox, lessons).files["numbers"]
-    assert why in file.problem and file.text == "" and file.source is None and file.problem.endswith(".")
+    assert (
+        why in file.problem
+        and file.text == ""
+        and file.source is None
+        and file.problem.endswith(".")
+    )
 
 
-@pytest.mark.parametrize("name", ["../numbers_dev.py", "a/../../numbers_dev.py", "/numbers_dev.py", "C:/numbers_dev.py", "..\\..\\numbers_dev.py", "/"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../numbers_dev.py",
+        "a/../../numbers_dev.py",
+        "/numbers_dev.py",
+        "C:/numbers_dev.py",
+        "..\\..\\numbers_dev.py",
+        "/",
+    ],
+)
 def test_names_that_point_outside_of_a_zip_are_ignored_and_told(inbox, lessons, name):
     before = {p for p in inbox.parent.rglob("*") if "numbers_dev" in p.name}
     put(inbox / "ada.zip", zipped({name: "evil", "a.txt": ""}))
     one = only(inbox, lessons)
-    assert not one.files and one.notes[0] == f"Names that point outside of the zip were ignored: {name}."
+    assert (
+        not one.files
+        and one.notes[0] == f"Names that point outside of the zip were ignored: {name}."
+    )
     assert {p for p in inbox.parent.rglob("*") if "numbers_dev" in p.name} == before
 
 
 def test_a_zip_with_a_nul_in_a_name_is_read_without_it(inbox, lessons):
-    put(inbox / "ada.zip", zipped({"numbers_dev.py": NUMBERS, "sums_dev.py?.txt": SUMS}).replace(b"py?", b"py\0"))
+    put(
+        inbox / "ada.zip",
+        zipped({"numbers_dev.py": NUMBERS, "sums_dev.py?.txt": SUMS}).replace(b"py?", b"py\0"),
+    )
     one = only(inbox, lessons)
     assert list(one.files) == ["numbers"] and "sums_dev.py\ufffd.txt" in one.notes[0]
 
 
 def test_backslashes_of_a_windows_zip_are_folders(inbox, lessons):
     put(inbox / "ada.zip", zipped({"work\\numbers_dev.py": NUMBERS, ".tito\\sums_dev.py": SUMS}))
-    assert {name: file.path for name, file in only(inbox, lessons).files.items()} == {"numbers": "work/numbers_dev.py"}
+    assert {name: file.path for name, file in only(inbox, lessons).files.items()} == {
+        "numbers": "work/numbers_dev.py"
+    }
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_name_that_is_twice_in_a_zip_counts_once(inbox, lessons):
-    put(inbox / "ada.zip", zipped([("numbers_dev.py", released(lessons)), ("numbers_dev.py", NUMBERS)]))
+    put(
+        inbox / "ada.zip",
+        zipped([("numbers_dev.py", released(lessons)), ("numbers_dev.py", NUMBERS)]),
+    )
     one = only(inbox, lessons)
-    assert one.files["numbers"].raw.decode() == NUMBERS and "2 of 2 exercises are written in it; not numbers_dev.py (0)" in one.notes[0]
+    assert (
+        one.files["numbers"].raw.decode() == NUMBERS
+        and "2 of 2 exercises are written in it; not numbers_dev.py (0)" in one.notes[0]
+    )
 
 
 def test_zips_are_opened_one_level_deep(inbox, lessons):
     put(inbox / "ada.zip", zipped({"one.zip": zipped({"two.zip": GOOD})}))
     one = only(inbox, lessons)
-    assert not one.files and one.notes == ["one.zip holds zips again: they were not opened.", "It holds no file of a lesson, but one.zip."]
+    assert not one.files and one.notes == [
+        "one.zip holds zips again: they were not opened.",
+        "It holds no file of a lesson, but one.zip.",
+    ]
 
 
 def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
@@ -291,7 +421,10 @@ def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
     assert found["ada"].notes == ["work.zip counts, the latest zip: not work-2.zip."]
     assert found["ada"].files["numbers"].path == "work.zip/numbers_dev.py"
     put(inbox / "ada" / "work.zip", GOOD[:50], WEDNESDAY)
-    assert all_of(inbox, lessons)["ada"].problem == "ada holds work.zip, which is no zip, or a damaged one."
+    assert (
+        all_of(inbox, lessons)["ada"].problem
+        == "ada holds work.zip, which is no zip, or a damaged one."
+    )
 
 
 BAD_FILES = {
@@ -300,15 +433,31 @@ BAD_FILES = {
     "no bytes": (b"", "is empty"),
     "blank": (b"\n \n", "is empty"),
     "too large": (b"#" * 2_000_001, "is too large: 2,000,001 bytes, and 2,000,000 are allowed"),
-    "a header that is not closed": (b"# ---\n# jupyter:\n", "is damaged in line 1: the header is never closed"),
-    "metadata that are no JSON": (b"# %% nbgrader={\n", "is damaged in line 1: the cell's metadata nbgrader=... is not valid JSON"),
+    "a header that is not closed": (
+        b"# ---\n# jupyter:\n",
+        "is damaged in line 1: the header is never closed",
+    ),
+    "metadata that are no JSON": (
+        b"# %% nbgrader={\n",
+        "is damaged in line 1: the cell's metadata nbgrader=... is not valid JSON",
+    ),
     "metadata that are too deep": (b"# %% a=" + b"[" * 9_000 + b"\n", "is damaged"),
-    "metadata without end": (b"# %%" + b" a=1" * 400_000 + b"\n", "has 1,600,004 characters in its line 1"),
+    "metadata without end": (
+        b"# %%" + b" a=1" * 400_000 + b"\n",
+        "has 1,600,004 characters in its line 1",
+    ),
 }
 BAD_BOOKS = {
-    "no JSON": "{\n", "a list": "[]", "no cells": '{"cells": 1}', "half a cell": '{"cells": [{"cell_type": "code"}]}', "null": "null",
-    "cells of words": '{"cells": ["a"]}', "half a character": '{"cells": [{"cell_type": "code", "source": "\\ud800"}]}',
-    "deep": "[" * 900_000, "deep in a cell": '{"cells": [{"cell_type": "code", "source": ' + "[" * 900_000, "a huge number": '{"cells": ' + "9" * 9_000 + "}",
+    "no JSON": "{\n",
+    "a list": "[]",
+    "no cells": '{"cells": 1}',
+    "half a cell": '{"cells": [{"cell_type": "code"}]}',
+    "null": "null",
+    "cells of words": '{"cells": ["a"]}',
+    "half a character": '{"cells": [{"cell_type": "code", "source": "\\ud800"}]}',
+    "deep": "[" * 900_000,
+    "deep in a cell": '{"cells": [{"cell_type": "code", "source": ' + "[" * 900_000,
+    "a huge number": '{"cells": ' + "9" * 9_000 + "}",
 }
 
 
@@ -319,16 +468,36 @@ def test_a_file_that_cannot_be_read_is_told(inbox, lessons, kind):
     put(inbox / "ada" / name, raw)
     put(inbox / "ada" / "sums_dev.py", SUMS)
     one = only(inbox, lessons)
-    assert one.files["numbers"].problem.startswith(f"{name} is" if "without end" not in kind else name)
-    assert why in one.files["numbers"].problem and one.files["numbers"].text == "" and one.files["sums"].source and not one.problem
+    assert one.files["numbers"].problem.startswith(
+        f"{name} is" if "without end" not in kind else name
+    )
+    assert (
+        why in one.files["numbers"].problem
+        and one.files["numbers"].text == ""
+        and one.files["sums"].source
+        and not one.problem
+    )
 
 
 def test_a_header_that_would_unfold_without_end_is_not_unfolded(inbox, lessons):
-    bomb = "# ---\n# a: &a {x: 1}\n" + "".join(f"# {chr(n + 1)}: &{chr(n + 1)}\n#   <<: [{', '.join(['*' + chr(n)] * 30)}]\n" for n in range(97, 120)) + "# ---\n"
+    bomb = (
+        "# ---\n# a: &a {x: 1}\n"
+        + "".join(
+            f"# {chr(n + 1)}: &{chr(n + 1)}\n#   <<: [{', '.join(['*' + chr(n)] * 30)}]\n"
+            for n in range(97, 120)
+        )
+        + "# ---\n"
+    )
     put(inbox / "ada" / "numbers_dev.py", bomb + NUMBERS)
     file = only(inbox, lessons).files["numbers"]
-    assert not file.problem and file.raw.startswith(b"# ---\n# a: &a") and file.text.count("\n") == (bomb + NUMBERS).count("\n")
-    assert [c.source for c in file.source.exported] == [c.source for c in cells.parse(Path("x.py"), NUMBERS).exported]
+    assert (
+        not file.problem
+        and file.raw.startswith(b"# ---\n# a: &a")
+        and file.text.count("\n") == (bomb + NUMBERS).count("\n")
+    )
+    assert [c.source for c in file.source.exported] == [
+        c.source for c in cells.parse(Path("x.py"), NUMBERS).exported
+    ]
 
 
 def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_path, monkeypatch):
@@ -348,10 +517,19 @@ def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_p
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("submissions/h.py")
         found = all_of(inbox, lessons)
-    assert {student: one.problem or [file.problem for file in one.files.values()] for student, one in found.items()} == {
-        "a": ["numbers_dev.py is a link, no regular file."], "b": "b is a link, no regular file.", "c": "c.py is a link, no regular file.",
-        "d": [], "e": ["numbers_dev.py is a pipe, no regular file."], "f": "f.zip is a pipe, no regular file.",
-        "g": "g holds work.zip, which is a link, no regular file.", "h": "h.py is a socket, no regular file."}
+    assert {
+        student: one.problem or [file.problem for file in one.files.values()]
+        for student, one in found.items()
+    } == {
+        "a": ["numbers_dev.py is a link, no regular file."],
+        "b": "b is a link, no regular file.",
+        "c": "c.py is a link, no regular file.",
+        "d": [],
+        "e": ["numbers_dev.py is a pipe, no regular file."],
+        "f": "f.zip is a pipe, no regular file.",
+        "g": "g holds work.zip, which is a link, no regular file.",
+        "h": "h.py is a socket, no regular file.",
+    }
 
 
 def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, lessons, monkeypatch):
@@ -369,11 +547,15 @@ def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, less
         info = really_stat(handle)
         return SimpleNamespace(st_mode=info.st_mode, st_size=info.st_size, st_mtime_ns=next(times))
 
-    monkeypatch.setattr(os, "open", lambda path, *more: refuse(path, really_open, "a/numbers_dev.py", *more))
+    monkeypatch.setattr(
+        os, "open", lambda path, *more: refuse(path, really_open, "a/numbers_dev.py", *more)
+    )
     monkeypatch.setattr(os, "scandir", lambda path: refuse(path, really_scan, "b"))
     monkeypatch.setattr(os, "fstat", changing)
     found = all_of(inbox, lessons)
-    assert found["a"].files["numbers"].problem == "numbers_dev.py cannot be read: Permission denied."
+    assert (
+        found["a"].files["numbers"].problem == "numbers_dev.py cannot be read: Permission denied."
+    )
     assert found["b"].problem == "b cannot be read: Permission denied."
     assert found["c"].files["numbers"].problem == "numbers_dev.py changed while it was read."
 
@@ -393,7 +575,9 @@ def test_folders_nested_without_end_are_left(inbox, lessons):
         one = only(inbox, lessons)
     finally:
         flatten(inbox / "ada")
-    assert one.files["numbers"].text and one.notes == ["Folders nested deeper than 40 were not looked at."]
+    assert one.files["numbers"].text and one.notes == [
+        "Folders nested deeper than 40 were not looked at."
+    ]
 
 
 def flatten(folder):
@@ -412,19 +596,66 @@ def test_limits_hold_and_are_told(inbox, lessons):
     for n in range(6):
         put(inbox / "ada" / f"{n}" / "numbers_dev.py")
         put(inbox / "ada" / f"x{n}.py", "print()")
-    assert "holds more than 5 files" in only(inbox, lessons, limits=replace(boxes.LIMITS, members=5)).notes[0]
+    assert (
+        "holds more than 5 files"
+        in only(inbox, lessons, limits=replace(boxes.LIMITS, members=5)).notes[0]
+    )
     one = only(inbox, lessons, limits=replace(boxes.LIMITS, copies=2))
-    assert one.notes[0] == "numbers: 6 files; only the first 2 were looked at." and one.files["numbers"].path == "0/numbers_dev.py"
+    assert (
+        one.notes[0] == "numbers: 6 files; only the first 2 were looked at."
+        and one.files["numbers"].path == "0/numbers_dev.py"
+    )
     one = only(inbox, lessons, limits=replace(boxes.LIMITS, read=1))
-    assert one.files["numbers"].text and "1/numbers_dev.py was not read: 1 bytes of lesson files are read of one submission." in one.notes[0]
+    assert (
+        one.files["numbers"].text
+        and "1/numbers_dev.py was not read: 1 bytes of lesson files are read of one submission."
+        in one.notes[0]
+    )
     put(inbox / "ada" / "numbers.zip", GOOD)
-    assert only(inbox, lessons, limits=replace(boxes.LIMITS, inner_zip=100)).notes[0].startswith("numbers.zip is too large")
+    assert (
+        only(inbox, lessons, limits=replace(boxes.LIMITS, inner_zip=100))
+        .notes[0]
+        .startswith("numbers.zip is too large")
+    )
     os.rename(inbox / "ada" / "numbers.zip", inbox / "bob.zip")
-    assert all_of(inbox, lessons, limits=replace(boxes.LIMITS, zip=100))["bob"].problem.startswith("bob.zip is too large")
+    assert all_of(inbox, lessons, limits=replace(boxes.LIMITS, zip=100))["bob"].problem.startswith(
+        "bob.zip is too large"
+    )
 
 
-ABSURD = ["=cmd()", "+1", "-2", "@x", "a\nb", "a\rb", "a\tb", "\x1b[2J", "\u202etxt.py", "🎓", "👩\u200d💻", "Zoë", "zoë", " ", "  ", "a,b", 'a"b', "<b>", "%s", "{0}",
-          "x" * 255, "x" * 201, "\x7f", "con", "*", "'", "\\", "|", "~", ".hidden", "..."]
+ABSURD = [
+    "=cmd()",
+    "+1",
+    "-2",
+    "@x",
+    "a\nb",
+    "a\rb",
+    "a\tb",
+    "\x1b[2J",
+    "\u202etxt.py",
+    "🎓",
+    "👩\u200d💻",
+    "Zoë",
+    "zoë",
+    " ",
+    "  ",
+    "a,b",
+    'a"b',
+    "<b>",
+    "%s",
+    "{0}",
+    "x" * 255,
+    "x" * 201,
+    "\x7f",
+    "con",
+    "*",
+    "'",
+    "\\",
+    "|",
+    "~",
+    ".hidden",
+    "...",
+]
 
 
 def test_absurd_names_each_get_a_row_that_can_be_shown(inbox, lessons):
@@ -434,7 +665,10 @@ def test_absurd_names_each_get_a_row_that_can_be_shown(inbox, lessons):
     found = list(intake.read(inbox, lessons))
     students = [one.student for one in found]
     assert len(found) == len(raw) == len({student.casefold() for student in students})
-    assert all(student.replace("\u200d", "").isprintable() and 0 < len(student) <= 200 and student.encode() for student in students)
+    assert all(
+        student.replace("\u200d", "").isprintable() and 0 < len(student) <= 200 and student.encode()
+        for student in students
+    )
     assert {"=cmd()", "🎓", "Zoë", "a,b", "👩\u200d💻"} <= set(students)
     assert students == [one.student for one in intake.read(inbox, lessons)]
 
@@ -445,13 +679,21 @@ def test_entries_that_look_alike_get_rows_of_their_own(inbox, lessons):
     put(inbox / "ada" / "sums_dev.py", SUMS)
     put(inbox / "bob" / "numbers_dev.py")
     found = {one.student: list(one.files) for one in intake.read(inbox, lessons)}
-    assert found == {"ada": ["sums"], "ADA.py": ["numbers"], "ada.zip": ["numbers"], "bob": ["numbers"]}
+    assert found == {
+        "ada": ["sums"],
+        "ADA.py": ["numbers"],
+        "ada.zip": ["numbers"],
+        "bob": ["numbers"],
+    }
 
 
 def test_limits_of_zips_are_of_members_and_sizes_not_of_what_a_member_may_hold(inbox, lessons):
     put(inbox / "ada.zip", zipped({"numbers_dev.py": NUMBERS + "#" * 150_000}, zipfile.ZIP_STORED))
     assert only(inbox, lessons, limits=replace(boxes.LIMITS, members=1)).files["numbers"].source
-    assert "unpacks to 15" in only(inbox, lessons, limits=replace(boxes.LIMITS, unpacked=150_000)).problem
+    assert (
+        "unpacks to 15"
+        in only(inbox, lessons, limits=replace(boxes.LIMITS, unpacked=150_000)).problem
+    )
 
 
 def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_told(inbox, lessons, tmp_path):
@@ -463,15 +705,36 @@ def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_told(inbox, le
     (inbox / "a.zip").symlink_to(put(tmp_path / "secret.zip", GOOD))
     (inbox / "b.py").symlink_to(put(tmp_path / "numbers_dev.py"))
     a, b, c, d = (open_submission(one, lessons) for one in found)
-    assert a.problem == "a.zip is a link, no regular file." and c.problem == "c.zip cannot be read: No such file or directory."
-    assert b.notes == ["b.py is a link, no regular file.", "b.py is no file of a lesson, by its name or what is in it."]
-    assert d.notes == ["d.py is no file of a lesson, by its name or what is in it."] and not b.files and not d.files
+    assert (
+        a.problem == "a.zip is a link, no regular file."
+        and c.problem == "c.zip cannot be read: No such file or directory."
+    )
+    assert b.notes == [
+        "b.py is a link, no regular file.",
+        "b.py is no file of a lesson, by its name or what is in it.",
+    ]
+    assert (
+        d.notes == ["d.py is no file of a lesson, by its name or what is in it."]
+        and not b.files
+        and not d.files
+    )
 
 
 def test_names_of_ten_thousand_characters_in_zips_are_shown_short(inbox, lessons):
-    put(inbox / "ada.zip", zipped({"n" * 10_000 + "/numbers_dev.py": "\xff".encode("latin-1"), "\n=cmd()/sums_dev.py": b"\xff"}))
+    put(
+        inbox / "ada.zip",
+        zipped(
+            {
+                "n" * 10_000 + "/numbers_dev.py": "\xff".encode("latin-1"),
+                "\n=cmd()/sums_dev.py": b"\xff",
+            }
+        ),
+    )
     one = only(inbox, lessons)
-    assert all(len(file.problem) < 250 and file.problem.isprintable() for file in one.files.values()) and len(one.files) == 2
+    assert (
+        all(len(file.problem) < 250 and file.problem.isprintable() for file in one.files.values())
+        and len(one.files) == 2
+    )
 
 
 # Who handed in what, and when.
@@ -492,11 +755,22 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
     put(inbox / "mallory_1_2_ada.zip", GOOD)
     found = find(inbox, lessons, CLASS)
     assert [(one.student, one.name, one.arrived, one.known) for one in found[:4]] == [
-        ("zoe", "Zoë Zahn", WEDNESDAY, True), ("ada", "Ada Lovelace", MONDAY, True), ("bob", "Bob Bauer", MONDAY, True), ("late", "Lea Late", None, True)]
+        ("zoe", "Zoë Zahn", WEDNESDAY, True),
+        ("ada", "Ada Lovelace", MONDAY, True),
+        ("bob", "Bob Bauer", MONDAY, True),
+        ("late", "Lea Late", None, True),
+    ]
     assert [(one.student, one.known, one.notes) for one in found[4:]] == [
-        ("mallory_1_2_ada", False, ("mallory_1_2_ada.zip belongs to nobody in the roster.",))]
+        ("mallory_1_2_ada", False, ("mallory_1_2_ada.zip belongs to nobody in the roster.",))
+    ]
     read = [open_submission(one, lessons) for one in found]
-    assert [list(one.files) for one in read] == [["numbers"], ["numbers"], ["numbers"], [], ["numbers"]]
+    assert [list(one.files) for one in read] == [
+        ["numbers"],
+        ["numbers"],
+        ["numbers"],
+        [],
+        ["numbers"],
+    ]
     assert read[3].problem == "" and read[3].notes == []
 
 
@@ -505,7 +779,9 @@ def test_an_entry_that_may_belong_to_two_is_nobodys(inbox, lessons):
     *known, stranger = find(inbox, lessons, CLASS)
     assert not any(one.parts for one in known)
     assert (stranger.student, stranger.known) == ("ada and bob", False)
-    assert stranger.notes == ("ada and bob.zip may belong to ada, bob: its name does not say whose it is.",)
+    assert stranger.notes == (
+        "ada and bob.zip may belong to ada, bob: its name does not say whose it is.",
+    )
 
 
 def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
@@ -518,7 +794,9 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     assert found["ada"].files["numbers"].raw == found["zoe"].files["numbers"].raw == HALF.encode()
     assert found["ada"].arrived == WEDNESDAY
     assert [note for note in found["ada"].notes if "theirs" not in note] == [
-        "ada.zip counts, the latest of 2: not ada-2.zip.", "ada.pdf is no folder, no zip, no script and no notebook."]
+        "ada.zip counts, the latest of 2: not ada-2.zip.",
+        "ada.pdf is no folder, no zip, no script and no notebook.",
+    ]
     assert "zoe-10.zip counts, the latest of 2: not zoe-9.zip." in found["zoe"].notes
 
 
@@ -529,13 +807,26 @@ def test_lesson_files_that_come_one_by_one_add_up_and_newer_ones_replace(inbox, 
     put(inbox / "bob_numbers_dev-1.py", HALF, WEDNESDAY)
     put(inbox / "bob_sums_dev.py", b"\xff", MONDAY)
     found = all_of(inbox, lessons, CLASS)
-    assert {name: file.raw.decode() for name, file in found["ada"].files.items()} == {"numbers": NUMBERS, "sums": SUMS}
-    assert "numbers: numbers_dev.py came earlier and does not count." in found["ada"].notes and found["ada"].arrived == WEDNESDAY
-    assert found["bob"].files["numbers"].raw.decode() == HALF and "not UTF-8" in found["bob"].files["sums"].problem
+    assert {name: file.raw.decode() for name, file in found["ada"].files.items()} == {
+        "numbers": NUMBERS,
+        "sums": SUMS,
+    }
+    assert (
+        "numbers: numbers_dev.py came earlier and does not count." in found["ada"].notes
+        and found["ada"].arrived == WEDNESDAY
+    )
+    assert (
+        found["bob"].files["numbers"].raw.decode() == HALF
+        and "not UTF-8" in found["bob"].files["sums"].problem
+    )
 
 
 def test_the_time_of_arrival_is_the_collectors_and_never_a_zips(inbox, lessons):
-    put(inbox / "ada.zip", zipped([(member("numbers_dev.py", when=(1999, 1, 1, 0, 0, 0)), NUMBERS)]), WEDNESDAY)
+    put(
+        inbox / "ada.zip",
+        zipped([(member("numbers_dev.py", when=(1999, 1, 1, 0, 0, 0)), NUMBERS)]),
+        WEDNESDAY,
+    )
     (inbox / "bob").mkdir()
     put(inbox / "bob" / "numbers_dev.py", NUMBERS, MONDAY)
     os.utime(inbox / "bob", (WEDNESDAY.timestamp(),) * 2)
@@ -547,18 +838,44 @@ def test_the_time_of_arrival_is_the_collectors_and_never_a_zips(inbox, lessons):
 
 def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
     inner = zipped({"work/numbers_dev.py": HALF})
-    whole = put(tmp_path / "download.zip", zipped([
-        ("Ada Lovelace_77_assignsubmission_file_/numbers_dev.py", NUMBERS), ("Ada Lovelace_77_assignsubmission_file_/data/x.csv", ""),
-        ("zahnzoe_LATE_12345_8_work.zip", inner), ("bob.py", NUMBERS.encode("utf-16")), ("late.rar", "Rar!"), ("empty/", ""), ("__MACOSX/._bob.py", ""),
-        (member("link.zip", 0o120777), "/etc/passwd"), ("../up.zip", GOOD)]), MONDAY)
+    whole = put(
+        tmp_path / "download.zip",
+        zipped(
+            [
+                ("Ada Lovelace_77_assignsubmission_file_/numbers_dev.py", NUMBERS),
+                ("Ada Lovelace_77_assignsubmission_file_/data/x.csv", ""),
+                ("zahnzoe_LATE_12345_8_work.zip", inner),
+                ("bob.py", NUMBERS.encode("utf-16")),
+                ("late.rar", "Rar!"),
+                ("empty/", ""),
+                ("__MACOSX/._bob.py", ""),
+                (member("link.zip", 0o120777), "/etc/passwd"),
+                ("../up.zip", GOOD),
+            ]
+        ),
+        MONDAY,
+    )
     found = all_of(whole, lessons, CLASS)
-    assert list(found) == ["zoe", "ada", "bob", "late", "../up", "empty", "link"] and {one.arrived for one in found.values()} == {MONDAY}
-    assert found["ada"].files["numbers"].raw.decode() == NUMBERS and found["zoe"].files["numbers"].raw.decode() == HALF
+    assert list(found) == ["zoe", "ada", "bob", "late", "../up", "empty", "link"] and {
+        one.arrived for one in found.values()
+    } == {MONDAY}
+    assert (
+        found["ada"].files["numbers"].raw.decode() == NUMBERS
+        and found["zoe"].files["numbers"].raw.decode() == HALF
+    )
     assert found["bob"].notes == ["bob.py is no file of a lesson, by its name or what is in it."]
     assert found["late"].problem == "late.rar is no folder, no zip, no script and no notebook."
     assert found["link"].problem == "link.zip is a link, no regular file."
     assert found["../up"].problem == "../up.zip has a name that points outside of the zip."
-    assert list(all_of(whole, lessons)) == ["../up", "Ada Lovelace_77_assignsubmission_file_", "bob", "empty", "late.rar", "link", "zahnzoe_LATE_12345_8_work"]
+    assert list(all_of(whole, lessons)) == [
+        "../up",
+        "Ada Lovelace_77_assignsubmission_file_",
+        "bob",
+        "empty",
+        "late.rar",
+        "link",
+        "zahnzoe_LATE_12345_8_work",
+    ]
 
 
 METADATA = """\
@@ -585,15 +902,30 @@ submission_8:
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_the_export_of_gradescope_says_who_handed_in_and_when(tmp_path, inbox, lessons, packed):
-    files = {"submission_metadata.yml": METADATA, "submission_7/numbers_dev.py": NUMBERS, "submission_8/numbers_dev.py": NUMBERS}
+    files = {
+        "submission_metadata.yml": METADATA,
+        "submission_7/numbers_dev.py": NUMBERS,
+        "submission_8/numbers_dev.py": NUMBERS,
+    }
     for name, data in files.items():
         put(inbox / "assignment_5_export" / name, data)
     if packed:
-        inbox = put(tmp_path / "export.zip", zipped({f"assignment_5_export/{name}": data for name, data in files.items()}))
+        inbox = put(
+            tmp_path / "export.zip",
+            zipped({f"assignment_5_export/{name}": data for name, data in files.items()}),
+        )
     found = all_of(inbox, lessons, CLASS)
-    assert {student: list(one.files) for student, one in found.items()} == \
-        {"zoe": [], "ada": ["numbers"], "bob": ["numbers"], "late": [], "submission_8": ["numbers"]}
-    assert found["ada"].arrived == datetime(2026, 3, 2, 12, 0, 0, 123456, timezone.utc) and found["bob"].arrived == MONDAY
+    assert {student: list(one.files) for student, one in found.items()} == {
+        "zoe": [],
+        "ada": ["numbers"],
+        "bob": ["numbers"],
+        "late": [],
+        "submission_8": ["numbers"],
+    }
+    assert (
+        found["ada"].arrived == datetime(2026, 3, 2, 12, 0, 0, 123456, timezone.utc)
+        and found["bob"].arrived == MONDAY
+    )
     assert (found["submission_8"].name, found["submission_8"].arrived) == ("Mallory", WEDNESDAY)
     assert [one.name for one in find(inbox, lessons)] == ["Ada Lovelace, Bob Bauer", "Mallory"]
 
@@ -603,24 +935,38 @@ def test_the_work_of_one_learner_is_one_submission(tmp_path, small_workspace, le
     folder = small_workspace.path
     lone = put(tmp_path / "eve" / "sums_dev.py", SUMS).parent
     if packed:
-        files = {p.relative_to(folder.parent).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+        files = {
+            p.relative_to(folder.parent).as_posix(): p.read_bytes()
+            for p in folder.rglob("*")
+            if p.is_file()
+        }
         folder = put(tmp_path / "my work.zip", zipped(files))
         lone = put(tmp_path / "eve.zip", zipped({"sums_dev.py": SUMS}))
-    one, two, three = only(folder, lessons), only(lone, lessons), only(tmp_path / "eve" / "sums_dev.py", lessons)
+    one, two, three = (
+        only(folder, lessons),
+        only(lone, lessons),
+        only(tmp_path / "eve" / "sums_dev.py", lessons),
+    )
     assert (one.student, list(one.files)) == ("my work", ["numbers", "sums"])
     assert (two.student, list(two.files)) == ("eve", ["sums"]) and list(three.files) == ["sums"]
 
 
 def test_submissions_that_are_none_are_refused(tmp_path, inbox, lessons):
-    for path, what in ((inbox, "There are no submissions in"), (tmp_path / "none", "cannot be read: No such file"),
-                       (put(tmp_path / "x.zip", GOOD[:40]), "x.zip is no zip, or a damaged one"), (put(tmp_path / "x.pdf", ""), "is no folder, no zip")):
+    for path, what in (
+        (inbox, "There are no submissions in"),
+        (tmp_path / "none", "cannot be read: No such file"),
+        (put(tmp_path / "x.zip", GOOD[:40]), "x.zip is no zip, or a damaged one"),
+        (put(tmp_path / "x.pdf", ""), "is no folder, no zip"),
+    ):
         with pytest.raises(TitoError, match=what) as error:
             find(path, lessons)
         assert error.value.remedy and error.value.code == 2
     assert len(find(inbox, lessons, CLASS)) == 4
 
 
-def test_finding_a_class_opens_nothing_and_what_it_finds_can_be_sent_to_a_worker(inbox, lessons, monkeypatch):
+def test_finding_a_class_opens_nothing_and_what_it_finds_can_be_sent_to_a_worker(
+    inbox, lessons, monkeypatch
+):
     for n in range(20):
         put(inbox / f"{n}.zip", GOOD)
     monkeypatch.setattr(zipfile, "ZipFile", None)
@@ -638,7 +984,9 @@ def test_the_hash_of_a_submission_tells_bytes_and_problems_apart(inbox, lessons)
     put(inbox / "g.zip", b"x")
     (inbox / "h").mkdir()
     found = all_of(inbox, lessons)
-    assert found["a"].sha256 == found["b"].sha256 and len({one.sha256 for one in found.values()}) == 7
+    assert (
+        found["a"].sha256 == found["b"].sha256 and len({one.sha256 for one in found.values()}) == 7
+    )
     assert found["a"].files["numbers"].sha256 == hashlib.sha256(NUMBERS.encode()).hexdigest()
 
 
@@ -649,30 +997,55 @@ def test_the_hash_of_a_submission_tells_bytes_and_problems_apart(inbox, lessons)
 def test_random_damage_never_raises_and_never_yields_what_was_not_there(inbox, lessons, seed):
     """Damage a good zip (half of it stored, so that damage reaches the contents): each file is told, or is as it was."""
     chance = random.Random(seed)
-    book = json.dumps({"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}})
+    book = json.dumps(
+        {"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}}
+    )
     inner = zipped({"sums_dev.py": SUMS})
-    good = zipped([(member("a/numbers_dev.py"), NUMBERS), (member("numbers_dev.ipynb", compression=zipfile.ZIP_STORED), book),
-                   (member("inner.zip", compression=zipfile.ZIP_STORED), inner), (member("x/y.py"), "print()"), ("empty/", "")])
+    good = zipped(
+        [
+            (member("a/numbers_dev.py"), NUMBERS),
+            (member("numbers_dev.ipynb", compression=zipfile.ZIP_STORED), book),
+            (member("inner.zip", compression=zipfile.ZIP_STORED), inner),
+            (member("x/y.py"), "print()"),
+            ("empty/", ""),
+        ]
+    )
     allowed = {NUMBERS.encode(), book.encode(), SUMS.encode(), b""}
     outcomes = set()
     for _ in range(150):
         bad = bytearray(good)
         for _ in range(chance.choice((1, 1, 2, 8))):
-            start = chance.choice((chance.randrange(len(bad)), bad.rfind(b"PK\1\2") + chance.randrange(46), len(bad) - 1 - chance.randrange(60))) % len(bad)
+            start = chance.choice(
+                (
+                    chance.randrange(len(bad)),
+                    bad.rfind(b"PK\1\2") + chance.randrange(46),
+                    len(bad) - 1 - chance.randrange(60),
+                )
+            ) % len(bad)
             kind = chance.randrange(4)
             if kind == 0:
                 bad[start] ^= 1 << chance.randrange(8)
             elif kind == 1:
-                bad[start : start + chance.randrange(1, 40)] = chance.randbytes(chance.randrange(40))
+                bad[start : start + chance.randrange(1, 40)] = chance.randbytes(
+                    chance.randrange(40)
+                )
             elif kind == 2:
-                bad[start : start + 4] = struct.pack("<I", chance.choice((0, 1, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)))
+                bad[start : start + 4] = struct.pack(
+                    "<I", chance.choice((0, 1, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF))
+                )
             else:
                 del bad[start + chance.randrange(200) :]
             bad = bad or bytearray(b"P")
         one = only(put(inbox / "ada.zip", bytes(bad)).parent, lessons)
         assert {file.raw for file in one.files.values()} <= allowed
         assert all(bool(file.problem) != bool(file.source) for file in one.files.values())
-        outcomes.add("problem" if one.problem else "file problem" if any(f.problem for f in one.files.values()) else len(one.files))
+        outcomes.add(
+            "problem"
+            if one.problem
+            else "file problem"
+            if any(f.problem for f in one.files.values())
+            else len(one.files)
+        )
     assert {"problem", 2} <= outcomes, "the damage is too much or too little to show anything"
 
 
@@ -680,13 +1053,47 @@ def test_random_damage_never_raises_and_never_yields_what_was_not_there(inbox, l
 @pytest.mark.parametrize("seed", range(4))
 def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
     chance = random.Random(seed)
-    pieces = [NUMBERS[:900], "# ---\n", "# %%", ' nbgrader={"grade_id": ', "[markdown]", "\n", "#| export\n", "\0", "\x0c", "\u2028", '"""', "%time", "!ls", "{" * 50, "é", "\r"]
+    pieces = [
+        NUMBERS[:900],
+        "# ---\n",
+        "# %%",
+        ' nbgrader={"grade_id": ',
+        "[markdown]",
+        "\n",
+        "#| export\n",
+        "\0",
+        "\x0c",
+        "\u2028",
+        '"""',
+        "%time",
+        "!ls",
+        "{" * 50,
+        "é",
+        "\r",
+    ]
     for kind in ("py", "ipynb"):
         for _ in range(100):
             text = "".join(chance.choices(pieces, k=chance.randrange(12)))
             if kind == "ipynb":
-                text = json.dumps({"cells": chance.choices([1, {"cell_type": "code", "source": text}, {"cell_type": [], "source": [text, 2][: chance.randrange(3)]},
-                                                            {"cell_type": "code", "source": text, "metadata": {"nbgrader": 5, "tags": 1}}], k=2)})
-            file = only(put(inbox / "ada" / f"numbers_dev.{kind}", text).parent.parent, lessons).files["numbers"]
+                text = json.dumps(
+                    {
+                        "cells": chance.choices(
+                            [
+                                1,
+                                {"cell_type": "code", "source": text},
+                                {"cell_type": [], "source": [text, 2][: chance.randrange(3)]},
+                                {
+                                    "cell_type": "code",
+                                    "source": text,
+                                    "metadata": {"nbgrader": 5, "tags": 1},
+                                },
+                            ],
+                            k=2,
+                        )
+                    }
+                )
+            file = only(
+                put(inbox / "ada" / f"numbers_dev.{kind}", text).parent.parent, lessons
+            ).files["numbers"]
             assert bool(file.problem) != bool(file.source) and (not file.problem or file.text == "")
         (inbox / "ada" / f"numbers_dev.{kind}").unlink()

@@ -26,7 +26,13 @@ def works(level):
         return False
 
 
-LEVELS = [pytest.param(level, marks=pytest.mark.skipif(not works(level), reason=f"{level} does not work on this machine")) for level in jails.LEVELS]
+LEVELS = [
+    pytest.param(
+        level,
+        marks=pytest.mark.skipif(not works(level), reason=f"{level} does not work on this machine"),
+    )
+    for level in jails.LEVELS
+]
 levels = pytest.mark.parametrize("level", LEVELS)
 walled = pytest.mark.parametrize("level", LEVELS[:-1])
 
@@ -71,7 +77,10 @@ def test_a_fork_answers_and_ends(level):
         fork = jail.fork()
         assert talk(fork).do("len", [1, 2, 3]) == 3
         fork.end()
-        assert fork.code() in (0, -signal.SIGKILL)  # 0 when it saw the end of the talk before the signal
+        assert fork.code() in (
+            0,
+            -signal.SIGKILL,
+        )  # 0 when it saw the end of the talk before the signal
         fork.end()  # once more is no harm
 
 
@@ -98,7 +107,11 @@ def test_a_fork_has_no_environment_no_arguments_and_no_descriptors_of_ours(level
         fork = jail.fork()
         session = talk(fork)
         environment = list(session.do("get", session.do("import", "os"), "environ"))
-        assert "SECRET_OF_THE_TEST" not in environment and "USER" not in environment and not [name for name in environment if name.startswith("PYTHON")]
+        assert (
+            "SECRET_OF_THE_TEST" not in environment
+            and "USER" not in environment
+            and not [name for name in environment if name.startswith("PYTHON")]
+        )
         fstat = session.do("get", session.do("import", "os"), "fstat")
         for number in range(4):
             fstat(number)
@@ -124,7 +137,15 @@ def test_numpy_is_there_and_what_is_not_for_learners_is_not(level):
 def test_files_that_are_not_needed_cannot_be_read_or_written(level, tmp_path):
     (tmp_path / "file").write_text("secret")
     with Jail(level, [tmp_path]) as jail:
-        for path in (tmp_path, tmp_path / "file", Path(__file__), Path.home(), "/etc/passwd", "/proc/self/environ", "/tmp"):
+        for path in (
+            tmp_path,
+            tmp_path / "file",
+            Path(__file__),
+            Path.home(),
+            "/etc/passwd",
+            "/proc/self/environ",
+            "/tmp",
+        ):
             assert jail.reads(path) is False, path
         assert jail.reads(jails.FILES[0]) is True  # so that False says something
         fork = jail.fork()
@@ -147,7 +168,11 @@ def test_a_secret_that_can_be_read_stops_everything(level):
 @walled
 def test_a_course_inside_of_the_installed_packages_is_hidden(level):
     for package in ("pytest", "jupytext"):
-        folder = Path(sys.modules[package].__file__).parent if package in sys.modules else jails.packages()["numpy"].parent / package
+        folder = (
+            Path(sys.modules[package].__file__).parent
+            if package in sys.modules
+            else jails.packages()["numpy"].parent / package
+        )
         with Jail(level, [folder]) as jail:
             assert jail.reads(folder) is False
 
@@ -179,7 +204,9 @@ def test_memory_has_a_limit(level):
 
 
 @levels
-@pytest.mark.skipif(not hasattr(signal, "pidfd_send_signal"), reason="processes have no handles here")
+@pytest.mark.skipif(
+    not hasattr(signal, "pidfd_send_signal"), reason="processes have no handles here"
+)
 def test_a_fork_that_was_killed_while_it_waited_is_passed_over(level):
     with Jail(level) as jail:
         jail.fork().end()
@@ -218,7 +245,12 @@ occupy(fork)
 print(jail.process.pid, flush=True)
 time.sleep(60)
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as starter:
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as starter:
         server = int(starter.stdout.readline())
         family = [server, *children(server)]
         assert len(family) >= 2
@@ -258,7 +290,11 @@ def test_the_server_that_forks_inherit_from_holds_no_path_of_a_secret(level, tmp
 
 def server_memory(jail):
     """What can be read of the server's memory, by its own parent: this process."""
-    pid = next(pid for pid in [*children(jail.process.pid)[::-1], jail.process.pid] if b"inside.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    pid = next(
+        pid
+        for pid in [*children(jail.process.pid)[::-1], jail.process.pid]
+        if b"inside.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
     found = []
     try:
         with open(f"/proc/{pid}/mem", "rb") as memory:

@@ -33,9 +33,21 @@ def grade(small_course, tmp_path, jail):
         inbox = tmp_path / f"inbox {len(judges)}"
         (inbox / "ada").mkdir(parents=True)
         for name, text in files.items():
-            (inbox / "ada" / f"{name}_dev.py").write_bytes(text if isinstance(text, bytes) else text.encode())
+            (inbox / "ada" / f"{name}_dev.py").write_bytes(
+                text if isinstance(text, bytes) else text.encode()
+            )
         (arrival,) = intake.find(inbox, root.lessons)
-        judges.append(Judge(Setting(root.path, tuple(lessons), "process", seconds=setting.pop("seconds", 20), **setting)))
+        judges.append(
+            Judge(
+                Setting(
+                    root.path,
+                    tuple(lessons),
+                    "process",
+                    seconds=setting.pop("seconds", 20),
+                    **setting,
+                )
+            )
+        )
         judges[-1].jail = jail if "memory" not in setting else None
         return {one.lesson: one for one in judges[-1].grade(arrival, {})}
 
@@ -48,7 +60,9 @@ def grade(small_course, tmp_path, jail):
 @pytest.fixture
 def numbers(grade):
     """numbers(double): the result of lesson 01 with this body of `double`, and everything else right."""
-    return lambda body, **setting: grade({"numbers": changed(NUMBERS, DOUBLE, body)}, ["numbers"], **setting)["numbers"]
+    return lambda body, **setting: grade(
+        {"numbers": changed(NUMBERS, DOUBLE, body)}, ["numbers"], **setting
+    )["numbers"]
 
 
 def changed(text, old, new):
@@ -63,15 +77,25 @@ def statuses(lesson):
 def test_right_work_gets_every_point_on_either_base(grade):
     for base in ("own", "reference", "both"):
         got = grade({"numbers": NUMBERS, "sums": SUMS}, base=base)
-        assert [(one.verdict, one.points, one.max_points, one.reason) for one in got.values()] == [("passed", 5, 5, ""), ("passed", 3, 3, "")]
+        assert [(one.verdict, one.points, one.max_points, one.reason) for one in got.values()] == [
+            ("passed", 5, 5, ""),
+            ("passed", 3, 3, ""),
+        ]
         assert got["sums"].base == ("reference" if base == "reference" else "own")
-        assert all(check.status == "passed" and check.message == "" and check.caused_by is None for one in got.values() for check in one.checks)
+        assert all(
+            check.status == "passed" and check.message == "" and check.caused_by is None
+            for one in got.values()
+            for check in one.checks
+        )
 
 
 def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
     got = numbers("    if isinstance(x, int):\n        return x + x\n    return x\n")
     assert [(check.name, check.points, check.max_points, check.status) for check in got.checks] == [
-        ("double of two is four", 2, 2, "passed"), ("double works on arrays", 0, 2, "failed"), ("triple of two is six", 1, 1, "passed")]
+        ("double of two is four", 2, 2, "passed"),
+        ("double works on arrays", 0, 2, "failed"),
+        ("triple of two is six", 1, 1, "passed"),
+    ]
     assert (got.verdict, got.points, got.reason) == ("failed", 3, "1 of 3 checks fail.")
     assert got.checks[1].message == "double([1, 3]) should be [2, 6], yours is [1 3]"
 
@@ -79,29 +103,57 @@ def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
 @pytest.fixture
 def wrong_double(grade):
     """Lesson 01 wrong in one place that lesson 02 stands on."""
-    return lambda base: grade({"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": SUMS}, base=base)["sums"]
+    return lambda base: grade(
+        {"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": SUMS}, base=base
+    )["sums"]
 
 
 def test_on_the_own_base_an_early_mistake_costs_points_later(wrong_double):
     got = wrong_double("own")
-    assert (got.verdict, got.points, got.base, statuses(got)) == ("failed", 1, "own", ["failed", "passed"])
-    assert got.checks[0].message == "total([1, 2]) should be 6, yours is 5" and got.checks[0].caused_by is None
+    assert (got.verdict, got.points, got.base, statuses(got)) == (
+        "failed",
+        1,
+        "own",
+        ["failed", "passed"],
+    )
+    assert (
+        got.checks[0].message == "total([1, 2]) should be 6, yours is 5"
+        and got.checks[0].caused_by is None
+    )
 
 
 def test_on_the_reference_base_it_costs_none(wrong_double):
     got = wrong_double("reference")
-    assert (got.verdict, got.points, got.base, statuses(got)) == ("passed", 3, "reference", ["passed", "passed"])
+    assert (got.verdict, got.points, got.base, statuses(got)) == (
+        "passed",
+        3,
+        "reference",
+        ["passed", "passed"],
+    )
 
 
 def test_on_both_it_costs_none_and_the_report_says_where_it_sits(wrong_double):
     got = wrong_double("both")
     assert (got.verdict, got.points, got.base) == ("passed", 3, "reference")
     first, second = got.checks
-    assert (first.status, first.base, first.caused_by) == ("passed", "reference", "numbers") and "lesson numbers" in first.message
-    assert (second.status, second.base, second.caused_by, second.message) == ("passed", "own", None, "")
+    assert (first.status, first.base, first.caused_by) == (
+        "passed",
+        "reference",
+        "numbers",
+    ) and "lesson numbers" in first.message
+    assert (second.status, second.base, second.caused_by, second.message) == (
+        "passed",
+        "own",
+        None,
+        "",
+    )
 
 
-@pytest.mark.parametrize("numbers", [None, "def (", "#| default_exp core.numbers\n#| export\nraise OSError('no')", b"\xff\xfe"], ids=["not handed in", "syntax error", "raises", "no UTF-8"])
+@pytest.mark.parametrize(
+    "numbers",
+    [None, "def (", "#| default_exp core.numbers\n#| export\nraise OSError('no')", b"\xff\xfe"],
+    ids=["not handed in", "syntax error", "raises", "no UTF-8"],
+)
 def test_an_earlier_lesson_that_cannot_be_used_costs_nothing_later(grade, numbers):
     files = {"sums": SUMS} | ({"numbers": numbers} if numbers else {})
     assert grade(files, base="own")["sums"].points == 0
@@ -111,19 +163,31 @@ def test_an_earlier_lesson_that_cannot_be_used_costs_nothing_later(grade, number
 
 
 def test_a_mistake_of_the_lesson_itself_is_not_mended_by_the_reference(grade):
-    got = grade({"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": changed(SUMS, TOTAL, "    return 4 * len(numbers)\n")})["sums"]
+    got = grade(
+        {
+            "numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"),
+            "sums": changed(SUMS, TOTAL, "    return 4 * len(numbers)\n"),
+        }
+    )["sums"]
     assert (got.points, statuses(got), got.checks[0].caused_by) == (1, ["failed", "passed"], None)
 
 
 def test_with_the_course_as_it_is_released_nothing_is_earned(grade, small_course):
     got = grade({entry.name: entry.declared.released for entry in small_course.lessons})
     assert [(one.verdict, one.points) for one in got.values()] == [("stub", 0), ("stub", 0)]
-    assert set(statuses(got["numbers"])) == {"unwritten"} and "yours to write" in got["numbers"].checks[0].message
+    assert (
+        set(statuses(got["numbers"])) == {"unwritten"}
+        and "yours to write" in got["numbers"].checks[0].message
+    )
 
 
 def test_what_waits_for_another_exercise_says_so(grade, small_course):
     released = small_course.lessons[0].declared.released
-    with_triple = changed(released, released[released.index('    """Three times `x`."""') :].split("\n")[1] + "\n", TRIPLE)
+    with_triple = changed(
+        released,
+        released[released.index('    """Three times `x`."""') :].split("\n")[1] + "\n",
+        TRIPLE,
+    )
     got = grade({"numbers": with_triple}, ["numbers"])["numbers"]
     assert (got.verdict, statuses(got)) == ("failed", ["unwritten"] * 3)
     assert "double" in got.checks[2].message and got.reason == "3 wait for what is not written."
@@ -159,7 +223,13 @@ def test_a_check_says_how_it_ended(numbers, body, status, words):
 
 def test_a_message_names_the_learners_own_line(numbers):
     got = numbers("    half = x / 2\n    return half.twice()\n")
-    line = next(number for number, text in enumerate(changed(NUMBERS, DOUBLE, "    half = x / 2\n    return half.twice()\n").split("\n"), 1) if "half.twice" in text)
+    line = next(
+        number
+        for number, text in enumerate(
+            changed(NUMBERS, DOUBLE, "    half = x / 2\n    return half.twice()\n").split("\n"), 1
+        )
+        if "half.twice" in text
+    )
     assert f"line {line}: return half.twice()" in got.checks[0].message
 
 
@@ -174,12 +244,19 @@ def test_a_message_names_the_learners_own_line(numbers):
 def test_a_lesson_that_cannot_be_imported_says_why_once(numbers, code, verdict, status, words):
     got = numbers(DOUBLE + f"\n{code}\n", seconds=20 if verdict != "timed out" else 0.5)
     assert (got.verdict, statuses(got)) == (verdict, [status, "not run", "not run"])
-    assert words in got.reason and all(check.message == got.reason for check in got.checks) and verdict in result.VERDICTS
+    assert (
+        words in got.reason
+        and all(check.message == got.reason for check in got.checks)
+        and verdict in result.VERDICTS
+    )
 
 
 def test_an_endless_loop_ends_and_other_checks_count(numbers):
     got = numbers("    while x is 2: pass\n    return x + x\n", seconds=0.5)
-    assert statuses(got) == ["timeout", "passed", "timeout"] and (got.verdict, got.points) == ("failed", 2)
+    assert statuses(got) == ["timeout", "passed", "timeout"] and (got.verdict, got.points) == (
+        "failed",
+        2,
+    )
     assert "still running after 0.5 s" in got.checks[0].message
 
 
@@ -190,32 +267,66 @@ def test_more_memory_than_allowed_is_told(numbers):
     assert numbers("    return len(bytearray(1 << 29)) and x + x\n", memory=4096).points == 5
 
 
-@pytest.mark.parametrize(("text", "verdict", "words"), [(b"\xff\xfe\x00", "unreadable", "UTF-8"), ("# %%\n#| default_exp core.numbers\n# %%\n#| export\ndef f(:\n", "syntax error", "syntax"), (b"", "unreadable", "empty")],
-                         ids=["no UTF-8", "syntax", "empty"])
+@pytest.mark.parametrize(
+    ("text", "verdict", "words"),
+    [
+        (b"\xff\xfe\x00", "unreadable", "UTF-8"),
+        ("# %%\n#| default_exp core.numbers\n# %%\n#| export\ndef f(:\n", "syntax error", "syntax"),
+        (b"", "unreadable", "empty"),
+    ],
+    ids=["no UTF-8", "syntax", "empty"],
+)
 def test_what_python_cannot_read_is_never_run(grade, text, verdict, words):
     got = grade({"numbers": text}, ["numbers"])["numbers"]
-    assert (got.verdict, got.points, set(statuses(got)), got.isolation) == (verdict, 0, {"not run"}, "") and words in got.reason
+    assert (got.verdict, got.points, set(statuses(got)), got.isolation) == (
+        verdict,
+        0,
+        {"not run"},
+        "",
+    ) and words in got.reason
 
 
 def test_a_lesson_that_was_not_handed_in_is_missing(grade):
     got = grade({"sums": SUMS}, ["numbers"])["numbers"]
-    assert (got.verdict, got.points, got.max_points, got.sha256, len(got.checks)) == ("missing", 0, 5, "", 3)
+    assert (got.verdict, got.points, got.max_points, got.sha256, len(got.checks)) == (
+        "missing",
+        0,
+        5,
+        "",
+        3,
+    )
 
 
 def test_checks_that_were_edited_or_added_change_nothing(grade):
-    cheat = changed(NUMBERS, "assert double(2) == 4", "assert True").replace(DOUBLE, "    return 0\n") + "\n\ndef test_more():\n    pass\n"
+    cheat = (
+        changed(NUMBERS, "assert double(2) == 4", "assert True").replace(DOUBLE, "    return 0\n")
+        + "\n\ndef test_more():\n    pass\n"
+    )
     got = grade({"numbers": cheat}, ["numbers"])["numbers"]
     assert (got.points, len(got.checks), statuses(got)) == (0, 3, ["failed"] * 3)
 
 
 def test_a_name_that_is_gone_is_named(grade):
-    got = grade({"numbers": NUMBERS.replace("def double(x):", "def doubled(x):").replace("double(x) + x", "x * 3")}, ["numbers"])["numbers"]
-    assert statuses(got) == ["error", "error", "passed"] and "the lesson does not define double" in got.checks[0].message
+    got = grade(
+        {
+            "numbers": NUMBERS.replace("def double(x):", "def doubled(x):").replace(
+                "double(x) + x", "x * 3"
+            )
+        },
+        ["numbers"],
+    )["numbers"]
+    assert (
+        statuses(got) == ["error", "error", "passed"]
+        and "the lesson does not define double" in got.checks[0].message
+    )
 
 
 def test_hidden_checks_are_marked(grade):
     got = grade({"numbers": NUMBERS, "sums": changed(SUMS, TOTAL, "    return 6\n")})["sums"]
-    assert [(check.hidden, check.status, check.message) for check in got.checks] == [(False, "passed", ""), (True, "failed", "secret")]
+    assert [(check.hidden, check.status, check.message) for check in got.checks] == [
+        (False, "passed", ""),
+        (True, "failed", "secret"),
+    ]
 
 
 def test_the_same_bytes_are_not_graded_twice_and_others_are(small_course, tmp_path):
@@ -232,7 +343,11 @@ def test_the_same_bytes_are_not_graded_twice_and_others_are(small_course, tmp_pa
     (first,) = graded(setting, {})
     known = {"numbers": first.key}
     assert graded(setting, known) == [None]
-    for other in (Setting(small_course.path, ("numbers",), "process", seconds=9), Setting(small_course.path, ("numbers",), "process", base="own"), Setting(small_course.path, ("numbers",), "process", memory=2048)):
+    for other in (
+        Setting(small_course.path, ("numbers",), "process", seconds=9),
+        Setting(small_course.path, ("numbers",), "process", base="own"),
+        Setting(small_course.path, ("numbers",), "process", memory=2048),
+    ):
         assert graded(other, known)[0].points == 5
     (inbox / "ada" / "numbers_dev.py").write_text(NUMBERS + "\n# more\n", encoding="utf-8")
     assert graded(setting, known)[0].key != first.key
@@ -256,33 +371,58 @@ def vectors(grade, tmp_path):
 
     def vectors(old, new):
         root = course.open_root(attacked.make_course(tmp_path / "attacked"))
-        got = grade({"vectors": attacked.VECTORS.replace(old, new, 1)}, ["vectors"], root)["vectors"]
+        got = grade({"vectors": attacked.VECTORS.replace(old, new, 1)}, ["vectors"], root)[
+            "vectors"
+        ]
         return {check.name: (check.status, check.message) for check in got.checks}
 
     return vectors
 
 
 def test_code_that_changes_what_it_is_given_fails_though_its_answer_fits(vectors):
-    got = vectors("    return x + x\n", "    if isinstance(x, np.ndarray):\n        x[...] = 0\n    return x + x\n")
-    assert got["double works on arrays"] == ("failed", "the code under test changes an array or list that it was given")
+    got = vectors(
+        "    return x + x\n",
+        "    if isinstance(x, np.ndarray):\n        x[...] = 0\n    return x + x\n",
+    )
+    assert got["double works on arrays"] == (
+        "failed",
+        "the code under test changes an array or list that it was given",
+    )
     assert got["double of two is four"] == ("passed", "")
 
 
 def test_an_array_without_numbers_is_not_close_to_one_with_some(vectors):
-    got = vectors("    return x + x\n", "    return np.empty((0, 1)) if isinstance(x, np.ndarray) else x + x\n")
-    assert got["double works on arrays"][0] == "failed" and got["double of two is four"][0] == "passed"
+    got = vectors(
+        "    return x + x\n",
+        "    return np.empty((0, 1)) if isinstance(x, np.ndarray) else x + x\n",
+    )
+    assert (
+        got["double works on arrays"][0] == "failed" and got["double of two is four"][0] == "passed"
+    )
 
 
 def test_what_the_checks_own_function_finds_wrong_cannot_be_swallowed(vectors):
-    got = vectors("    return function(function(x))\n", "    try:\n        function(11)\n    except AssertionError:\n        pass\n    return function(function(x))\n")
+    got = vectors(
+        "    return function(function(x))\n",
+        "    try:\n        function(11)\n    except AssertionError:\n        pass\n    return function(function(x))\n",
+    )
     status, message = got["twice calls the function two times"]
     assert status == "failed" and "nobody asked for 11" in message
 
 
-def test_a_lesson_that_takes_its_time_at_each_check_is_not_waited_for_for_ever(grade, tmp_path, monkeypatch):
+def test_a_lesson_that_takes_its_time_at_each_check_is_not_waited_for_for_ever(
+    grade, tmp_path, monkeypatch
+):
     monkeypatch.setattr("tito.grading.judge.BUDGET", 0)
     monkeypatch.setattr("tito.grading.judge.LEAST", 0.3)
-    got = grade({"numbers": changed(NUMBERS, DOUBLE, "    import time\n    time.sleep(1)\n    return x + x\n")}, ["numbers"])["numbers"]
+    got = grade(
+        {
+            "numbers": changed(
+                NUMBERS, DOUBLE, "    import time\n    time.sleep(1)\n    return x + x\n"
+            )
+        },
+        ["numbers"],
+    )["numbers"]
     assert statuses(got) == ["passed", "timeout", "timeout"]  # the first had all of its 20 s
 
 

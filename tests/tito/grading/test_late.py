@@ -22,41 +22,79 @@ def rules(root, text):
 
 def test_without_rules_nothing_is_late(small_course):
     found = late.read(small_course)
-    assert found == Rules() and percent(lateness(DUE + 99 * MINUTE, found.due.get("numbers")), found) == 0
+    assert (
+        found == Rules()
+        and percent(lateness(DUE + 99 * MINUTE, found.due.get("numbers")), found) == 0
+    )
 
 
 def test_the_rules_are_read_from_tito_toml(small_course):
-    found = rules(small_course, "[grading]\ngrace_minutes = 15\npercent_per_day = 12.5\nat_most_percent = 50\n"
-                                "[grading.due]\nnumbers = 2026-12-01T23:59:00+01:00\n02_sums = 2026-12-08T12:00:00Z\n")
-    assert found == Rules(timedelta(minutes=15), Decimal("12.5"), Decimal(50), {"numbers": DUE, "sums": datetime(2026, 12, 8, 12, tzinfo=timezone.utc)})
+    found = rules(
+        small_course,
+        "[grading]\ngrace_minutes = 15\npercent_per_day = 12.5\nat_most_percent = 50\n"
+        "[grading.due]\nnumbers = 2026-12-01T23:59:00+01:00\n02_sums = 2026-12-08T12:00:00Z\n",
+    )
+    assert found == Rules(
+        timedelta(minutes=15),
+        Decimal("12.5"),
+        Decimal(50),
+        {"numbers": DUE, "sums": datetime(2026, 12, 8, 12, tzinfo=timezone.utc)},
+    )
 
 
-@pytest.mark.parametrize(("text", "what", "remedy"), [
-    ("[grading.due]\nnubers = 2026-12-01T23:59:00Z", "the lesson 'nubers'", "Did you mean 'numbers'?"),
-    ("[grading.due]\nnumbers = 2026-12-01T23:59:00", "no time with a time zone", "+01:00"),
-    ("[grading.due]\nnumbers = 2026-12-01", "no time with a time zone", "+01:00"),
-    ("[grading.due]\nnumbers = 'soon'", "numbers is soon", "+01:00"),
-    ("[grading.due]\nnumbers = 2026-12-01T23:59:00Z\n1 = 2026-12-01T23:59:00Z", "the lesson numbers twice", "Keep one"),
-    ("[grading]\npercent_per_day = -1", "percent_per_day is -1", "between 0"),
-    ("[grading]\ngrace_minutes = -5", "grace_minutes is -5", "between 0"),
-    ("[grading]\ngrace_minutes = nan", "grace_minutes is", "between 0"),
-    ("[grading]\ngrace_minutes = inf", "grace_minutes is", "between 0"),
-    ("[grading]\ngrace_minutes = true", "grace_minutes is True", "between 0"),
-    ("[grading]\npercent_per_day = '10 %'", "percent_per_day is '10 %'", "between 0"),
-    ("[grading]\nat_most_percent = 101", "at_most_percent is 101", "between 0 and 100"),
-    ("[grading]\npercent_per_days = 10", "'percent_per_days', which means nothing", "Did you mean 'percent_per_day'?"),
-    ("[grading]\ndue = 3", "due is 3", "[grading.due]"),
-])
+@pytest.mark.parametrize(
+    ("text", "what", "remedy"),
+    [
+        (
+            "[grading.due]\nnubers = 2026-12-01T23:59:00Z",
+            "the lesson 'nubers'",
+            "Did you mean 'numbers'?",
+        ),
+        ("[grading.due]\nnumbers = 2026-12-01T23:59:00", "no time with a time zone", "+01:00"),
+        ("[grading.due]\nnumbers = 2026-12-01", "no time with a time zone", "+01:00"),
+        ("[grading.due]\nnumbers = 'soon'", "numbers is soon", "+01:00"),
+        (
+            "[grading.due]\nnumbers = 2026-12-01T23:59:00Z\n1 = 2026-12-01T23:59:00Z",
+            "the lesson numbers twice",
+            "Keep one",
+        ),
+        ("[grading]\npercent_per_day = -1", "percent_per_day is -1", "between 0"),
+        ("[grading]\ngrace_minutes = -5", "grace_minutes is -5", "between 0"),
+        ("[grading]\ngrace_minutes = nan", "grace_minutes is", "between 0"),
+        ("[grading]\ngrace_minutes = inf", "grace_minutes is", "between 0"),
+        ("[grading]\ngrace_minutes = true", "grace_minutes is True", "between 0"),
+        ("[grading]\npercent_per_day = '10 %'", "percent_per_day is '10 %'", "between 0"),
+        ("[grading]\nat_most_percent = 101", "at_most_percent is 101", "between 0 and 100"),
+        (
+            "[grading]\npercent_per_days = 10",
+            "'percent_per_days', which means nothing",
+            "Did you mean 'percent_per_day'?",
+        ),
+        ("[grading]\ndue = 3", "due is 3", "[grading.due]"),
+    ],
+)
 def test_a_mistake_in_the_rules_is_named_with_its_value(small_course, text, what, remedy):
     with pytest.raises(TitoError) as caught:
         rules(small_course, text)
-    assert what in caught.value.what and remedy in caught.value.remedy and str(small_course.path / "tito.toml") in caught.value.what
+    assert (
+        what in caught.value.what
+        and remedy in caught.value.remedy
+        and str(small_course.path / "tito.toml") in caught.value.what
+    )
 
 
-@pytest.mark.parametrize(("after_due", "days"), [
-    (-timedelta(days=30), 0), (timedelta(), 0), (15 * MINUTE, 0), (15 * MINUTE + timedelta(microseconds=1), 1),
-    (15 * MINUTE + timedelta(days=1), 1), (16 * MINUTE + timedelta(days=1), 2), (timedelta(days=10), 10),
-])
+@pytest.mark.parametrize(
+    ("after_due", "days"),
+    [
+        (-timedelta(days=30), 0),
+        (timedelta(), 0),
+        (15 * MINUTE, 0),
+        (15 * MINUTE + timedelta(microseconds=1), 1),
+        (15 * MINUTE + timedelta(days=1), 1),
+        (16 * MINUTE + timedelta(days=1), 2),
+        (timedelta(days=10), 10),
+    ],
+)
 def test_each_started_day_after_the_grace_counts(after_due, days):
     assert lateness(DUE + after_due, DUE, grace=15 * MINUTE) == days
 
@@ -78,15 +116,30 @@ def test_an_extension_moves_the_due_date_and_never_to_an_earlier_one():
     assert lateness(arrived, DUE, Extension(until=DUE - timedelta(days=9))) == 2
 
 
-@pytest.mark.parametrize(("points", "days", "left"), [(10, 0, "10"), (10, 1, "8.75"), (10, 4, "5"), (10, 5, "5"), (7, 3, "4.38"), (1, 1, "0.88"), (0, 2, "0")])
+@pytest.mark.parametrize(
+    ("points", "days", "left"),
+    [
+        (10, 0, "10"),
+        (10, 1, "8.75"),
+        (10, 4, "5"),
+        (10, 5, "5"),
+        (7, 3, "4.38"),
+        (1, 1, "0.88"),
+        (0, 2, "0"),
+    ],
+)
 def test_lateness_takes_its_percent_and_rounds_a_half_upward(points, days, left):
     # by hand: 7 x 0.625 = 4.375, 1 x 0.875 = 0.875
-    found = penalised(points, percent(days, Rules(percent_per_day=Decimal("12.5"), at_most_percent=Decimal(50))))
+    found = penalised(
+        points, percent(days, Rules(percent_per_day=Decimal("12.5"), at_most_percent=Decimal(50)))
+    )
     assert str(found) == left
 
 
 def test_a_tenth_is_a_tenth():
-    assert penalised(late.exact("0.3"), Decimal(10)) == Decimal("0.27")  # 0.3 * 0.9 in binary is less
+    assert penalised(late.exact("0.3"), Decimal(10)) == Decimal(
+        "0.27"
+    )  # 0.3 * 0.9 in binary is less
 
 
 def test_the_reason_says_how_late_and_what_that_costs():

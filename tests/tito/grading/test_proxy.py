@@ -115,7 +115,10 @@ def swallow(function, *arguments):
         return f"{type(error).__name__}: {error}"
 def give(x): return x
 def count(n): yield from range(n)
-'''.replace('.get(kind) or getattr(__import__("builtins"), kind))(text)', '.get(kind, getattr(__import__("builtins"), kind, None))(text)')
+'''.replace(
+    '.get(kind) or getattr(__import__("builtins"), kind))(text)',
+    '.get(kind, getattr(__import__("builtins"), kind, None))(text)',
+)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,15 @@ def there(jail):
     """The lesson, as a check sees it: `there.Box`."""
     fork = jail.fork()
     session = proxy.Session(fork.sock, time.monotonic() + 30)
-    session.do("load", {"course": None, "course.lesson": marshal.dumps(compile(LESSON, "course.lesson", "exec"))}, "course.lesson", [], [], b"", [])
+    session.do(
+        "load",
+        {"course": None, "course.lesson": marshal.dumps(compile(LESSON, "course.lesson", "exec"))},
+        "course.lesson",
+        [],
+        [],
+        b"",
+        [],
+    )
     yield proxy.Module(session, "course.lesson")
     fork.end()
 
@@ -151,7 +162,11 @@ def test_a_class_constructs_and_an_object_has_its_attributes(there):
 
 def test_isinstance_and_issubclass_are_asked_there(there):
     lid = there.Lid(1)
-    assert isinstance(lid, there.Box) and isinstance(lid, there.Lid) and not isinstance(there.Box(1), there.Lid)
+    assert (
+        isinstance(lid, there.Box)
+        and isinstance(lid, there.Lid)
+        and not isinstance(there.Box(1), there.Lid)
+    )
     assert issubclass(there.Lid, there.Box) and not issubclass(there.Box, there.Lid)
     assert not isinstance(4, there.Box) and not isinstance(np.ones(2), there.Box)
 
@@ -166,7 +181,11 @@ def test_isinstance_and_issubclass_are_asked_there(there):
 ])  # fmt: skip
 def test_what_a_check_does_happens_there(there, action, wanted):
     got = action(there.Box(1, 2))
-    assert np.array_equal(got, wanted) if isinstance(got, np.ndarray) else (type(got), got) == (type(wanted), wanted)
+    assert (
+        np.array_equal(got, wanted)
+        if isinstance(got, np.ndarray)
+        else (type(got), got) == (type(wanted), wanted)
+    )
 
 
 def test_what_is_set_and_deleted_by_index_is_gone_there(there):
@@ -184,7 +203,11 @@ def test_an_iterator_there_can_be_walked_and_ends(there):
 
 def test_one_object_there_is_one_object_here(there):
     box = there.Box(1)
-    assert there.give(box) is box and there.give([box, box])[1] is box and {box: 1}[there.give(box)] == 1
+    assert (
+        there.give(box) is box
+        and there.give([box, box])[1] is box
+        and {box: 1}[there.give(box)] == 1
+    )
     assert there.give(there.Box) is there.Box
 
 
@@ -197,7 +220,9 @@ def test_a_function_of_the_check_is_called_back_with_what_it_is_given(there):
 
     assert there.apply(function, 1, y=2).data.tolist() == [3] and seen == [(1, 2)]
     assert there.give(function) is function
-    assert there.apply(lambda box: float(box) + 1, there.Box(4)) == 5.0  # it asks there, while there waits for it
+    assert (
+        there.apply(lambda box: float(box) + 1, there.Box(4)) == 5.0
+    )  # it asks there, while there waits for it
 
 
 def test_an_error_of_the_checks_own_function_comes_back_as_itself(there):
@@ -219,8 +244,20 @@ def test_an_assertion_in_the_checks_own_function_counts_though_the_learners_code
     assert str(there.swallow._session.assertion) == "called with nothing"
 
 
-@pytest.mark.parametrize(("kind", "here"), [("ValueError", ValueError), ("Trick", ValueError), ("KeyError", KeyError), ("ZeroDivisionError", ZeroDivisionError), ("Own", proxy.RemoteError),
-                                            ("LinAlgError", np.linalg.LinAlgError), ("AxisError", np.exceptions.AxisError), ("RecursionError", RecursionError), ("NotImplementedError", NotImplementedError)])
+@pytest.mark.parametrize(
+    ("kind", "here"),
+    [
+        ("ValueError", ValueError),
+        ("Trick", ValueError),
+        ("KeyError", KeyError),
+        ("ZeroDivisionError", ZeroDivisionError),
+        ("Own", proxy.RemoteError),
+        ("LinAlgError", np.linalg.LinAlgError),
+        ("AxisError", np.exceptions.AxisError),
+        ("RecursionError", RecursionError),
+        ("NotImplementedError", NotImplementedError),
+    ],
+)
 def test_an_error_there_is_the_built_in_one_it_derives_from(there, kind, here):
     with pytest.raises(here, match="on purpose") as caught:
         there.fail(kind)
@@ -228,7 +265,20 @@ def test_an_error_there_is_the_built_in_one_it_derives_from(there, kind, here):
     assert name == kind and "on purpose" in text and frames[-1][0] == "course.lesson"
 
 
-@pytest.mark.parametrize("kind", ["AssertionError", "Lying", "Base", "SystemExit", "KeyboardInterrupt", "GeneratorExit", "StopAsyncIteration", "Exception", "BaseException"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "AssertionError",
+        "Lying",
+        "Base",
+        "SystemExit",
+        "KeyboardInterrupt",
+        "GeneratorExit",
+        "StopAsyncIteration",
+        "Exception",
+        "BaseException",
+    ],
+)
 def test_an_error_there_is_never_an_assertion_or_an_exit_here(there, kind):
     with pytest.raises(proxy.RemoteError) as caught:
         there.fail(kind)
@@ -255,12 +305,43 @@ def test_the_end_of_a_with_block_is_told_there_and_swallows_nothing(there):
 # What is refused.
 
 
-@pytest.mark.parametrize("answer", [True, False, 1, 0, "yes", [1], {1: 1}, (1,), 1.0, b"x", np.float64(1), np.True_, np.array(True), np.array([True]), np.ones(3, bool), int, None],
-                         ids=lambda x: f"{type(x).__name__} {x}")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        True,
+        False,
+        1,
+        0,
+        "yes",
+        [1],
+        {1: 1},
+        (1,),
+        1.0,
+        b"x",
+        np.float64(1),
+        np.True_,
+        np.array(True),
+        np.array([True]),
+        np.ones(3, bool),
+        int,
+        None,
+    ],
+    ids=lambda x: f"{type(x).__name__} {x}",
+)
 def test_a_comparison_cannot_be_decided_there(there, answer):
     yes = there.Yes()
     there.Yes.answer = answer
-    for compare in (lambda: yes == 4, lambda: 4 == yes, lambda: yes != 4, lambda: yes < 4, lambda: 4 >= yes, lambda: np.array([4]) == yes, lambda: yes == yes, lambda: 4 in [yes], lambda: 4 in yes):
+    for compare in (
+        lambda: yes == 4,
+        lambda: 4 == yes,
+        lambda: yes != 4,
+        lambda: yes < 4,
+        lambda: 4 >= yes,
+        lambda: np.array([4]) == yes,
+        lambda: yes == yes,
+        lambda: 4 in [yes],
+        lambda: 4 in yes,
+    ):
         with pytest.raises(proxy.Undecided):
             assert compare()
 
@@ -268,7 +349,14 @@ def test_a_comparison_cannot_be_decided_there(there, answer):
 def test_what_a_comparison_gives_cannot_decide_either(there):
     yes = there.Yes()
     there.Yes.answer = there.Yes()
-    for ask in (lambda: bool(yes == 4), lambda: (yes == 4).all(), lambda: np.all(yes == 4), lambda: np.any(yes == 4), lambda: (yes == 4).any(), lambda: (yes == 4).item()):
+    for ask in (
+        lambda: bool(yes == 4),
+        lambda: (yes == 4).all(),
+        lambda: np.all(yes == 4),
+        lambda: np.any(yes == 4),
+        lambda: (yes == 4).any(),
+        lambda: (yes == 4).item(),
+    ):
         with pytest.raises(proxy.Undecided):
             assert ask()
 
@@ -281,8 +369,23 @@ def test_what_a_comparison_gives_cannot_decide_by_other_ways(there, ask):
         assert ask(there.Yes() == 4)
 
 
-@pytest.mark.parametrize("ask", [lambda y: y - 4, lambda y: 4 - y, lambda y: y - np.ones(3), lambda y: np.ones(3) - y, lambda y: abs(y), lambda y: -y, lambda y: round(y), lambda y: y @ y, lambda y: y % 2])
-@pytest.mark.parametrize("answer", [0.0, 0, True, np.zeros(3), (0,), "", None], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda y: y - 4,
+        lambda y: 4 - y,
+        lambda y: y - np.ones(3),
+        lambda y: np.ones(3) - y,
+        lambda y: abs(y),
+        lambda y: -y,
+        lambda y: round(y),
+        lambda y: y @ y,
+        lambda y: y % 2,
+    ],
+)
+@pytest.mark.parametrize(
+    "answer", [0.0, 0, True, np.zeros(3), (0,), "", None], ids=lambda x: type(x).__name__
+)
 def test_arithmetic_there_gives_no_plain_number_that_a_check_would_believe(there, ask, answer):
     there.Zero.answer = answer
     with pytest.raises(proxy.Undecided):
@@ -305,15 +408,30 @@ def test_text_of_a_class_of_its_own_is_no_text_here(there):
 def test_numpy_finds_nothing_on_a_proxy_but_its_array(there):
     box, asked = there.Box(1, 2), []
     box._session.do = lambda name, *arguments: asked.append((name, *arguments[1:])) or np.ones(2)
-    assert np.allclose(box, 1) and np.array_equal(np.asarray(box, dtype="f4"), [1, 1]) and np.array(box).tolist() == [1, 1]
+    assert (
+        np.allclose(box, 1)
+        and np.array_equal(np.asarray(box, dtype="f4"), [1, 1])
+        and np.array(box).tolist() == [1, 1]
+    )
     assert set(asked) == {("array",)}
     del box._session.do
-    for name in ("__array_interface__", "__array_struct__", "__length_hint__", "__dlpack__", "__fspath__", "__reduce__x"):
+    for name in (
+        "__array_interface__",
+        "__array_struct__",
+        "__length_hint__",
+        "__dlpack__",
+        "__fspath__",
+        "__reduce__x",
+    ):
         with pytest.raises(AttributeError):
             getattr(there.Box(1), name)
 
 
-@pytest.mark.parametrize("value", [np.random.default_rng(0), open, {1, 2}, object()], ids=["generator", "function", "set", "object"])
+@pytest.mark.parametrize(
+    "value",
+    [np.random.default_rng(0), open, {1, 2}, object()],
+    ids=["generator", "function", "set", "object"],
+)
 def test_what_is_neither_data_nor_a_function_is_not_handed_over(there, value):
     if callable(value):
         assert there.give(value) is value
@@ -391,8 +509,20 @@ def test_an_answer_that_is_not_in_the_agreed_form_is_tampering(answer):
 
 
 def test_an_argument_may_not_come_back_as_something_else():
-    for changed in (["t", 1, ["a", "<f8", [4], 32]], ["t", 1, ["a", "<f4", [3], 12]], ["t", 1, ["d"]], ["t", -2, ["a", "<f8", [3], 24]]):
-        with Other(message(["ok", 4, ["l", changed]], bytes(changed[2][3] if changed[2][0] == "a" else 0))) as session, pytest.raises(proxy.Tampered):
+    for changed in (
+        ["t", 1, ["a", "<f8", [4], 32]],
+        ["t", 1, ["a", "<f4", [3], 12]],
+        ["t", 1, ["d"]],
+        ["t", -2, ["a", "<f8", [3], 24]],
+    ):
+        with (
+            Other(
+                message(
+                    ["ok", 4, ["l", changed]], bytes(changed[2][3] if changed[2][0] == "a" else 0)
+                )
+            ) as session,
+            pytest.raises(proxy.Tampered),
+        ):
             session.do("call", proxy.Remote(session, 0), np.ones(3))
 
 
@@ -456,6 +586,9 @@ def test_neither_drips_nor_callbacks_move_the_deadline():
 
 def test_more_data_than_a_check_needs_is_tampering(monkeypatch):
     monkeypatch.setattr(proxy, "LARGEST", 1 << 16)
-    with Other(*[message(["ok", ["b", 40_000], ["l"]], bytes(40_000))] * 3) as session, pytest.raises(proxy.Tampered, match="more than"):
+    with (
+        Other(*[message(["ok", ["b", 40_000], ["l"]], bytes(40_000))] * 3) as session,
+        pytest.raises(proxy.Tampered, match="more than"),
+    ):
         for _ in range(3):
             session.do("call")

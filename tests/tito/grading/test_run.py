@@ -39,12 +39,30 @@ def solve_from(reference, entry):
 
 
 def command(root, submissions, *more):
-    return [sys.executable, "-m", "tito", "--root", str(root.path), "grade", str(submissions), "--all", *([] if "--jobs" in more else ["--jobs", "2"]), "--json", *map(str, more)]
+    return [
+        sys.executable,
+        "-m",
+        "tito",
+        "--root",
+        str(root.path),
+        "grade",
+        str(submissions),
+        "--all",
+        *([] if "--jobs" in more else ["--jobs", "2"]),
+        "--json",
+        *map(str, more),
+    ]
 
 
 def grade(root, submissions, *more):
     """The rows of a run that ends well, without what differs from run to run."""
-    done = subprocess.run(command(root, submissions, *more), capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        command(root, submissions, *more),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return lasting(json.loads(done.stdout))
 
@@ -58,14 +76,22 @@ def lasting(rows):
 
 
 def history(root):
-    done = subprocess.run([sys.executable, "-m", "tito", "--root", str(root.path), "gradebook", "history", "--json"], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", "--root", str(root.path), "gradebook", "history", "--json"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+    )
     return [(change["student"], change["lesson"]) for change in json.loads(done.stdout)]
 
 
 def test_every_learner_has_a_row_for_every_lesson(small_course, submissions):
     (submissions / "learner0" / "modules" / "source" / "02_sums" / "sums_dev.py").unlink()
     rows = grade(small_course, submissions)
-    assert [(row["student"], row["lesson"]) for row in rows] == [(f"learner{n}", lesson) for n in range(8) for lesson in ("numbers", "sums")]
+    assert [(row["student"], row["lesson"]) for row in rows] == [
+        (f"learner{n}", lesson) for n in range(8) for lesson in ("numbers", "sums")
+    ]
     verdicts = [(row["verdict"], row["points"]) for row in rows]
     assert verdicts[:4] == [("stub", 0), ("missing", 0), ("passed", 5), ("passed", 3)]
     assert verdicts[4:] == [("stub", 0), ("stub", 0), ("passed", 5), ("passed", 3)] * 3
@@ -78,23 +104,42 @@ def test_what_was_graded_is_not_graded_again(small_course, submissions):
     assert len(history(small_course)) == 16
     solve_from(small_course, course.open_root(submissions / "learner0").lesson("sums"))
     stub, passed = grade(small_course, submissions)[:2]
-    assert (stub["verdict"], passed["verdict"], passed["base"], passed["checks"][0]["caused_by"]) == ("stub", "passed", "reference", "numbers")
+    assert (
+        stub["verdict"],
+        passed["verdict"],
+        passed["base"],
+        passed["checks"][0]["caused_by"],
+    ) == ("stub", "passed", "reference", "numbers")
     assert len(history(small_course)) == 17
 
 
 def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submissions):
     grade(small_course, submissions)
     path = small_course.lesson("sums").script
-    path.write_text(path.read_text(encoding="utf-8").replace("assert total([]) == 0", "assert total([3]) == 6"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("assert total([]) == 0", "assert total([3]) == 6"),
+        encoding="utf-8",
+    )
     rows = grade(small_course, submissions)
     assert [row["points"] for row in rows if row["lesson"] == "sums"] == [0, 3] * 4
     assert sorted({lesson for _, lesson in history(small_course)[16:]}) == ["sums"]
 
 
-def test_learners_of_the_roster_who_handed_in_nothing_have_rows(small_course, submissions, tmp_path):
-    (tmp_path / "class.csv").write_text("student,name\nlearner1,Ada Lovelace\nnobody,Nemo\n", encoding="utf-8")
-    rows = {(row["student"], row["lesson"]): row for row in grade(small_course, submissions, "--roster", tmp_path / "class.csv")}
-    assert (rows["nobody", "sums"]["verdict"], rows["nobody", "sums"]["points"], rows["nobody", "sums"]["name"]) == ("missing", 0, "Nemo")
+def test_learners_of_the_roster_who_handed_in_nothing_have_rows(
+    small_course, submissions, tmp_path
+):
+    (tmp_path / "class.csv").write_text(
+        "student,name\nlearner1,Ada Lovelace\nnobody,Nemo\n", encoding="utf-8"
+    )
+    rows = {
+        (row["student"], row["lesson"]): row
+        for row in grade(small_course, submissions, "--roster", tmp_path / "class.csv")
+    }
+    assert (
+        rows["nobody", "sums"]["verdict"],
+        rows["nobody", "sums"]["points"],
+        rows["nobody", "sums"]["name"],
+    ) == ("missing", 0, "Nemo")
     assert rows["learner1", "sums"]["name"] == "Ada Lovelace"
 
 
@@ -116,21 +161,35 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
     assert progress.verdicts == {"stub": 4, "passed": 4}
 
 
-def test_a_submission_that_kills_every_judge_has_a_row_and_is_tried_again(small_course, submissions, monkeypatch):
+def test_a_submission_that_kills_every_judge_has_a_row_and_is_tried_again(
+    small_course, submissions, monkeypatch
+):
     answer = run.Worker._answer
-    monkeypatch.setattr(run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until)))
+    monkeypatch.setattr(
+        run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until))
+    )
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.failed, progress.verdicts) == (8, {"crashed": 8})
-        assert {grade.result.reason for grade in book.rows()} == {"Grading ended 2 times without a result (exit code -9). The next run tries again."}
+        assert {grade.result.reason for grade in book.rows()} == {
+            "Grading ended 2 times without a result (exit code -9). The next run tries again."
+        }
         monkeypatch.setattr(run.Worker, "_answer", answer)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.failed, progress.verdicts) == (0, {"stub": 4, "passed": 4})
         graded = [grade.as_json() for grade in book.rows()]
-        monkeypatch.setattr(run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until)))
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2, regrade=True)
-        assert progress.failed == 8 and [grade.as_json() for grade in book.rows()] == graded  # no result is lost over it
+        monkeypatch.setattr(
+            run.Worker,
+            "_answer",
+            lambda worker, until: (worker.process.kill(), answer(worker, until)),
+        )
+        _, progress = run.grade_class(
+            setting, small_course.lessons, submissions, book, 2, regrade=True
+        )
+        assert (
+            progress.failed == 8 and [grade.as_json() for grade in book.rows()] == graded
+        )  # no result is lost over it
 
 
 def open_book(root):
@@ -143,19 +202,32 @@ def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
     """Each worker of the cluster has a judge of its own; the gradebook is written here."""
     distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
     undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
         assert grade(small_course, submissions, "--jobs", cluster.scheduler_address) == undisturbed
 
 
 def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):
-    done = subprocess.run(command(small_course, submissions, "--jobs", "many"), capture_output=True, text=True, encoding="utf-8", timeout=60)
-    assert (done.returncode, done.stdout) == (2, "") and "is no number of workers and no address" in done.stderr
+    done = subprocess.run(
+        command(small_course, submissions, "--jobs", "many"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (
+        2,
+        "",
+    ) and "is no number of workers and no address" in done.stderr
 
 
 @LINUX
 def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):
     undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
-    process = subprocess.Popen(command(small_course, submissions), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command(small_course, submissions), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     wait_for(lambda: judges(process.pid))
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
@@ -166,23 +238,49 @@ def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, su
 
 @LINUX
 @pytest.mark.parametrize("whom", ["the run", "a judge", "a jail"])
-def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(small_course, submissions, tmp_path, orphans, whom):
+def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
+    small_course, submissions, tmp_path, orphans, whom
+):
     undisturbed = grade(small_course, submissions, "--gradebook", tmp_path / "undisturbed.db")
     files = everything_below(small_course.path.parent)
     chance = random.Random(whom)
     for number in range(KILLS):
         book = tmp_path / f"{number}.db"
-        process = subprocess.Popen(command(small_course, submissions, "--gradebook", book), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            command(small_course, submissions, "--gradebook", book),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         wait_for(lambda: judges(process.pid) or process.poll() is not None)
         time.sleep(chance.random() * 1.2)
-        for pid in {"the run": lambda: [process.pid], "a judge": lambda: judges(process.pid)[:1], "a jail": lambda: jails(process.pid)[:1]}[whom]():
+        for pid in {
+            "the run": lambda: [process.pid],
+            "a judge": lambda: judges(process.pid)[:1],
+            "a jail": lambda: jails(process.pid)[:1],
+        }[whom]():
             kill(pid)
         process.communicate(timeout=60)
         assert orphans() == []
         rows = grade(small_course, submissions, "--gradebook", book)
         assert rows == undisturbed
-        changes = subprocess.run([sys.executable, "-m", "tito", "--root", str(small_course.path), "gradebook", "history", "--json", "--gradebook", str(book)],
-                                 capture_output=True, text=True, encoding="utf-8", timeout=60)
+        changes = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "tito",
+                "--root",
+                str(small_course.path),
+                "gradebook",
+                "history",
+                "--json",
+                "--gradebook",
+                str(book),
+            ],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+        )
         graded = [(change["student"], change["lesson"]) for change in json.loads(changes.stdout)]
         assert len(graded) == len(set(graded)) == 16  # nothing twice
         book.unlink()
@@ -190,7 +288,11 @@ def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(small_co
 
 
 def everything_below(folder):
-    return {path for path in folder.rglob("*") if path.name != "undisturbed.db" and "__pycache__" not in path.parts}
+    return {
+        path
+        for path in folder.rglob("*")
+        if path.name != "undisturbed.db" and "__pycache__" not in path.parts
+    }
 
 
 def wait_for(what, seconds=30):
@@ -206,7 +308,9 @@ def children(pid):
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append((int(folder.name), (folder / "cmdline").read_bytes()))
+            parents.setdefault(parent, []).append(
+                (int(folder.name), (folder / "cmdline").read_bytes())
+            )
         except (OSError, ValueError):
             continue  # it ended meanwhile
     found, queue = [], [pid]
@@ -242,7 +346,9 @@ def orphans():
 
     def left():
         until = time.monotonic() + 5
-        while (found := [(pid, line) for pid, line in children(os.getpid()) if pid not in before]) and time.monotonic() < until:
+        while (
+            found := [(pid, line) for pid, line in children(os.getpid()) if pid not in before]
+        ) and time.monotonic() < until:
             for pid, _ in found:
                 try:
                     os.waitpid(pid, os.WNOHANG)

@@ -18,7 +18,11 @@ SAMPLE = [sys.executable, "-m", "tito.grading.sample"]
 
 
 def files_of(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def handed_in(folder, root):
@@ -29,11 +33,22 @@ def handed_in(folder, root):
 
 def rows_of(expected, most=True):
     """Rows of a grading that went just as expected."""
-    return [{"student": learner["student"], "lesson": lesson, "graded_points": wanted["most" if most else "least"], "verdict": wanted["verdicts"][0], "reason": "because"}
-            for learner in expected["learners"] for lesson, wanted in learner["lessons"].items()]
+    return [
+        {
+            "student": learner["student"],
+            "lesson": lesson,
+            "graded_points": wanted["most" if most else "least"],
+            "verdict": wanted["verdicts"][0],
+            "reason": "because",
+        }
+        for learner in expected["learners"]
+        for lesson, wanted in learner["lessons"].items()
+    ]
 
 
-def test_the_same_arguments_give_the_same_bytes_and_another_seed_another_class(small_course, tmp_path):
+def test_the_same_arguments_give_the_same_bytes_and_another_seed_another_class(
+    small_course, tmp_path
+):
     for folder, seed in (("one", 3), ("two", 3), ("other", 4)):
         sample.make(small_course, tmp_path / folder, 12, seed)
     one, two, other = (files_of(tmp_path / folder) for folder in ("one", "two", "other"))
@@ -41,13 +56,25 @@ def test_the_same_arguments_give_the_same_bytes_and_another_seed_another_class(s
     assert one["expected.json"] != other["expected.json"]
 
 
-def test_a_class_of_thirty_holds_every_kind_in_every_form_as_script_and_as_notebook(small_course, tmp_path):
+def test_a_class_of_thirty_holds_every_kind_in_every_form_as_script_and_as_notebook(
+    small_course, tmp_path
+):
     expected = sample.make(small_course, tmp_path / "class")
-    assert expected == json.loads((tmp_path / "class" / "expected.json").read_text(encoding="utf-8"))
+    assert expected == json.loads(
+        (tmp_path / "class" / "expected.json").read_text(encoding="utf-8")
+    )
     assert len(expected["learners"]) == 30
-    assert {learner["kind"] for learner in expected["learners"]} == set(sample.KINDS)  # the small course records no mistake, so the kind has no name behind it
-    forms = [(learner["form"], learner["notebook"]) for learner in expected["learners"] if learner["form"]]
-    assert {(form, is_notebook) for form in sample.FORMS for is_notebook in (True, False)} == set(forms)
+    assert {learner["kind"] for learner in expected["learners"]} == set(
+        sample.KINDS
+    )  # the small course records no mistake, so the kind has no name behind it
+    forms = [
+        (learner["form"], learner["notebook"])
+        for learner in expected["learners"]
+        if learner["form"]
+    ]
+    assert {(form, is_notebook) for form in sample.FORMS for is_notebook in (True, False)} == set(
+        forms
+    )
 
 
 def test_every_learner_of_the_roster_has_one_entry_whose_name_leads_to_them(small_course, tmp_path):
@@ -56,10 +83,14 @@ def test_every_learner_of_the_roster_has_one_entry_whose_name_leads_to_them(smal
     assert found.keys() == {learner["student"] for learner in expected["learners"]}
     assert {"=cmd()", "o'brien, pat", "🐙", "josé-ñuñez"} <= found.keys()
     without = [student for student, one in found.items() if not (one.files or one.problem)]
-    assert without == [learner["student"] for learner in expected["learners"] if learner["form"] is None]
+    assert without == [
+        learner["student"] for learner in expected["learners"] if learner["form"] is None
+    ]
 
 
-def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_checks(small_course, tmp_path):
+def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_checks(
+    small_course, tmp_path
+):
     expected = sample.make(small_course, tmp_path / "class", 8, kinds=["right"])
     for student, one in handed_in(tmp_path / "class", small_course).items():
         for entry in small_course.lessons:
@@ -67,11 +98,21 @@ def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_
             text = notebook.to_script(text) if one.files[entry.name].is_notebook else text
             assert "###" not in text and "secret" not in text, student
             assert ("twice = x + x" if entry.name == "numbers" else "return sum(double(n)") in text
-    assert all(wanted == {"least": wanted["most"], "most": {"numbers": 5, "sums": 3}[lesson], "verdicts": ["passed"]}
-               for learner in expected["learners"] for lesson, wanted in learner["lessons"].items())
+    assert all(
+        wanted
+        == {
+            "least": wanted["most"],
+            "most": {"numbers": 5, "sums": 3}[lesson],
+            "verdicts": ["passed"],
+        }
+        for learner in expected["learners"]
+        for lesson, wanted in learner["lessons"].items()
+    )
 
 
-def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(small_course, tmp_path):
+def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(
+    small_course, tmp_path
+):
     expected = sample.make(small_course, tmp_path / "class", 20, kinds=["partly right"])
     found = handed_in(tmp_path / "class", small_course)
     seen = set()
@@ -87,31 +128,70 @@ def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(sma
 
 def test_a_recorded_mistake_is_made(small_course, tmp_path):
     (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
-        '[[misconception]]\nid = "squares"\nexercise = "numbers-double"\nmistake = "Squares."\nold = "twice = x + x"\nnew = "twice = x * x"\nmessage = "did you"\n', encoding="utf-8")
-    expected = sample.make(small_course, tmp_path / "class", 3, kinds=["mistake"], lessons=[small_course.lesson("numbers")])
-    for learner, one in zip(sorted(expected["learners"], key=lambda one: one["student"]), sorted(handed_in(tmp_path / "class", small_course).values(), key=lambda one: one.student)):
-        assert learner["kind"] == "mistake squares" and "twice = x * x" in one.files["numbers"].text and "return double(x) + x" in one.files["numbers"].text
+        '[[misconception]]\nid = "squares"\nexercise = "numbers-double"\nmistake = "Squares."\nold = "twice = x + x"\nnew = "twice = x * x"\nmessage = "did you"\n',
+        encoding="utf-8",
+    )
+    expected = sample.make(
+        small_course,
+        tmp_path / "class",
+        3,
+        kinds=["mistake"],
+        lessons=[small_course.lesson("numbers")],
+    )
+    for learner, one in zip(
+        sorted(expected["learners"], key=lambda one: one["student"]),
+        sorted(handed_in(tmp_path / "class", small_course).values(), key=lambda one: one.student),
+    ):
+        assert (
+            learner["kind"] == "mistake squares"
+            and "twice = x * x" in one.files["numbers"].text
+            and "return double(x) + x" in one.files["numbers"].text
+        )
         assert learner["lessons"]["numbers"]["most"] == 3  # a check of 2 points, at least, is lost
 
 
 def test_it_knows_no_lesson_by_name():
     tree = ast.parse(Path(sample.__file__).read_text(encoding="utf-8"))
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     for entry in course.open_root(REPOSITORY).lessons:
         assert entry.name not in texts
-        assert not [text for text in texts if any(word in text for word in (entry.folder, f"{entry.name}_dev", f"core.{entry.name}"))]
+        assert not [
+            text
+            for text in texts
+            if any(
+                word in text for word in (entry.folder, f"{entry.name}_dev", f"core.{entry.name}")
+            )
+        ]
 
 
 def test_only_the_kinds_asked_for_are_in_the_class(small_course, tmp_path):
     expected = sample.make(small_course, tmp_path / "class", 5, kinds=["right", "stub"])
-    assert sorted(learner["kind"] for learner in expected["learners"]) == ["right", "right", "right", "stub", "stub"]
+    assert sorted(learner["kind"] for learner in expected["learners"]) == [
+        "right",
+        "right",
+        "right",
+        "stub",
+        "stub",
+    ]
 
 
 def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp_path):
     expected = sample.make(small_course, tmp_path / "class")
-    assert sample.differences(expected, rows_of(expected)) == sample.differences(expected, rows_of(expected, most=False)) == []
-    right = next(learner["student"] for learner in expected["learners"] if learner["kind"] == "right")
-    cheat = next(learner["student"] for learner in expected["learners"] if learner["kind"] == "always equal")
+    assert (
+        sample.differences(expected, rows_of(expected))
+        == sample.differences(expected, rows_of(expected, most=False))
+        == []
+    )
+    right = next(
+        learner["student"] for learner in expected["learners"] if learner["kind"] == "right"
+    )
+    cheat = next(
+        learner["student"] for learner in expected["learners"] if learner["kind"] == "always equal"
+    )
     rows = rows_of(expected)
     mine = [row for row in rows if row["student"] in (right, cheat)]
     mine[0]["graded_points"] -= 1
@@ -120,25 +200,43 @@ def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp
     rows.remove(mine[3])
     said = sample.differences(expected, rows)
     assert len(said) == 4
-    assert sum("points, expected" in one for one in said) == 2 and sum("verdict crashed" in one for one in said) == 1 and sum("no row" in one for one in said) == 1
+    assert (
+        sum("points, expected" in one for one in said) == 2
+        and sum("verdict crashed" in one for one in said) == 1
+        and sum("no row" in one for one in said) == 1
+    )
 
 
 def test_the_program_writes_a_class_and_compares_grades(small_course, tmp_path):
-    done = subprocess.run([*SAMPLE, "class", "--root", small_course.path, "--size", "5", "--lessons", "numbers"], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(
+        [*SAMPLE, "class", "--root", small_course.path, "--size", "5", "--lessons", "numbers"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     assert (done.returncode, done.stderr) == (0, "") and "5 learners" in done.stdout
     expected = json.loads((tmp_path / "class" / "expected.json").read_text(encoding="utf-8"))
     assert all(learner["lessons"].keys() == {"numbers"} for learner in expected["learners"])
     rows = rows_of(expected)
     for code, words in ((0, "All grades are as expected."), (1, "5 points, expected 0 to 0")):
         (tmp_path / "grades.json").write_text(json.dumps(rows), encoding="utf-8")
-        done = subprocess.run([*SAMPLE, "class", "--compare", "grades.json"], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+        done = subprocess.run(
+            [*SAMPLE, "class", "--compare", "grades.json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
         assert done.returncode == code and words in done.stdout, done.stderr
         next(row for row in rows if row["verdict"] == "stub")["graded_points"] = 5
 
 
 def test_exports_find_the_ids_they_need(small_course, tmp_path):
     sample.make(small_course, tmp_path / "class", 12)
-    rows = list(csv.DictReader((tmp_path / "class" / "roster.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(
+        csv.DictReader((tmp_path / "class" / "roster.csv").read_text(encoding="utf-8").splitlines())
+    )
     assert len(rows) == 12
     for column in ("student", "email", "id", "sis_login_id", "idnumber", "moodle_id", "github"):
         assert len({row[column] for row in rows}) == 12 and all(row[column] for row in rows)

@@ -13,39 +13,72 @@ from tito.grading import intake, similar
 REPOSITORY = Path(__file__).resolve().parents[3]
 ENTRY = course.open_root(REPOSITORY).lesson("activations")
 # Bodies for the nine exercises, in their order: two people who did not talk.
-ADA = ["return w1 @ w2, b1 @ w2 + b2", "return x.maximum(0)",
-       "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
-       "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
-       "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())", "return 2 * sigmoid(2 * x) - 1",
-       "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n    return 0.5 * x * (1 + inside.tanh())",
-       "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n    return e / e.sum(axis=axis, keepdims=True)",
-       "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum"]
-BOB = ["w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b", "return x.maximum(0.0)",
-       "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
-       "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n    return (right - left) / (2 * nudge)",
-       "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n    return top / bottom", "s = sigmoid(x + x)\n    return s + s - 1",
-       "return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh())",
-       "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n    return powers / total",
-       "shifted = x - x.max(axis, keepdims=True)\n    return shifted - shifted.exp().sum(axis, keepdims=True).log()"]
-RENAMED = {"m": "largest", "e": "powers_of_e", "z": "moved", "up": "numerator", "c": "factor", "inside": "inner", "logsum": "rest", "x": "given"}
+ADA = [
+    "return w1 @ w2, b1 @ w2 + b2",
+    "return x.maximum(0)",
+    "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
+    "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
+    "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())",
+    "return 2 * sigmoid(2 * x) - 1",
+    "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n    return 0.5 * x * (1 + inside.tanh())",
+    "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n    return e / e.sum(axis=axis, keepdims=True)",
+    "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum",
+]
+BOB = [
+    "w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b",
+    "return x.maximum(0.0)",
+    "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
+    "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n    return (right - left) / (2 * nudge)",
+    "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n    return top / bottom",
+    "s = sigmoid(x + x)\n    return s + s - 1",
+    "return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh())",
+    "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n    return powers / total",
+    "shifted = x - x.max(axis, keepdims=True)\n    return shifted - shifted.exp().sum(axis, keepdims=True).log()",
+]
+RENAMED = {
+    "m": "largest",
+    "e": "powers_of_e",
+    "z": "moved",
+    "up": "numerator",
+    "c": "factor",
+    "inside": "inner",
+    "logsum": "rest",
+    "x": "given",
+}
 
 
 def lesson(bodies):
     """The released lesson with these bodies in its exercises."""
     text = ENTRY.declared.released
     for exercise, body in zip(ENTRY.declared.exercises, bodies):
-        text, times = re.subn(rf'raise NotImplementedError\("exercise {exercise.id} .*', lambda _: body, text)
+        text, times = re.subn(
+            rf'raise NotImplementedError\("exercise {exercise.id} .*', lambda _: body, text
+        )
         assert times == 1
     return text
 
 
 def disguised(text):
     """A copy with other names, comments and spacing, and with all functions moved to one cell at the end, in the opposite order."""
-    mine = [cell.source for cell in cells.parse(ENTRY.script, text).cells if cell.nbgrader.get("solution")]
+    mine = [
+        cell.source
+        for cell in cells.parse(ENTRY.script, text).cells
+        if cell.nbgrader.get("solution")
+    ]
     for source in mine:
         text = text.replace(source, "#| export", 1)
-    moved = "\n\n".join(reversed(mine)).replace(" + ", "  +  ").replace("    return", "    # the end\n    return")
-    return text + "\n# %%\n" + re.sub(r"(?<![\w.])(\w+)\b(?! *\(|=)", lambda found: RENAMED.get(found[1], found[1]), moved)
+    moved = (
+        "\n\n".join(reversed(mine))
+        .replace(" + ", "  +  ")
+        .replace("    return", "    # the end\n    return")
+    )
+    return (
+        text
+        + "\n# %%\n"
+        + re.sub(
+            r"(?<![\w.])(\w+)\b(?! *\(|=)", lambda found: RENAMED.get(found[1], found[1]), moved
+        )
+    )
 
 
 def hand_in(folder, **texts):
@@ -79,17 +112,34 @@ def test_two_stubs_and_two_answers_of_one_line_are_not_found(tmp_path):
 
 def test_what_everybody_writes_counts_little(tmp_path):
     """Nine tenths of each are the same, one answer is everybody's own."""
-    own = [f"t = f(Tensor(x) {sign} {number} * nudge) {other} f(Tensor(x)) {sign} {number}\n    return t {other} {number} * nudge {sign} t"
-           for number, (sign, other) in enumerate([("+", "-"), ("-", "+"), ("*", "/"), ("/", "*"), ("**", "%"), ("%", "**")], 2)]
-    hand_in(tmp_path, **{f"learner{number}": lesson([*ADA[:3], body, *ADA[4:]]) for number, body in enumerate(own)})
+    own = [
+        f"t = f(Tensor(x) {sign} {number} * nudge) {other} f(Tensor(x)) {sign} {number}\n    return t {other} {number} * nudge {sign} t"
+        for number, (sign, other) in enumerate(
+            [("+", "-"), ("-", "+"), ("*", "/"), ("/", "*"), ("**", "%"), ("%", "**")], 2
+        )
+    ]
+    hand_in(
+        tmp_path,
+        **{
+            f"learner{number}": lesson([*ADA[:3], body, *ADA[4:]])
+            for number, body in enumerate(own)
+        },
+    )
     assert pairs(tmp_path, 0.6)[0] == []
 
 
 def test_a_ring_of_half_the_class_is_found(tmp_path):
-    hand_in(tmp_path, **{f"ring{number}": lesson(ADA) for number in range(3)}, bob=lesson(BOB), cleo=ENTRY.script.read_text(encoding="utf-8"),
-            dora=lesson([]))
+    hand_in(
+        tmp_path,
+        **{f"ring{number}": lesson(ADA) for number in range(3)},
+        bob=lesson(BOB),
+        cleo=ENTRY.script.read_text(encoding="utf-8"),
+        dora=lesson([]),
+    )
     found, notes = pairs(tmp_path)
-    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and notes == ["activations: 1 more are the same, of people whom the list already joins."]
+    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and notes == [
+        "activations: 1 more are the same, of people whom the list already joins."
+    ]
 
 
 def test_given_code_with_other_names_is_still_given(tmp_path):
@@ -107,20 +157,42 @@ def test_a_flood_of_pairs_is_cut_and_told(tmp_path, monkeypatch):
 
 
 def test_what_calls_something_else_is_not_the_same(tmp_path):
-    words = [similar.tokens(line, similar.Gives(frozenset({"exp", "log", "x"})), 99) for line in ("y = x.exp()", "z = q.exp()", "y = x.log()")]
+    words = [
+        similar.tokens(line, similar.Gives(frozenset({"exp", "log", "x"})), 99)
+        for line in ("y = x.exp()", "z = q.exp()", "y = x.log()")
+    ]
     one, renamed, other = ([token.word for token in line] for line in words)
     assert one == renamed != other
 
 
 def test_a_submission_that_cannot_be_read_is_told_and_the_rest_compared(tmp_path):
-    hand_in(tmp_path, ada=lesson(ADA), bob=lesson(ADA), bad=b"\xff\xfe", worse="# %% nbgrader={\n", none="")
+    hand_in(
+        tmp_path,
+        ada=lesson(ADA),
+        bob=lesson(ADA),
+        bad=b"\xff\xfe",
+        worse="# %% nbgrader={\n",
+        none="",
+    )
     found, notes = pairs(tmp_path)
     assert found == [("ada", "bob")]
-    assert [note.split(" was not")[0] for note in notes] == ["activations of bad", "activations of none", "activations of worse"]
+    assert [note.split(" was not")[0] for note in notes] == [
+        "activations of bad",
+        "activations of none",
+        "activations of worse",
+    ]
 
 
-HOSTILE = ['x = "</pre><script>alert(1)</script>" + y + "<img src=//evil.example>" + z + f(1, 2, 3, 4)\n' * 9, "\u202e\u2066 = \x1b[31m\n" * 40, "a " * 100_000,
-           '"""' * 10_001, "(" * 100_000, "word" * 300_000, "def f(x):\n" * 30_000]
+HOSTILE = [
+    'x = "</pre><script>alert(1)</script>" + y + "<img src=//evil.example>" + z + f(1, 2, 3, 4)\n'
+    * 9,
+    "\u202e\u2066 = \x1b[31m\n" * 40,
+    "a " * 100_000,
+    '"""' * 10_001,
+    "(" * 100_000,
+    "word" * 300_000,
+    "def f(x):\n" * 30_000,
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -129,9 +201,13 @@ def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
     hand_in(tmp_path / "class", ada=lesson(ADA) + text, bob=lesson(ADA) + text)
     found, notes = similar.compare_class([ENTRY], intake.read(tmp_path / "class", [ENTRY]), 0.1)
     for submission in intake.read(tmp_path / "class", [ENTRY]):
-        size = sum(map(len, similar.written(submission.files["activations"].source, ENTRY).values()))
+        size = sum(
+            map(len, similar.written(submission.files["activations"].source, ENTRY).values())
+        )
         assert size <= similar.LETTERS
-        assert size < similar.LETTERS or any(f"{submission.student} is too long" in note for note in notes)
+        assert size < similar.LETTERS or any(
+            f"{submission.student} is too long" in note for note in notes
+        )
     written = similar.write(tmp_path / "pages", found, 0.1, [])
     assert [pair.page for pair, _ in found] == ["02-ada--bob.html"] and len(written) == 2
     page = (tmp_path / "pages" / "02-ada--bob.html").read_text(encoding="utf-8")
@@ -145,26 +221,63 @@ def test_the_page_marks_what_both_have_and_not_what_the_course_gives(tmp_path):
     similar.write(tmp_path / "pages", found, similar.THRESHOLD, [])
     page = (tmp_path / "pages" / "02-ada--copier.html").read_text(encoding="utf-8")
     marked = re.findall(r"<mark>(.*?)</mark>", page, re.S)
-    assert "return w1 @ w2, b1 @ w2 + b2" in marked and any("powers_of_e" in text for text in marked)
-    assert not any("Tensor of any shape" in text for text in marked) and "Tensor of any shape" in page
+    assert "return w1 @ w2, b1 @ w2 + b2" in marked and any(
+        "powers_of_e" in text for text in marked
+    )
+    assert (
+        not any("Tensor of any shape" in text for text in marked) and "Tensor of any shape" in page
+    )
 
 
 def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
-    hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)), bad=b"\xff")
-    out, err = tito(REPOSITORY, "similar", tmp_path / "class", "activations", "--output", tmp_path / "pages")
-    assert re.search(r"02 activations +ada +copier +\d+%", out) and "bob" not in out and "activations of bad was not compared" in err
-    out, _ = tito(REPOSITORY, "similar", tmp_path / "class", "2", "--output", tmp_path / "pages", "--json")
+    hand_in(
+        tmp_path / "class",
+        ada=lesson(ADA),
+        bob=lesson(BOB),
+        copier=disguised(lesson(ADA)),
+        bad=b"\xff",
+    )
+    out, err = tito(
+        REPOSITORY, "similar", tmp_path / "class", "activations", "--output", tmp_path / "pages"
+    )
+    assert (
+        re.search(r"02 activations +ada +copier +\d+%", out)
+        and "bob" not in out
+        and "activations of bad was not compared" in err
+    )
+    out, _ = tito(
+        REPOSITORY, "similar", tmp_path / "class", "2", "--output", tmp_path / "pages", "--json"
+    )
     (pair,) = json.loads(out)
-    assert (pair["lesson"], pair["one"], pair["two"], pair["page"]) == ("activations", "ada", "copier", "02-ada--copier.html")
+    assert (pair["lesson"], pair["one"], pair["two"], pair["page"]) == (
+        "activations",
+        "ada",
+        "copier",
+        "02-ada--copier.html",
+    )
     assert similar.THRESHOLD <= pair["similarity"] <= 1 and pair["tokens"] >= similar.LEAST
-    assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+    assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_two_runs_write_the_same_bytes(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
     for name in ("one", "two"):  # two processes: Python's own hashes differ between them
-        tito(REPOSITORY, "similar", tmp_path / "class", "2", "--threshold", "0", "--output", tmp_path / name)
-    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
+        tito(
+            REPOSITORY,
+            "similar",
+            tmp_path / "class",
+            "2",
+            "--threshold",
+            "0",
+            "--output",
+            tmp_path / name,
+        )
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("one", "two")
+    )
     assert one == two and len(one) >= 3
 
 

@@ -15,13 +15,35 @@ from hypothesis.extra import numpy as arrays
 from tito.grading import wire
 
 numbers = st.sampled_from(sorted(wire.ARRAYS))
-scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.complex_numbers(), st.just(...),
-                    st.sampled_from(sorted(wire.NAMED)).map(wire.NAMED.get), numbers.map(np.dtype))
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.complex_numbers(),
+    st.just(...),
+    st.sampled_from(sorted(wire.NAMED)).map(wire.NAMED.get),
+    numbers.map(np.dtype),
+)
 hashable = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.binary())
-some_arrays = numbers.flatmap(lambda kind: arrays.arrays(kind, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)))
+some_arrays = numbers.flatmap(
+    lambda kind: arrays.arrays(
+        kind, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+    )
+)
 some_numbers = numbers.flatmap(lambda kind: arrays.arrays(kind, 1)).map(lambda array: array[0])
-plain = st.recursive(st.one_of(scalars, some_arrays, some_numbers), lambda inner: st.one_of(
-    st.lists(inner, max_size=4), st.lists(inner, max_size=4).map(tuple), st.dictionaries(hashable, inner, max_size=4), st.builds(slice, inner, inner, inner)), max_leaves=8)
+plain = st.recursive(
+    st.one_of(scalars, some_arrays, some_numbers),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(hashable, inner, max_size=4),
+        st.builds(slice, inner, inner, inner),
+    ),
+    max_leaves=8,
+)
 
 
 def nothing_foreign(x):
@@ -40,7 +62,9 @@ def packed(value):
 
 def unpacked(message, foreign=refused):
     text, blobs = struct.unpack_from(">II", message)
-    reader = wire.Reader(message[8 : 8 + text], bytearray(message[8 + text : 8 + text + blobs]), foreign)
+    reader = wire.Reader(
+        message[8 : 8 + text], bytearray(message[8 + text : 8 + text + blobs]), foreign
+    )
     return reader.value(reader.body), reader.mutable
 
 
@@ -76,11 +100,21 @@ def test_plain_data_comes_out_as_it_went_in(value):
     message, sent = packed(value)
     got, received = unpacked(message)
     assert identical(got, value)
-    assert len(sent) == len(received) and all(map(identical, sent, received))  # in the same order, so that changes can be told by number
+    assert len(sent) == len(received) and all(
+        map(identical, sent, received)
+    )  # in the same order, so that changes can be told by number
 
 
-@pytest.mark.parametrize("array", [np.arange(12.0).reshape(3, 4).T, np.arange(12)[::-2], np.asfortranarray(np.eye(3)), np.broadcast_to(np.float32(7), (2, 3))],
-                         ids=["transposed", "backwards", "by column", "broadcast"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4).T,
+        np.arange(12)[::-2],
+        np.asfortranarray(np.eye(3)),
+        np.broadcast_to(np.float32(7), (2, 3)),
+    ],
+    ids=["transposed", "backwards", "by column", "broadcast"],
+)
 def test_an_array_comes_out_with_its_numbers_in_their_places_and_can_be_written(array):
     got, _ = unpacked(packed(array)[0])
     assert got.dtype == array.dtype and np.array_equal(got, array)
@@ -102,8 +136,27 @@ class Row(list):
     pass
 
 
-@pytest.mark.parametrize("value", [Text("a"), Row([1]), object(), len, np.array([1, None]), np.array(["a"]), np.zeros(2, "V8"), np.ma.array([1]), np.datetime64("2026-01-01"),
-                                   {1}, bytearray(b"a"), range(3), type("Own", (int,), {})(4), np.longdouble(1), np.array([1], ">f8")], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "value",
+    [
+        Text("a"),
+        Row([1]),
+        object(),
+        len,
+        np.array([1, None]),
+        np.array(["a"]),
+        np.zeros(2, "V8"),
+        np.ma.array([1]),
+        np.datetime64("2026-01-01"),
+        {1},
+        bytearray(b"a"),
+        range(3),
+        type("Own", (int,), {})(4),
+        np.longdouble(1),
+        np.array([1], ">f8"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
 def test_what_is_not_exactly_plain_data_is_foreign(value):
     seen = []
     wire.Writer(lambda x: seen.append(x) or ["h", 0]).value([value])
@@ -117,15 +170,37 @@ def test_a_value_nested_in_itself_is_too_large_and_no_endless_loop():
         packed(ring)
 
 
-@pytest.mark.parametrize("value", [np.ones(9 << 20), b"x" * (65 << 20), "x" * (9 << 20), [np.ones(5 << 20)] * 2], ids=["array", "bytes", "text", "arrays together"])
+@pytest.mark.parametrize(
+    "value",
+    [np.ones(9 << 20), b"x" * (65 << 20), "x" * (9 << 20), [np.ones(5 << 20)] * 2],
+    ids=["array", "bytes", "text", "arrays together"],
+)
 def test_what_is_larger_than_allowed_is_not_sent(value):
     with pytest.raises(wire.TooLarge, match="MB"):
         packed(value)
 
 
 def test_no_name_stands_for_what_reads_writes_or_runs_anything():
-    for name in ("numpy.load", "numpy.save", "numpy.fromfile", "numpy.memmap", "numpy.vectorize", "numpy.frompyfunc", "numpy.fromfunction", "numpy.apply_along_axis", "numpy.piecewise",
-                 "numpy.ndarray", "numpy.matrix", "numpy.recarray", "numpy.from_dlpack", "builtins.type", "builtins.eval", "builtins.open", "builtins.getattr", "builtins.__import__"):
+    for name in (
+        "numpy.load",
+        "numpy.save",
+        "numpy.fromfile",
+        "numpy.memmap",
+        "numpy.vectorize",
+        "numpy.frompyfunc",
+        "numpy.fromfunction",
+        "numpy.apply_along_axis",
+        "numpy.piecewise",
+        "numpy.ndarray",
+        "numpy.matrix",
+        "numpy.recarray",
+        "numpy.from_dlpack",
+        "builtins.type",
+        "builtins.eval",
+        "builtins.open",
+        "builtins.getattr",
+        "builtins.__import__",
+    ):
         assert name not in wire.NAMED
         with pytest.raises(wire.Malformed):
             unpacked(message_of(["g", name]))
@@ -137,15 +212,55 @@ def message_of(body, blobs=b""):
 
 
 BAD = {
-    "nothing": b"", "no JSON": b"{", "no UTF-8": b'"\xff"', "two documents": b"1 2", "an object": b"{}", "an empty list": b"[]", "a list as a kind": b"[[]]", "an object as a kind": b"[{}]",
-    "a digit too many": b"1" * 5000, "100,000 brackets": b"[" * 100_000, "lists nested 30 deep": b'["l",' * 30 + b"1" + b"]" * 30, "tuples nested 30 deep": b'["t",' * 30 + b"1" + b"]" * 30,
-    "a shape that is no list": ["a", "<f8", 3, 0], "a shape of floats": ["a", "<f8", [0.0], 0], "a shape of bools": ["a", "|u1", [False], 0], "a negative shape": ["a", "<f8", [-1], 0],
-    "a shape that does not fit": ["a", "<f8", [2], 8], "33 dimensions": ["a", "<f8", [0] * 33, 0], "overflowing dimensions": ["a", "<f8", [2**40, 2**40, 2**40], 8], "a huge dimension": ["a", "<f8", [10**30], 8],
-    "objects": ["a", "|O", [1], 8], "text in an array": ["a", "<U1", [1], 4], "records": ["a", "|V8", [1], 8], "big-endian": ["a", ">f8", [1], 8], "times": ["a", "<M8[s]", [1], 8], "a dtype by code": ["a", "d", [1], 8],
-    "a dtype that is a list": ["a", ["<f8"], [1], 8], "a dtype of fields": ["y", "f8,f8"], "a length beyond the end": ["b", 9], "a negative length": ["b", -1], "a length that is true": ["b", True],
-    "a length that is text": ["b", "8"], "no length": ["b"], "a number of 7 bytes": ["n", "<f8", 7], "two numbers for one": ["n", "<f4", 8], "no number": ["n", "<f8", 0], "a name that is none": ["g", "os.system"],
-    "a name that is a list": ["g", []], "an odd dictionary": ["d", 1], "a list as a key": ["d", ["l"], 1], "an array as a key": ["d", ["a", "<f8", [], 8], 1], "hex that is none": ["i", "0xzz"], "hex that is a number": ["i", 5],
-    "a slice of two": ["s", 1, 2], "a complex of text": ["c", "1", "2"], "a complex of lists": ["c", [], 1], "a kind that is none": ["pickle", "x"], "a handle": ["h", 0, False, False], "a null kind": [None, 1],
+    "nothing": b"",
+    "no JSON": b"{",
+    "no UTF-8": b'"\xff"',
+    "two documents": b"1 2",
+    "an object": b"{}",
+    "an empty list": b"[]",
+    "a list as a kind": b"[[]]",
+    "an object as a kind": b"[{}]",
+    "a digit too many": b"1" * 5000,
+    "100,000 brackets": b"[" * 100_000,
+    "lists nested 30 deep": b'["l",' * 30 + b"1" + b"]" * 30,
+    "tuples nested 30 deep": b'["t",' * 30 + b"1" + b"]" * 30,
+    "a shape that is no list": ["a", "<f8", 3, 0],
+    "a shape of floats": ["a", "<f8", [0.0], 0],
+    "a shape of bools": ["a", "|u1", [False], 0],
+    "a negative shape": ["a", "<f8", [-1], 0],
+    "a shape that does not fit": ["a", "<f8", [2], 8],
+    "33 dimensions": ["a", "<f8", [0] * 33, 0],
+    "overflowing dimensions": ["a", "<f8", [2**40, 2**40, 2**40], 8],
+    "a huge dimension": ["a", "<f8", [10**30], 8],
+    "objects": ["a", "|O", [1], 8],
+    "text in an array": ["a", "<U1", [1], 4],
+    "records": ["a", "|V8", [1], 8],
+    "big-endian": ["a", ">f8", [1], 8],
+    "times": ["a", "<M8[s]", [1], 8],
+    "a dtype by code": ["a", "d", [1], 8],
+    "a dtype that is a list": ["a", ["<f8"], [1], 8],
+    "a dtype of fields": ["y", "f8,f8"],
+    "a length beyond the end": ["b", 9],
+    "a negative length": ["b", -1],
+    "a length that is true": ["b", True],
+    "a length that is text": ["b", "8"],
+    "no length": ["b"],
+    "a number of 7 bytes": ["n", "<f8", 7],
+    "two numbers for one": ["n", "<f4", 8],
+    "no number": ["n", "<f8", 0],
+    "a name that is none": ["g", "os.system"],
+    "a name that is a list": ["g", []],
+    "an odd dictionary": ["d", 1],
+    "a list as a key": ["d", ["l"], 1],
+    "an array as a key": ["d", ["a", "<f8", [], 8], 1],
+    "hex that is none": ["i", "0xzz"],
+    "hex that is a number": ["i", 5],
+    "a slice of two": ["s", 1, 2],
+    "a complex of text": ["c", "1", "2"],
+    "a complex of lists": ["c", [], 1],
+    "a kind that is none": ["pickle", "x"],
+    "a handle": ["h", 0, False, False],
+    "a null kind": [None, 1],
 }
 
 
@@ -166,8 +281,20 @@ def test_keys_that_collide_are_refused_before_they_cost_anything():
         unpacked(message_of(["d", *colliding]))
 
 
-json_values = st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.sampled_from(["a", "l", "t", "d", "i", "b", "s", "e", "c", "n", "y", "g", "<f8", "|b1"])),
-                           lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(st.text(max_size=2), inner, max_size=3)), max_leaves=12)
+json_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=4),
+        st.sampled_from(["a", "l", "t", "d", "i", "b", "s", "e", "c", "n", "y", "g", "<f8", "|b1"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=5), st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
 
 
 @given(json_values, st.binary(max_size=32))
@@ -179,7 +306,9 @@ def test_any_json_is_a_value_or_malformed(body, blobs):
         pass
 
 
-@given(plain, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
+@given(
+    plain, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4)
+)
 def test_a_message_with_some_bytes_changed_is_a_value_or_malformed(value, changes):
     message = bytearray(packed(value)[0])
     head, rest = message[:8], message[8:]
@@ -203,7 +332,11 @@ def pair():
 def test_a_message_arrives_whole_however_it_is_cut(pair):
     ours, theirs = pair
     message, _ = packed({"x": np.arange(200_000.0), "y": ["z"] * 1000})
-    sender = threading.Thread(target=lambda: [theirs.sendall(message[at : at + 3001]) for at in range(0, len(message), 3001)])
+    sender = threading.Thread(
+        target=lambda: [
+            theirs.sendall(message[at : at + 3001]) for at in range(0, len(message), 3001)
+        ]
+    )
     sender.start()
     text, blobs = wire.receive(ours)
     sender.join()
@@ -236,7 +369,10 @@ def test_any_bytes_are_a_message_malformed_or_the_end(data):
             pass
 
 
-@pytest.mark.parametrize("head", [(0xFFFFFFFF, 0), (0, 0xFFFFFFFF), (wire.LONGEST_JSON + 1, 0), (2, wire.LONGEST_BLOBS + 1)])
+@pytest.mark.parametrize(
+    "head",
+    [(0xFFFFFFFF, 0), (0, 0xFFFFFFFF), (wire.LONGEST_JSON + 1, 0), (2, wire.LONGEST_BLOBS + 1)],
+)
 def test_a_message_that_claims_too_much_is_refused_before_it_comes(pair, head):
     ours, theirs = pair
     theirs.sendall(struct.pack(">II", *head))

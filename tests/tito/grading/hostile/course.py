@@ -5,7 +5,9 @@ from small_course import HEADER
 SECRET_NUMBER = 48_611
 SECRET_WORDS = "the-hidden-check-says-xyzzy"
 
-VECTORS = HEADER.format(title="Vectors", name="vectors", needs=" []") + '''
+VECTORS = (
+    HEADER.format(title="Vectors", name="vectors", needs=" []")
+    + '''
 # %% [markdown]
 # # 01. Vectors
 
@@ -172,8 +174,11 @@ def test_twice_passes_errors_on():
 test_twice_calls_the_function_two_times()
 test_twice_passes_errors_on()
 '''.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
+)
 
-SUMS = HEADER.format(title="Sums", name="sums", needs="\n#     - vectors") + '''
+SUMS = (
+    HEADER.format(title="Sums", name="sums", needs="\n#     - vectors")
+    + '''
 # %% [markdown]
 # # 02. Sums
 
@@ -204,6 +209,7 @@ def test_the_numbers_are_added():
 
 test_the_numbers_are_added()
 '''
+)
 
 
 def make_course(folder):
@@ -212,7 +218,9 @@ def make_course(folder):
         path = folder / "modules" / "source" / name / f"{name[3:]}_dev.py"
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-    (folder / "tito.toml").write_text('[course]\nname = "Attacked"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8")
+    (folder / "tito.toml").write_text(
+        '[course]\nname = "Attacked"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
+    )
     (folder / "tinytorch" / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
         (folder / "tinytorch" / name).write_text('"""The package."""\n', encoding="utf-8")

@@ -6,41 +6,66 @@ FORGING, hostile = collector()
 
 # Output: nobody reads it.
 
-hostile("prints-a-verdict", '''
+hostile(
+    "prints-a-verdict",
+    """
 passed = json.dumps({"ready": True, "verdict": "passed", "points": 11, "checks": [{"name": "double", "status": "passed", "points": 3}]})
 print(passed, flush=True)
 print(passed, file=sys.stderr, flush=True)
 for number in range(3):
     os.write(number, passed.encode() + b"\\n")
 def double(x): return passed
-''', status="failed")
+""",
+    status="failed",
+)
 
-hostile("returns-a-verdict", '''
+hostile(
+    "returns-a-verdict",
+    """
 class CheckResult(dict):
     __getattr__ = dict.get
 def double(x): return {"verdict": "passed", "status": "passed", "points": 3}
 def twice(function, x): return CheckResult(status="passed", points=2)
-''', status="failed")
+""",
+    status="failed",
+)
 
 # Frames that nobody asked for. Whichever answer the judge reads, it is a claim, and a wrong one.
 
-hostile("answers-before-it-is-asked", '''
+hostile(
+    "answers-before-it-is-asked",
+    """
 say(frame(["ok", 4, ["l"]]) * 5)
-''', verdict="tampered", status="tampered")
+""",
+    verdict="tampered",
+    status="tampered",
+)
 
-hostile("answers-the-import-itself", '''
+hostile(
+    "answers-the-import-itself",
+    """
 say(frame(["ok", ["d", "double", ["g", "builtins.float"], "Vector", ["g", "builtins.list"], "twice", ["g", "builtins.max"]], ["l"]]))
 time.sleep(0.2)
-''', verdict="tampered|failed", status="tampered|failed|error")
+""",
+    verdict="tampered|failed",
+    status="tampered|failed|error",
+)
 
-hostile("says-that-it-passed", '''
+hostile(
+    "says-that-it-passed",
+    """
 def double(x):
     for body in (["passed"], ["done", "passed"], ["ok"], ["ok", True], {"status": "passed"}, "passed", None, True, []):
         say(frame(body))
     return 0
-''', verdict="tampered", status="tampered")
+""",
+    verdict="tampered",
+    status="tampered",
+)
 
-hostile("answers-from-a-thread", '''
+hostile(
+    "answers-from-a-thread",
+    """
 def talk():
     while True:
         say(frame(["ok", True, ["l"]]))
@@ -49,14 +74,22 @@ def double(x):
     threading.Thread(target=talk, daemon=True).start()
     time.sleep(0.05)
     return 0
-''', verdict="tampered|failed", status="tampered|failed")
+""",
+    verdict="tampered|failed",
+    status="tampered|failed",
+)
 
-hostile("sends-two-answers", '''
+hostile(
+    "sends-two-answers",
+    """
 def double(x):
     say(frame(["ok", 0, ["l"]]) * 2)
     time.sleep(0.05)
     return 0
-''', verdict="tampered|failed", status="tampered|failed")
+""",
+    verdict="tampered|failed",
+    status="tampered|failed",
+)
 
 # Frames that are none.
 
@@ -96,66 +129,118 @@ for name, code in {
     "raises-a-number": 'frame(["raise", 5, ["l", "ValueError"], "", ["l"], None])',
     "raises-with-frames-that-are-none": 'frame(["raise", "ValueError", ["l"], "", ["l", 5], None])',
 }.items():
-    hostile(name, f'''
+    hostile(
+        name,
+        f"""
 def double(x):
     say({code})
     time.sleep(5)
-''', verdict="tampered", status="tampered")
+""",
+        verdict="tampered",
+        status="tampered",
+    )
 
-hostile("sends-a-list-that-becomes-another", '''
+hostile(
+    "sends-a-list-that-becomes-another",
+    """
 def double(x):
     say(frame(["ok", 4, ["l", ["t", 0, ["d"]]]]))
     time.sleep(5)
-''', verdict="tampered", status="tampered")
+""",
+    verdict="tampered",
+    status="tampered",
+)
 
-hostile("sends-handles-that-do-not-exist", '''
+hostile(
+    "sends-handles-that-do-not-exist",
+    """
 def double(x):
     say(frame(["ok", ["h", 99999, False, True], ["l"]]))
-''', verdict="failed|tampered", status="failed|error|tampered")
+""",
+    verdict="failed|tampered",
+    status="failed|error|tampered",
+)
 
-hostile("sends-bools-that-are-neither", '''
+hostile(
+    "sends-bools-that-are-neither",
+    """
 def double(x):
     say(frame(["ok", ["a", "|b1", [3], 3], ["l"]], b"\\x02\\xff\\x07"))
-''', verdict="failed|tampered", status="error|failed|tampered")
+""",
+    verdict="failed|tampered",
+    status="error|failed|tampered",
+)
 
-hostile("sends-a-huge-number", '''
+hostile(
+    "sends-a-huge-number",
+    """
 def double(x):
     say(frame(["ok", ["i", "f" * 4_000_000], ["l"]]))
-''', verdict="failed|tampered", status="error|failed|tampered")
+""",
+    verdict="failed|tampered",
+    status="error|failed|tampered",
+)
 
-hostile("drips-one-byte-each-100-ms", '''
+hostile(
+    "drips-one-byte-each-100-ms",
+    """
 for byte in frame(["ok", 4, ["l"]]) * 10:
     say(bytes([byte]))
     time.sleep(0.1)
-''', verdict="timed out|tampered", status="timeout|tampered")
+""",
+    verdict="timed out|tampered",
+    status="timeout|tampered",
+)
 
-hostile("begins-an-answer-and-waits", '''
+hostile(
+    "begins-an-answer-and-waits",
+    """
 say(struct.pack(">II", 1000, 0) + b"[")
 time.sleep(60)
-''', verdict="timed out", status="timeout")
+""",
+    verdict="timed out",
+    status="timeout",
+)
 
-hostile("sends-keys-that-collide", '''
+hostile(
+    "sends-keys-that-collide",
+    """
 keys = json.dumps(["ok", ["d", *[part for n in range(1, 200_000) for part in (n * (2**61 - 1), 0)]], ["l"]]).encode()
 say(frame(keys))
 time.sleep(60)
-''', verdict="tampered|timed out", status="tampered|timeout")
+""",
+    verdict="tampered|timed out",
+    status="tampered|timeout",
+)
 
-hostile("sends-a-million-handles", '''
+hostile(
+    "sends-a-million-handles",
+    """
 handles = b",".join(b'["h",%d,0,0]' % n for n in range(400_000))
 say(frame(b'["ok", ["t", ' + handles + b'], ["l"]]'))
 time.sleep(60)
-''', verdict="tampered|timed out", status="tampered|timeout")
+""",
+    verdict="tampered|timed out",
+    status="tampered|timeout",
+)
 
-hostile("calls-back-for-ever", '''
+hostile(
+    "calls-back-for-ever",
+    """
 def twice(function, x):
     while True:
         try:
             function(3)
         except BaseException:
             pass
-''', honest=(RIGHT_DOUBLE,), status="passed")
+""",
+    honest=(RIGHT_DOUBLE,),
+    status="passed",
+)
 
-hostile("calls-back-with-what-nobody-asked-for", '''
+hostile(
+    "calls-back-with-what-nobody-asked-for",
+    """
 def twice(function, x):
     for wrong in (11, "a", None, [], {}, object(), function):
         try:
@@ -166,9 +251,14 @@ def twice(function, x):
         function(3), function(4)
     finally:
         return 5
-''', honest=(RIGHT_DOUBLE, RIGHT_VECTOR), status="passed")
+""",
+    honest=(RIGHT_DOUBLE, RIGHT_VECTOR),
+    status="passed",
+)
 
-hostile("swallows-what-the-judges-function-says", '''
+hostile(
+    "swallows-what-the-judges-function-says",
+    """
 def twice(function, x):
     try:
         return function(function(x)) if function(50) else 0
@@ -177,9 +267,14 @@ def twice(function, x):
             function(3), function(4)
         finally:
             return 5
-''', honest=(RIGHT_VECTOR,), status="error")
+""",
+    honest=(RIGHT_VECTOR,),
+    status="error",
+)
 
-hostile("goes-on-with-an-old-error", '''
+hostile(
+    "goes-on-with-an-old-error",
+    """
 def twice(function, x):
     for wrong in (11, 12):
         try:
@@ -189,4 +284,7 @@ def twice(function, x):
     error = RuntimeError("not the judge's")
     error.__dict__["_raised_by_the_judge"] = 99
     raise error
-''', honest=(RIGHT_DOUBLE,), status="passed")
+""",
+    honest=(RIGHT_DOUBLE,),
+    status="passed",
+)

@@ -7,7 +7,9 @@ from .submission import collector
 
 SNOOPING, hostile = collector()
 
-hostile("opens-what-is-not-its-own", '''
+hostile(
+    "opens-what-is-not-its-own",
+    """
 import io, pathlib
 targets = ["@COURSE@/modules/source/01_vectors/vectors_dev.py", "@COURSE@/tito.toml", "@COURSE@/tinytorch/__init__.py", "@COURSE@", "@CLASS@", "@CLASS@/zoe",
            "@CLASS@/zoe/vectors_dev.py", "@BOOK@", os.path.expanduser("~"), "/root", "/home", "/etc/passwd", "/etc/shadow", "/etc/hostname", "/tmp", "/var/tmp", "/run",
@@ -23,9 +25,13 @@ for number, path in enumerate(targets):
     attempt(f"path {number}", lambda: pathlib.Path(path).read_bytes())
     attempt(f"libc {number}", lambda: ctypes.CDLL(None).fopen(path.encode(), b"r") or None.x)
 found[:] = [one for one in found if "GOT" in one] or ["nothing of all that"]
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("opens-by-system-calls", '''
+hostile(
+    "opens-by-system-calls",
+    """
 path = b"@CLASS@/zoe/vectors_dev.py"
 attempt("open", lambda: call(2, path, 0))
 attempt("openat", lambda: call(257, -100, path, 0))
@@ -59,9 +65,13 @@ attempt("execve", lambda: call(59, b"/bin/sh", None, None))
 attempt("uselib", lambda: call(134, path))
 attempt("io_uring", lambda: call(425, 8, bytes(120)))
 attempt("aio", lambda: call(206, 1, bytes(8)))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("reads-other-processes", '''
+hostile(
+    "reads-other-processes",
+    """
 parent = os.getppid()
 attempt("ptrace parent", lambda: call(101, 16, parent, 0, 0))
 attempt("seize", lambda: call(101, 0x4206, parent, 0, 0))
@@ -94,17 +104,27 @@ attempt("migrate_pages", lambda: call(256, parent, 0, None, None))
 attempt("get_mempolicy", lambda: call(239, None, None, 0, None, 0))
 attempt("pkey", lambda: call(330, 0, 0))
 attempt("rseq of another", lambda: call(310, 1, None, 0, None, 0, 0))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("calls-as-a-32-bit-program", '''
+hostile(
+    "calls-as-a-32-bit-program",
+    """
 import mmap
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 code.write(b"\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3")  # mov eax, 20 (getpid, 32 bits); int 0x80; ret
 run = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 attempt("int 0x80", run)
-''', verdict="crashed", status="crashed", jailed=True)
+""",
+    verdict="crashed",
+    status="crashed",
+    jailed=True,
+)
 
-hostile("looks-around-in-its-memory", '''
+hostile(
+    "looks-around-in-its-memory",
+    """
 gc.unfreeze()
 seen, frame_ = [], sys._getframe()
 while frame_:
@@ -119,9 +139,12 @@ for name in list(sys.modules):
     if name.startswith(("tinytorch", "check", "tito", "test", "judge")): seen.append(f"{name}: {sorted(vars(sys.modules[name]))}")
 everything = " ".join(seen)
 attempt("words", lambda: [word for word in ("-says-", "test_double", "should be 4", "environment-", "another-", "another learner", "hidden") if word in everything] and everything[-300:] or None.x)
-''')
+""",
+)
 
-hostile("looks-for-the-paths-it-was-not-told", '''
+hostile(
+    "looks-for-the-paths-it-was-not-told",
+    """
 text = " ".join(repr(frame_.f_locals) for frame_ in sys._current_frames().values())
 frame_ = sys._getframe()
 while frame_:
@@ -133,9 +156,12 @@ paths = sorted({word.strip("'\\"[](){},:;") for word in text.split() if "/" in w
 def double(x): raise ValueError(" ".join(paths)[-3500:])
 class Vector:
     def __init__(self, data): raise ValueError(" ".join(paths)[:3500])
-''')
+""",
+)
 
-hostile("searches-its-memory-byte-by-byte", '''
+hostile(
+    "searches-its-memory-byte-by-byte",
+    """
 # What the server once had may still lie in the memory that a fork inherits. Here the words stand backwards and in halves, so as not to find these.
 gc.unfreeze()
 def search():
@@ -148,9 +174,14 @@ def search():
                     return piece[max(0, at - 40):at + 60]
     return None.x
 attempt("memory", search)
-''', verdict="failed|crashed", status="error|crashed")
+""",
+    verdict="failed|crashed",
+    status="error|crashed",
+)
 
-hostile("asks-python-for-sources", '''
+hostile(
+    "asks-python-for-sources",
+    """
 import importlib, importlib.util, inspect, linecache, pkgutil, runpy
 attempt("tito", lambda: importlib.import_module("tito.grading.judge"))
 attempt("course", lambda: importlib.import_module("course"))
@@ -180,9 +211,13 @@ attempt("glob", lambda: __import__("glob").glob("@CLASS@/*")[0])
 attempt("walk folders", lambda: next(os.walk("@CLASS@")))
 attempt("scandir", lambda: next(os.scandir("@CLASS@")))
 attempt("load a library", lambda: ctypes.CDLL("@CLASS@/zoe/vectors_dev.py"))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("waits-for-the-hidden-check", '''
+hostile(
+    "waits-for-the-hidden-check",
+    """
 seen = []
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -193,9 +228,12 @@ def double(x):
     text = " ".join(map(str, seen))
     attempt("check", lambda: text if "-says-" in text or "test_" in text else None.x)
     raise ValueError(" | ".join(found))
-''')
+""",
+)
 
-hostile("remembers-earlier-checks", '''
+hostile(
+    "remembers-earlier-checks",
+    """
 import builtins, tempfile
 attempt("state of numpy", lambda: np.was_here)
 attempt("state of builtins", lambda: builtins.was_here)
@@ -205,9 +243,12 @@ attempt("file", lambda: open(tempfile.gettempdir() + "/was_here").read())
 np.was_here = builtins.was_here = sys.modules["wire"].was_here = "another check was here"
 os.environ["WAS_HERE"] = "another check was here"
 sys.modules["was_here"] = np
-''')
+""",
+)
 
-hostile("meets-what-others-left", '''
+hostile(
+    "meets-what-others-left",
+    """
 import builtins
 attempt("numpy", lambda: np.was_here)
 attempt("builtins", lambda: builtins.was_here)
@@ -217,9 +258,12 @@ attempt("environment", lambda: os.environ["WAS_HERE"])
 attempt("threads", lambda: threading.enumerate()[1])
 attempt("signals", lambda: __import__("signal").getitimer(0)[1] or None.x)
 attempt("hooks", lambda: [one for one in sys.meta_path if type(one).__name__ == "Finder"][0])
-''')
+""",
+)
 
-hostile("finds-its-environment-empty", '''
+hostile(
+    "finds-its-environment-empty",
+    """
 attempt("environment", lambda: [name for name in os.environ if name not in ("LC_ALL", "LC_CTYPE", "PATH", "HOME", "PWD", "SHLVL") and not name.endswith("_NUM_THREADS")][0])
 attempt("by libc", lambda: ctypes.c_char_p.in_dll(ctypes.CDLL(None), "TITO_SECRET"))
 def getenv(name):
@@ -230,4 +274,6 @@ attempt("getenv", lambda: getenv(b"TITO_SECRET") or None.x)
 attempt("home", lambda: os.listdir(os.path.expanduser("~")))
 attempt("user", lambda: __import__("pwd").getpwuid(os.getuid()))
 attempt("login", lambda: os.getlogin())
-''', jailed=True)
+""",
+    jailed=True,
+)

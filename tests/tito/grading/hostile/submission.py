@@ -58,11 +58,11 @@ def twice(function, x):
 '''
 
 # The exercises solved, for submissions that attack with one of them and have earned the others.
-RIGHT_DOUBLE = '''
+RIGHT_DOUBLE = """
 def double(x):
     return x + x
-'''
-RIGHT_VECTOR = '''
+"""
+RIGHT_VECTOR = """
 class Vector:
     def __init__(self, data):
         self.data = np.array(data, dtype=np.float64)
@@ -85,11 +85,11 @@ class Vector:
 
     def total(self):
         return float(self.data.sum())
-'''
-RIGHT_TWICE = '''
+"""
+RIGHT_TWICE = """
 def twice(function, x):
     return function(function(x))
-'''
+"""
 POINTS = {RIGHT_DOUBLE: 7, RIGHT_VECTOR: 4, RIGHT_TWICE: 2}
 
 

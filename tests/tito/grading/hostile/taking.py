@@ -10,9 +10,16 @@ for name, code in {
     "in-small-objects-that-stay": "[hold.append([0] * (1 << 17)) for _ in iter(int, 1)]",
     "in-a-string": 'hold.append("x" * (1 << 33))',
 }.items():
-    hostile(f"fills-memory-{name}", f"hold = []\n{code}\n", verdict="out of memory|timed out|crashed", status="memory|timeout|crashed")
+    hostile(
+        f"fills-memory-{name}",
+        f"hold = []\n{code}\n",
+        verdict="out of memory|timed out|crashed",
+        status="memory|timeout|crashed",
+    )
 
-hostile("fills-memory-by-mmap", '''
+hostile(
+    "fills-memory-by-mmap",
+    """
 import mmap
 hold = []
 def more():
@@ -27,27 +34,38 @@ def remap():
     small.resize(1 << 36)
     return "64 GB"
 attempt("mremap", remap)
-''')
+""",
+)
 
-hostile("fills-memory-with-stacks", '''
+hostile(
+    "fills-memory-with-stacks",
+    """
 threading.stack_size(1 << 28)
 def more():
     for number in range(1000):
         threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
     return "250 GB"
 attempt("stacks", more)
-''')
+""",
+)
 
-hostile("starts-endless-threads", '''
+hostile(
+    "starts-endless-threads",
+    """
 threading.stack_size(1 << 20)
 try:
     while True:
         threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
 except RuntimeError:
     pass
-''', verdict="timed out|failed|out of memory|crashed", status="timeout|error|memory|crashed")
+""",
+    verdict="timed out|failed|out of memory|crashed",
+    status="timeout|error|memory|crashed",
+)
 
-hostile("opens-every-descriptor", '''
+hostile(
+    "opens-every-descriptor",
+    """
 hold = []
 def more():
     while True:
@@ -55,9 +73,12 @@ def more():
         if len(hold) > 10_000:
             return "10000"
 attempt("descriptors", more)
-''')
+""",
+)
 
-hostile("sends-descriptors-to-the-judge", '''
+hostile(
+    "sends-descriptors-to-the-judge",
+    """
 sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=os.dup(3))
 for _ in range(20):
     attempt("descriptors", lambda: socket.send_fds(sock, [b""], [0, 1, 2, 3]) and None.x)
@@ -67,9 +88,14 @@ def double(x):
     except OSError:
         pass
     return 0
-''', verdict="failed|tampered", status="failed|tampered")
+""",
+    verdict="failed|tampered",
+    status="failed|tampered",
+)
 
-hostile("writes-endlessly", '''
+hostile(
+    "writes-endlessly",
+    """
 def write():
     line = "x" * 65536
     while True:
@@ -77,30 +103,48 @@ def write():
         print(line, file=sys.stderr)
         os.write(1, line.encode())
 threading.Thread(target=write, daemon=True).start()
-''', honest=(RIGHT_DOUBLE, RIGHT_VECTOR, RIGHT_TWICE), verdict="passed", status="passed")
+""",
+    honest=(RIGHT_DOUBLE, RIGHT_VECTOR, RIGHT_TWICE),
+    verdict="passed",
+    status="passed",
+)
 
-hostile("floods-the-judge", '''
+hostile(
+    "floods-the-judge",
+    """
 say(frame(["raise", "ValueError", ["l", "ValueError"], "x" * 8_000_000, ["l"], None]))
 while True:
     say(struct.pack(">II", 8 << 20, 64 << 20) + b" " * (72 << 20))
-''', verdict="import failed|tampered", status="error|tampered")
+""",
+    verdict="import failed|tampered",
+    status="error|tampered",
+)
 
-hostile("gives-64-MB-for-each-question", '''
+hostile(
+    "gives-64-MB-for-each-question",
+    """
 class Vector:
     def __init__(self, data): self.shape = (3,)
     @property
     def data(self): return np.ones(1 << 23)[:-1]
     def __len__(self): return 3
     def __add__(self, other): return self
-''')
+""",
+)
 
-hostile("gives-too-much", '''
+hostile(
+    "gives-too-much",
+    """
 def double(x): return [2**62] * 450_000
 class Vector:
     def __init__(self, data): self.data, self.shape = np.ones(1 << 24), "x" * (1 << 24)
-''', status="error|timeout")
+""",
+    status="error|timeout",
+)
 
-hostile("writes-files", '''
+hostile(
+    "writes-files",
+    """
 import shutil, tempfile
 def write(path):
     with open(path, "wb") as file:
@@ -129,9 +173,13 @@ attempt("chown", lambda: os.chown("@CLASS@/zoe/vectors_dev.py", 1, 1))
 attempt("xattr", lambda: os.setxattr("@CLASS@/zoe/vectors_dev.py", b"user.x", b"x"))
 attempt("append", lambda: open("@CLASS@/zoe/vectors_dev.py", "a"))
 attempt("size of a pipe", lambda: call(72, 0, 1031, 1 << 20))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("uses-the-network", '''
+hostile(
+    "uses-the-network",
+    """
 import select
 def reach(family, kind, address):
     sock = socket.socket(family, kind)
@@ -159,9 +207,13 @@ attempt("shutdown", lambda: call(48, 3, 0))
 attempt("socket options", lambda: call(54, 3, 1, 8, struct.pack("i", 1 << 30), 4))
 attempt("io_uring", lambda: call(425, 8, bytes(120)))
 attempt("sendmmsg", lambda: call(307, 3, bytes(64), 0, 0))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("lifts-its-limits", '''
+hostile(
+    "lifts-its-limits",
+    """
 import resource
 most = resource.RLIM_INFINITY
 for name in ("AS", "CPU", "FSIZE", "NOFILE", "STACK", "CORE", "NPROC", "DATA"):
@@ -192,9 +244,13 @@ attempt("swapoff", lambda: call(168, b"/dev/sda"))
 attempt("mlock", lambda: call(149, 0, 0))
 attempt("modules", lambda: call(175, None, 0, b""))
 attempt("reboot", lambda: call(169, 0, 0, 0, None))
-''', jailed=True)
+""",
+    jailed=True,
+)
 
-hostile("takes-the-locks-of-its-process", '''
+hostile(
+    "takes-the-locks-of-its-process",
+    """
 import _imp
 _imp.acquire_lock()
 gc.unfreeze()
@@ -205,4 +261,6 @@ class Stuck:
     def __copy__(self): os._exit(0)
     def __deepcopy__(self, memo): os._exit(0)
 def double(x): return Stuck()
-''', status="error|failed")
+""",
+    status="error|failed",
+)
