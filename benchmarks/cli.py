@@ -32,7 +32,8 @@ from pathlib import Path
 
 import typer
 
-from tito import cli, course, export
+from tito.cli import run as cli
+from tito.lesson import course, export
 
 HERE = Path(__file__).resolve()
 LAUNCH = "import sys\nfrom {module} import run\nif __name__ == '__main__':\n    sys.exit(run())\n"  # as pip writes it
@@ -72,7 +73,7 @@ class Bench:
             "TERM": "xterm",
             "COLUMNS": "100",
         }
-        self.tito = [sys.executable, str(self._write("tito", LAUNCH.format(module="tito.cli")))]
+        self.tito = [sys.executable, str(self._write("tito", LAUNCH.format(module="tito.cli.run")))]
         self.bare = [sys.executable, str(self._write("bare", LAUNCH.format(module="bare_program")))]
         self._write("bare_program.py", bare_program(cli.app))
         self.entry, self.watched = (
@@ -85,7 +86,7 @@ class Bench:
         self.test = [*self.tito, "test", self.entry.name]
         self.run(self.test, says=self.verdict)
         self.checks = self._write("test_plain.py", plain_tests(self.entry))
-        compileall.compile_dir(Path(cli.__file__).parent, quiet=1)
+        compileall.compile_dir(Path(cli.__file__).parents[1], quiet=1)
         compileall.compile_dir(folder, quiet=1)
 
     def _workspace(self, name, source):

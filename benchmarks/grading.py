@@ -38,8 +38,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tito import course, notebook
 from tito.grading import sample
+from tito.lesson import course, notebook
 
 HERE = Path(__file__).resolve()
 PEERS = {

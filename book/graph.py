@@ -1,13 +1,23 @@
-"""The numbers of the drawn graph in "How autograd works", as JSON: python book/graph.py, with `tinytorch` on the path.
+"""The drawn graph of "How autograd works", with the engine's own numbers: python book/graph.py, with `tinytorch` on the path.
 
 The engine runs one expression; the values, the order of the walk and what each rule hands on are read from it, and in the end
 compared with what its own backward() found.
 """
 
+import html
 import json
 
 from tinytorch import Variable
 from tinytorch.core.autograd import table
+
+PLACES = {
+    "x": (70, 40),
+    "y": (250, 40),
+    "a": (250, 150),
+    "b": (160, 260),
+    "loss": (160, 370),
+}  # the middle of each box
+WIDE, HIGH = 130, 62
 
 SIGNS = {"multiply": "*", "add": "+", "raise_to": "**"}
 SAYS = {
@@ -102,5 +112,42 @@ def run():
     return {"nodes": nodes, "edges": edges, "steps": steps}
 
 
+def drawn(found):
+    """The picture in its last state, every step in words, and, for the page's script, the steps as data."""
+    last = found["steps"][-1]["grads"]
+    boxes = [_edge(*edge) for edge in found["edges"]] + [
+        _node(one, last[one["name"]]) for one in found["nodes"]
+    ]
+    said = "".join(f"<li>{html.escape(step['says'])}</li>" for step in found["steps"])
+    data = json.dumps(found["steps"]).replace("<", "\\u003c")
+    described = " ".join(
+        " = ".join(filter(None, [one["name"], one["made"], f"{one['value']:g}."]))
+        for one in found["nodes"]
+    )
+    return (
+        f'<figure class="graph-steps"><svg viewBox="0 0 320 412" role="img" aria-label="A graph of five numbers. {html.escape(described)}">{"".join(boxes)}</svg>'
+        '<div class="told"><div class="controls" hidden><button type="button" data-by="-1">Back</button>'
+        '<input type="range" min="0" value="0" aria-label="step"><button type="button" data-by="1">Next</button></div>'
+        f'<ol aria-live="polite">{said}</ol></div><script type="application/json">{data}</script></figure>'
+    )
+
+
+def _node(one, slope):
+    x, y = PLACES[one["name"]]
+    title = f"{one['name']} = {one['made']}" if one["made"] else one["name"]
+    return (
+        f'<g data-node="{one["name"]}"><rect x="{x - WIDE / 2:g}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="6"/>'
+        f'<text x="{x}" y="{y - 12}" class="name">{html.escape(title)}</text><text x="{x}" y="{y + 5}" class="value">value {one["value"]:g}</text>'
+        f'<text x="{x}" y="{y + 22}" class="slope">slope {slope:g}</text></g>'
+    )
+
+
+def _edge(one, other):
+    (x1, y1), (x2, y2) = PLACES[one], PLACES[other]
+    y1, y2 = y1 + HIGH / 2, y2 - HIGH / 2
+    middle = (y1 + y2) / 2
+    return f'<path data-edge="{one} {other}" d="M{x1} {y1:g} C{x1} {middle:g} {x2} {middle:g} {x2} {y2:g}"/>'
+
+
 if __name__ == "__main__":
-    print(json.dumps(run()))
+    print(drawn(run()))

@@ -12,7 +12,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from tito import cells, course, misconceptions, verdict, views, workspace
+from tito import views
+from tito.learn import verdict, workspace
+from tito.lesson import cells, course, misconceptions
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"

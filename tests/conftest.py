@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from tito import course
+from tito.lesson import course
 
 NAMES = {entry.name for entry in course.find_root(Path(__file__).parent).lessons}
 

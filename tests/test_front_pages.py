@@ -11,8 +11,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-import tito.cli_class  # noqa: F401  adds the instructor's commands
-from tito import cli
+from tito.cli import run as cli
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")

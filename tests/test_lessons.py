@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tito import course, verdict
+from tito.learn import verdict
+from tito.lesson import course
 
 ROOT = course.find_root(Path(__file__).parent)
 

@@ -1,5 +1,5 @@
 """`python -m tito` is `tito`."""
 
-from tito.cli import run
+from tito.cli.run import run
 
 run()

@@ -229,3 +229,24 @@ def _take_back(root, step, command):
     replace(root, command, step.changes)
     os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))
     return step
+
+
+def archive(held, compression=0, programs=()):
+    """The bytes of a zip that holds {path: bytes}: sorted, without times. `programs` are those paths that can be run.
+
+    compression  as `zipfile` numbers them; 0: stored as it is
+    """
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, content in sorted(held.items()):
+            entry = zipfile.ZipInfo(name)  # dated 1980, the first day a zip knows
+            entry.compress_type, entry.create_system = (
+                compression,
+                3,
+            )  # 3: with permissions as Unix has them
+            entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
+            file.writestr(entry, content)
+    return out.getvalue()

@@ -119,7 +119,7 @@ def test_pip_is_used_where_there_is_no_uv(project):
         "    with zipfile.ZipFile(f'{folder}/{name}', 'w') as wheel:\n"
         "        wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tinytorch\\nVersion: 0\\n')\n"
         "        wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
-        "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = tito.cli:run\\n')\n"
+        "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = tito.cli.run:run\\n')\n"
         "        wheel.writestr('tito/__init__.py', '')\n"
         "        wheel.writestr('tito/cli.py', 'def run(): print(\"tito from pip\")\\n')\n"
         "        wheel.writestr(info + 'RECORD', '')\n"

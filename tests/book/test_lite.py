@@ -28,9 +28,12 @@ pytest.importorskip(
     "jupyterlite_pyodide_kernel", reason="JupyterLite is not installed: it is in the extra `lite`"
 )
 
-from tito import book, course, release, workspace  # noqa: E402
+from tito.author import release
+from tito.book import build as book  # noqa: E402
 from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
+from tito.learn import workspace
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"
@@ -506,7 +509,7 @@ def test_a_library_that_is_not_at_hand_is_told(drive):
 
 def test_outside_a_browser_the_first_cell_changes_nothing():
     before = list(sys.meta_path)
-    from tito import browser
+    from tito.learn import browser
 
     browser.begin("no_such_library")
     assert sys.meta_path == before

@@ -13,8 +13,9 @@ pytest.importorskip(
     "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
 )
 
-from tito import book, course  # noqa: E402
+from tito.book import build as book  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
+from tito.lesson import course
 
 PROGRAM = '''"""1900: two numbers. They
 were added long before.

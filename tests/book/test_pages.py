@@ -39,8 +39,7 @@ def commands(page):
 def test_every_command_on_a_page_is_one_that_tito_takes(page):
     import typer
 
-    import tito.cli_class  # noqa: F401  adds the instructor's commands
-    from tito.cli import app
+    from tito.cli.run import app
 
     wrong = []
     for words in commands(page):

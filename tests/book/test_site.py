@@ -21,7 +21,9 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
 )
 
-from tito import book, course, milestone  # noqa: E402
+from tito.book import build as book  # noqa: E402
+from tito.learn import milestone
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
@@ -310,8 +312,7 @@ def test_what_is_printed_is_the_page_alone(open_page, site):
 def test_every_command_is_in_the_reference(site):
     import typer
 
-    import tito.cli_class  # noqa: F401  adds the instructor's commands
-    from tito.cli import app
+    from tito.cli.run import app
 
     text = text_of(site.folder / "commands.html")
     commands = [

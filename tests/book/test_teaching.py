@@ -16,11 +16,11 @@ import pytest
 from small_course import make_course
 from typer.main import get_command
 
-import tito.cli_class  # noqa: F401  adds the instructor's commands
-from tito import cli, course
+from tito.cli import run as cli
 from tito.grading import exports, jail, late
 from tito.grading.result import VERDICTS
 from tito.grading.roster import read_roster
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "book" / "teaching.md").read_text(encoding="utf-8")

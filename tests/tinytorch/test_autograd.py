@@ -3,8 +3,8 @@
 import gc
 import re
 import threading
-import warnings
 import tracemalloc
+import warnings
 import weakref
 
 import numpy as np

@@ -36,11 +36,11 @@ from tinytorch.core.data import (
     prefetch,
     random_split,
     statistics,
-    stratified_split,
 )
 from tinytorch.core.layers import Dense, manual_seed
-from tinytorch.core.tensor import Tensor
-from tito import course, release, workspace
+from tito.author import release
+from tito.learn import workspace
+from tito.lesson import course
 
 COURSE = course.open_root(Path(__file__).resolve().parents[2])
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tito import course, workspace
+from tito.learn import workspace
+from tito.lesson import course
 
 COURSE = course.open_root(Path(__file__).resolve().parents[2])
 

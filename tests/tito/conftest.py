@@ -3,7 +3,8 @@
 import pytest
 from small_course import make_course
 
-from tito import course, workspace
+from tito.learn import workspace
+from tito.lesson import course
 
 
 @pytest.fixture

@@ -17,8 +17,10 @@ from datetime import datetime, timedelta
 import pytest
 from small_course import edit, make_course, solve
 
-from tito import course, export, files, notebook, progress, verdict, workspace
+from tito import files
 from tito.errors import TitoError
+from tito.learn import pair, progress, verdict, workspace
+from tito.lesson import course, export, notebook
 
 FILE_EVENTS = {
     "open",
@@ -106,7 +108,7 @@ def test_write_killed_anywhere_leaves_the_old_file_or_the_new(tmp_path):
 def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)
-        notebook.settle(root.lesson("numbers"), make=True)
+        pair.settle(root.lesson("numbers"), make=True)
         return root.lesson("numbers"), root.lesson("numbers").script.read_bytes()
 
     def check(prepared):
@@ -116,7 +118,7 @@ def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
         if entry.script.read_bytes() == pristine:
             files.undo(entry.root)
             assert entry.script.read_bytes() == mine
-        notebook.settle(entry)  # the pair is still one that can be told apart
+        pair.settle(entry)  # the pair is still one that can be told apart
         assert progress.load(entry.root)["version"] == 1
 
     every_moment(prepare, lambda prepared: workspace.reset(prepared[0]), check)
@@ -169,7 +171,7 @@ def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
 
 def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
     def put(entry):
-        export.put(entry, export.current(entry, notebook.read(entry, {})))
+        export.put(entry, export.current(entry, pair.read(entry, {})))
 
     def prepare(moment):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
@@ -190,7 +192,7 @@ def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
 def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     def prepare(moment):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
-        notebook.settle(entry, make=True)
+        pair.settle(entry, make=True)
         path = entry.script if edited == "script" else entry.notebook
         path.write_text(
             path.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 77"), encoding="utf-8"
@@ -198,14 +200,14 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
         return entry
 
     def check(entry):
-        notebook.settle(entry)
+        pair.settle(entry)
         for path in (entry.script, entry.notebook):
             assert "LIMIT = 77" in path.read_text(encoding="utf-8")
 
     import jupytext  # noqa: F401  loaded before the forks, so that its import is not among the moments
 
     notebook.to_script(notebook.to_notebook("# %%\nx = 1\n"))
-    every_moment(prepare, notebook.settle, check)
+    every_moment(prepare, pair.settle, check)
 
 
 @pytest.mark.parametrize("command", ["init", "export", "reset", "undo", "notebook", "test"])
@@ -320,20 +322,20 @@ def test_redo_takes_back_undos_only(small_workspace):
 def test_a_notebook_brought_up_to_date_is_no_step_back(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    notebook.settle(entry, make=True)
+    pair.settle(entry, make=True)
     mine = entry.script.read_bytes()
     workspace.reset(entry)
     entry.script.write_text(
         entry.script.read_text(encoding="utf-8") + "\n# later\n", encoding="utf-8"
     )
     made = entry.notebook.read_bytes()
-    kept = notebook.settle(entry)
+    kept = pair.settle(entry)
     assert (
         kept / "files" / entry.notebook.relative_to(small_workspace.path)
     ).read_bytes() == made  # saved it is
     assert workspace.undo(small_workspace).command == "reset"
     assert entry.script.read_bytes() == mine
-    notebook.settle(entry)  # both came back, and agree
+    pair.settle(entry)  # both came back, and agree
     assert entry.script.read_bytes() == mine
 
 
@@ -449,8 +451,8 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path):
     "action",
     [
         lambda entry: workspace.reset(entry),
-        lambda entry: notebook.settle(entry, make=True),
-        lambda entry: export.put(entry, export.current(entry, notebook.read(entry, {}))),
+        lambda entry: pair.settle(entry, make=True),
+        lambda entry: export.put(entry, export.current(entry, pair.read(entry, {}))),
         lambda entry: verdict.test(entry),
     ],
     ids=["reset", "notebook", "export", "test"],

@@ -17,9 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import version
 
-from tito import cells, course, export, files, milestone
+from tito import files
 from tito.errors import TitoError
-from tito.lesson import is_hidden
+from tito.learn import milestone
+from tito.lesson import cells, course, export
+from tito.lesson.form import is_hidden
 
 SECONDS = 300  # a cell may take
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")

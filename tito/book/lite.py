@@ -18,9 +18,12 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import cells, notebook, release, wheel, workspace
+from tito import files
+from tito.author import release, wheel
 from tito.errors import TitoError
-from tito.lesson import is_hidden
+from tito.learn import workspace
+from tito.lesson import cells, notebook
+from tito.lesson.form import is_hidden
 
 KERNEL = (
     "micropip",
@@ -323,7 +326,7 @@ def installed(name):
         and "__pycache__" not in path.parts
         and path.name not in ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
     }
-    return f"{name}-{found.version}-py3-none-any.whl", wheel.archive(held)
+    return f"{name}-{found.version}-py3-none-any.whl", files.archive(held)
 
 
 def _write(path, data):

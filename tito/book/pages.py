@@ -11,8 +11,9 @@ import json
 import re
 import textwrap
 
-from tito import cells, milestone
-from tito.lesson import MARK, TEST, is_hidden, stub
+from tito.learn import milestone
+from tito.lesson import cells
+from tito.lesson.form import MARK, TEST, is_hidden, stub
 
 BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
 AUTHOR, LEARNER = "author", "learner"

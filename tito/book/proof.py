@@ -10,7 +10,7 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
-from tito import release
+from tito.author import release
 from tito.book import lite
 from tito.book.pages import LEARNER
 from tito.errors import TitoError

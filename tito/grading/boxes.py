@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tito.grading.roster import shown
+from tito.lesson.cells import LARGEST
 
 IGNORED = {
     "__MACOSX",
@@ -32,8 +33,8 @@ IGNORED = {
 class Limits:
     """How much of a submission is looked at. Sizes in bytes."""
 
-    file: int = 2_000_000  # a lesson's script
-    notebook: int = 10_000_000  # a lesson's notebook: it holds pictures
+    file: int = LARGEST[".py"]
+    notebook: int = LARGEST[".ipynb"]
     zip: int = 200_000_000  # a learner's zip
     inner_zip: int = 50_000_000  # a zip in a zip: it is held in memory
     unpacked: int = (

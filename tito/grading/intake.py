@@ -21,12 +21,25 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
-from tito import cells
 from tito.errors import TitoError
-from tito.grading.boxes import LIMITS, Box, Item, Limits, Unreadable, folder_box, zip_box
-from tito.grading.boxes import is_ignored, kind_of, open_regular, read_regular, shown_path, some
+from tito.grading.boxes import (
+    LIMITS,
+    Box,
+    Item,
+    Limits,
+    Unreadable,
+    folder_box,
+    is_ignored,
+    kind_of,
+    open_regular,
+    read_regular,
+    shown_path,
+    some,
+    zip_box,
+)
 from tito.grading.roster import Roster, shown, utc
-from tito.lesson import stub
+from tito.lesson import cells
+from tito.lesson.form import stub
 
 LITTER = {
     ".DS_Store",

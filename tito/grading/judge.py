@@ -27,14 +27,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tito import cells, course, export
 from tito.errors import TitoError
 from tito.grading import intake, proxy
 from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
-from tito.lesson import is_hidden, stub
-from tito.runner import check_functions, imported
-from tito.verdict import imports_of
+from tito.learn.runner import check_functions, imported
+from tito.learn.verdict import imports_of
+from tito.lesson import cells, course, export
+from tito.lesson.form import is_hidden, stub
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried

@@ -25,10 +25,11 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import cells, course, misconceptions, notebook, wheel
+from tito import files
 from tito.errors import TitoError
 from tito.grading.result import VERDICTS
-from tito.lesson import MARK, stub
+from tito.lesson import cells, course, misconceptions, notebook
+from tito.lesson.form import MARK, stub
 
 # Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows refuses there.
 ODD = [
@@ -438,7 +439,7 @@ FORMS = {
 
 
 def _packed(held):
-    return wheel.archive(held, zipfile.ZIP_DEFLATED)
+    return files.archive(held, zipfile.ZIP_DEFLATED)
 
 
 def _held(work, root):

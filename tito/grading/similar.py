@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, islice
 
-from tito import cells
 from tito.grading import pages
+from tito.lesson import cells
 
 RUN = 8  # tokens of a run
 LEAST = 40  # tokens that two must have in common to be named: less is agreement by chance

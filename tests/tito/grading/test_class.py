@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tito import course, notebook
 from tito.grading import sample
+from tito.lesson import course, notebook
 
 REPOSITORY = course.open_root(Path(__file__).resolve().parents[3])
 NAMES = [entry.name for entry in REPOSITORY.lessons]

@@ -6,7 +6,7 @@ from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
-from test_cli import tito
+from commands import tito
 
 from tito import files
 from tito.grading import feedback, late

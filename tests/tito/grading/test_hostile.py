@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from grading.hostile import course, forging, leaving, lying, snooping, taking
 
 if sys.platform != "linux":

@@ -18,11 +18,11 @@ from types import SimpleNamespace
 import pytest
 from small_course import NUMBERS, SUMS
 
-from tito import cells, notebook
 from tito.errors import TitoError
 from tito.grading import boxes, intake
 from tito.grading.intake import find, open_submission
 from tito.grading.roster import Learner
+from tito.lesson import cells, notebook
 
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))
 HALF = NUMBERS.replace("    return double(x) + x\n", "    pass\n")

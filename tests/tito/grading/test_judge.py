@@ -7,10 +7,10 @@ import pytest
 from grading.hostile import course as attacked
 from small_course import NUMBERS, SUMS
 
-from tito import course
 from tito.grading import intake, result
 from tito.grading.jail import Jail
 from tito.grading.judge import Judge, Setting, clean
+from tito.lesson import course
 
 DOUBLE = "    twice = x + x\n    return twice\n"
 TRIPLE = "    return double(x) + x\n"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-
-from tito import course, workspace
 from tito.grading import run
 from tito.grading.judge import Setting
+from tito.learn import workspace
+from tito.lesson import course
 
 KILLS = int(os.environ.get("TITO_KILLS", 2))  # of each kind; 17 make the 50
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tito import course, notebook
 from tito.errors import TitoError
 from tito.grading import intake, roster, sample
+from tito.lesson import course, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SAMPLE = [sys.executable, "-m", "tito.grading.sample"]

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import tito
+from commands import tito
 
-from tito import cells, course
 from tito.grading import intake, similar
+from tito.lesson import cells, course
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ENTRY = course.open_root(REPOSITORY).lesson("activations")

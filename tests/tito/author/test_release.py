@@ -1,0 +1,479 @@
+"""A release is complete, the same each time, and holds nothing to copy from."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from commands import tito
+from small_course import edit, make_course
+
+from tito import files
+from tito.author import release
+from tito.errors import TitoError
+from tito.lesson import course, notebook
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+MISTAKES = """\
+[[misconception]]
+id = "squares"
+exercise = "numbers-double"
+mistake = "Squares the number because two is its own double."
+old = "twice = x + x"
+new = "twice = x ** len('ab')"
+message = "did you square?"
+"""
+
+
+@pytest.fixture
+def released(small_course, tmp_path):
+    """A release of the small course, which records a mistake, too."""
+    (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
+        MISTAKES, encoding="utf-8"
+    )
+    return release.release(small_course, tmp_path / "release").path
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def everything_in(folder):
+    """(path, text) of every file, what a zip holds unpacked, a notebook's strings as a reader sees them."""
+    for name, data in files_of(folder).items():
+        if name.endswith(".whl"):
+            with zipfile.ZipFile(folder / name) as held:
+                yield from (
+                    (f"{name}/{one}", held.read(one).decode("utf-8", "replace"))
+                    for one in held.namelist()
+                )
+        elif name.endswith(".ipynb"):
+            yield name, "\n".join("".join(cell["source"]) for cell in json.loads(data)["cells"])
+        else:
+            yield name, data.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "twice = x + x",
+        "return double(x) + x",
+        "sum(double(n) for n in numbers)",
+        "test_total_of_nothing_is_zero",
+        "secret",
+        "two is its own double",
+        "len('ab')",
+        'message = "did you',
+    ],
+)
+def test_no_solution_hidden_check_or_mistake_is_in_any_file(released, secret):
+    texts = dict(everything_in(released))
+    assert "modules/source/02_sums/sums_dev.ipynb" in texts and any(
+        name.endswith("tito/course/modules/source/02_sums/sums_dev.py") for name in texts
+    )
+    assert [
+        name
+        for name, text in texts.items()
+        if secret in text and "/tito/" not in name.replace("/tito/course/", "")
+    ] == []
+
+
+def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
+    root = course.open_root(REPOSITORY)
+    folder = release.release(root, tmp_path / "release").path
+    texts = {
+        name: text
+        for name, text in everything_in(folder)
+        if "/tito/" not in name or "/tito/course/" in name
+    }
+    for entry in root.lessons:
+        for exercise in entry.declared.exercises:
+            body = re.search(
+                r"### BEGIN SOLUTION\n(.*?)\n *### END SOLUTION", exercise.cell.source, re.S
+            ).group(1)
+            assert [name for name, text in texts.items() if body in text] == [], exercise.id
+        hidden = [
+            check.function for check in entry.declared.checks if "HIDDEN TESTS" in check.cell.source
+        ]
+        assert [(name, one) for name, text in texts.items() for one in hidden if one in text] == []
+    assert len(texts) > 40
+
+
+def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
+    assert "next: tito start numbers" in tito(released)[0]
+    out, _ = tito(released, "test", "--all", "--json", code=1)
+    assert [(one["lesson"], one["points"], one["verdict"]) for one in json.loads(out)] == [
+        ("numbers", 0, "failed"),
+        ("sums", 0, "failed"),
+    ]
+
+
+def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
+    small_course, tmp_path
+):
+    make = "from pathlib import Path; from tito import course, release; import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    found = []
+    for name, environment in (
+        ("one", {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"}),
+        (
+            "an other/größer",
+            {
+                "PYTHONHASHSEED": "2",
+                "TZ": "America/Lima",
+                "LC_ALL": "C.UTF-8",
+                "SOURCE_DATE_EPOCH": "1",
+            },
+        ),
+    ):
+        copy = tmp_path / f"course of {len(name)}"
+        shutil.copytree(small_course.path, copy)
+        subprocess.run(
+            [sys.executable, "-X", "utf8", "-c", make, copy, tmp_path / name],
+            check=True,
+            env=os.environ | environment,
+        )
+        found.append(files_of(tmp_path / name))
+    assert found[0] == found[1] and len(found[0]) > 20
+
+
+def test_a_notebook_of_a_release_may_be_edited_first(released):
+    """Script and notebook are known to agree, so the one that is edited counts."""
+    entry = course.open_root(released).lesson("numbers")
+    book = json.loads(entry.notebook.read_text(encoding="utf-8"))
+    cell = next(cell for cell in book["cells"] if cell["id"] == "numbers-double")
+    cell["source"] = "".join(cell["source"]).replace(
+        'raise NotImplementedError("exercise numbers-double', 'return x + x  # ("'
+    )
+    entry.notebook.write_text(json.dumps(book), encoding="utf-8")
+    out, _ = tito(released, "test", "numbers", code=1)
+    assert "4 of 5 points" in out and "return x + x" in entry.script.read_text(encoding="utf-8")
+
+
+def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_need(
+    small_course, tmp_path
+):
+    out, _ = tito(small_course, "release", tmp_path / "first", "--lessons", "numbers")
+    assert "1 lesson (numbers)" in out
+    assert [
+        name
+        for name, text in everything_in(tmp_path / "first")
+        if "sums_dev" in name or "total" in name
+    ] == []
+    _, err = tito(small_course, "release", tmp_path / "second", "--lessons", "sums", code=2)
+    assert "needs numbers" in err and not (tmp_path / "second").exists()
+
+
+# Bringing it up to date
+
+
+def test_a_release_is_brought_up_to_date_and_what_was_changed_by_hand_is_told_and_saved(
+    small_course, released
+):
+    (released / "README.md").write_text("# Our class\n", encoding="utf-8")
+    (released / "syllabus.md").write_text("Monday\n", encoding="utf-8")
+    script = small_course.path / "modules/source/01_numbers/numbers_dev.py"
+    script.write_text(
+        script.read_text(encoding="utf-8").replace("größer", "viel größer"), encoding="utf-8"
+    )
+    out, err = tito(small_course, "release", released)
+    assert err.count("by hand") == 1 and "README.md had been changed by hand" in err
+    (backup,) = (released / ".tito/backups").iterdir()
+    assert (
+        str(backup) in out
+        and (backup / "files/README.md").read_text(encoding="utf-8") == "# Our class\n"
+    )
+    assert "viel größer" in (released / "modules/source/01_numbers/numbers_dev.py").read_text(
+        encoding="utf-8"
+    )
+    assert (released / "syllabus.md").read_text(
+        encoding="utf-8"
+    ) == "Monday\n" and "# My Small" in (released / "README.md").read_text(encoding="utf-8")
+    fresh = files_of(
+        release.release(course.open_root(small_course.path), released.with_name("fresh")).path
+    )
+    assert {
+        name: data
+        for name, data in files_of(released).items()
+        if not name.startswith((".tito/backups", "syllabus"))
+    } == fresh
+
+
+def test_a_lesson_that_is_released_no_more_goes(small_course, released):
+    tito(small_course, "release", released, "numbers")
+    assert [name for name in files_of(released) if "02_sums" in name] == []
+
+
+def test_a_new_git_repository_is_a_new_folder(small_course, tmp_path):
+    (tmp_path / "release/.git").mkdir(parents=True)
+    (tmp_path / "release/.git/config").write_text("mine", encoding="utf-8")
+    out = release.release(small_course, tmp_path / "release")
+    assert (
+        (out.path / "tito.toml").exists()
+        and (out.path / ".git/config").read_text(encoding="utf-8") == "mine"
+        and out.by_hand == []
+    )
+
+
+def test_interrupted_anywhere_a_release_is_completed_by_the_next(
+    small_course, released, monkeypatch
+):
+    edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
+    root = course.open_root(small_course.path)
+    wanted = files_of(release.release(root, released.with_name("fresh")).path)
+    put, done = release._put, []
+
+    def stops(path, name, data):
+        if released in path.parents:
+            if len(done) == 2:
+                raise KeyboardInterrupt
+            done.append(name)
+        put(path, name, data)
+
+    monkeypatch.setattr(release, "_put", stops)
+    with pytest.raises(KeyboardInterrupt):
+        release.release(root, released)
+    monkeypatch.setattr(release, "_put", put)
+    assert files_of(released) != wanted
+    out = release.release(root, released)
+    assert (
+        files_of(released) == wanted
+        and out.by_hand == []
+        and [p.name for p in released.parent.iterdir() if "tmp" in p.name] == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [("tito.toml", "is a course"), ("notes.txt", "no release"), (None, "is a file")],
+)
+def test_any_other_folder_is_refused_and_untouched(small_course, tmp_path, there, said):
+    folder = tmp_path / "other"
+    if there == "tito.toml":
+        make_course(folder)
+    elif there:
+        folder.mkdir()
+        (folder / there).write_text("mine", encoding="utf-8")
+    else:
+        folder.write_text("mine", encoding="utf-8")
+    before = files_of(folder) if folder.is_dir() else folder.read_bytes()
+    assert said in tito(small_course, "release", folder, code=2)[1]
+    assert (files_of(folder) if folder.is_dir() else folder.read_bytes()) == before
+
+
+def test_a_learners_workspace_is_no_release(small_course, small_workspace):
+    before = files_of(small_workspace.path)
+    assert "somebody's workspace" in tito(small_course, "release", small_workspace.path, code=2)[1]
+    assert files_of(small_workspace.path) == before
+    assert (
+        "nothing to release"
+        in tito(small_workspace, "release", small_workspace.path.with_name("new"), code=2)[1]
+    )
+
+
+# What gives something away
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ("tinytorch/extra.py", "def total(numbers):\n    return sum(double(n) for n in numbers)\n"),
+        ("tests/conftest.py", "# hidden: test_total_of_nothing_is_zero\n"),
+        ("LICENSE", "Squares the number because two is its own double.\n"),
+        ("tinytorch/__init__.py", "new = \"twice = x ** len('ab')\"\n"),
+    ],
+)
+def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
+    small_course, tmp_path, where, text
+):
+    (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
+        MISTAKES, encoding="utf-8"
+    )
+    (small_course.path / where).parent.mkdir(exist_ok=True)
+    (small_course.path / where).write_text(text, encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    _, err = tito(small_course, "release", tmp_path / "release", code=3)
+    assert where in err and "would give away" in err and sorted(tmp_path.iterdir()) == before
+
+
+def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
+    """A last hint may be nearly the answer: what learners read is no secret."""
+    edit(small_course.lesson("numbers"), "Use `double`.", "`return double(x) + x`")
+    release.release(course.open_root(small_course.path), tmp_path / "release")
+
+
+@pytest.mark.parametrize("kind", ["text", "notebook", "zip"])
+def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written(
+    small_course, released, kind
+):
+    solved = small_course.lesson("sums").script.read_text(encoding="utf-8")
+    if kind == "zip":
+        (released / "more.zip").write_bytes(
+            files.archive({"a/sums.py": solved.encode()}, zipfile.ZIP_DEFLATED)
+        )
+    else:
+        (released / f"answers.{'ipynb' if kind == 'notebook' else 'txt'}").write_text(
+            notebook.to_notebook(solved) if kind == "notebook" else solved, encoding="utf-8"
+        )
+    edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
+    before = files_of(released)
+    with pytest.raises(TitoError, match="would give away") as error:
+        release.release(course.open_root(small_course.path), released)
+    assert error.value.code == 3 and files_of(released) == before
+
+
+# What learners do with it
+
+
+@pytest.fixture
+def machine(released, tmp_path, monkeypatch):
+    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel with what is here already."""
+    shutil.copytree(released, tmp_path / "a learner's")
+    deps = next(path for path in sys.path if path.endswith("site-packages"))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "python3").symlink_to(os.path.realpath(sys._base_executable))
+    (tools / "uv").write_text(
+        f"""#!{sys.executable}
+import subprocess, sys
+from pathlib import Path
+python, wheel = sys.argv[sys.argv.index("--python") + 1], sys.argv[-1]
+(next(Path(python).parents[1].glob("lib/python*/site-packages")) / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
+sys.exit(subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]).returncode)
+""",
+        encoding="utf-8",
+    )
+    (tools / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    return tmp_path / "a learner's"
+
+
+def run(*words, cwd, code=0, **variables):
+    done = subprocess.run(
+        words,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
+    """Also what needs the course: a new workspace, and `skip`, which says that there are no solutions. And the workflow, step by step."""
+    out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)
+    assert "Nothing is written yet" in out and "setting up" in err
+    where, _ = run(
+        ".venv/bin/python",
+        "-c",
+        "import tito, tinytorch; print(tito.__file__); print(tinytorch.__file__)",
+        cwd=machine,
+    )
+    assert [Path(line).is_relative_to(machine) for line in where.split("\n")[:2]] == [True, True]
+    _, err = run("bin/tito", "skip", "numbers", cwd=machine, code=2)
+    assert "holds no solutions" in err and "instructor" in err
+    run("bin/tito", "init", tmp_path / "mine", cwd=machine)
+    assert files_of(tmp_path / "mine/modules") == {
+        name: data for name, data in files_of(machine / "modules").items() if name.endswith(".py")
+    }
+    steps = workflow(machine)["jobs"]["test"]["steps"]
+    summary = tmp_path / "summary.md"
+    codes = {
+        step["name"]: subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step["run"]],
+            cwd=machine,
+            capture_output=True,
+            env=os.environ | {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)},
+        ).returncode
+        for step in steps
+        if "run" in step
+    }
+    assert codes == {"Install tito": 0, "Test every lesson": 1, "Show the results": 0}
+    said = summary.read_text(encoding="utf-8")
+    assert re.search(r"^    01 +numbers +started +0 of 5", said, re.M) and re.search(
+        r"^    0 of 2 lessons passed", said, re.M
+    )
+
+
+def workflow(folder):
+    import yaml
+
+    return yaml.safe_load((folder / ".github/workflows/lessons.yml").read_text(encoding="utf-8"))
+
+
+def test_the_workflow_may_only_read_and_pins_what_it_uses(released):
+    found = workflow(released)
+    assert found["permissions"] == {"contents": "read"} and found[True].keys() == {
+        "push",
+        "pull_request",
+        "workflow_dispatch",
+    }  # YAML reads `on` as true
+    used = [step["uses"] for step in found["jobs"]["test"]["steps"] if "uses" in step]
+    assert len(used) == 2 and all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one) for one in used)
+
+
+@pytest.mark.parametrize("name", ["binder/postBuild", "binder/start", "bin/tito", "bin/setup"])
+def test_the_programs_of_a_release_can_be_run_and_are_shell(released, name):
+    assert stat.S_IMODE((released / name).stat().st_mode) == 0o755
+    subprocess.run(["bash", "-n", released / name], check=True)
+
+
+def test_binder_opens_jupyterlab_on_the_first_lesson_and_says_that_the_session_ends(
+    released, tmp_path
+):
+    """postBuild with a `python` that only notes what it is asked; start with a command of its own."""
+    (tmp_path / "python").write_text(
+        f'#!/bin/sh\necho "$@" >"{tmp_path}/asked"\n', encoding="utf-8"
+    )
+    (tmp_path / "python").chmod(0o755)
+    run("binder/postBuild", cwd=released, PATH=f"{tmp_path}:/usr/bin:/bin", HOME=str(tmp_path))
+    assert re.search(
+        r"pip install .*/bin/tinytorch-\S+\.whl\[notebook\]",
+        (tmp_path / "asked").read_text(encoding="utf-8"),
+    )
+    url = json.loads(
+        (tmp_path / ".jupyter/jupyter_server_config.json").read_text(encoding="utf-8")
+    )["ServerApp"]["default_url"]
+    assert (
+        url == "/lab/tree/modules/source/01_numbers/numbers_dev.ipynb"
+        and (released / url.removeprefix("/lab/tree/")).exists()
+    )
+    out, err = run("binder/start", "echo", "jupyter lab", cwd=released, HOME=str(tmp_path))
+    assert out == "jupyter lab\n" and "tito submit" in err and "tito restore" in err
+    assert err.strip() in (tmp_path / ".jupyter/custom/custom.css").read_text(encoding="utf-8")
+
+
+def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):
+    text = (released / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"`(?:bin/)?tito (\w+)", text)) | set(
+        re.findall(r"^    tito (\w+)", text, re.M)
+    )
+    listed = tito(released, "--help")[0]
+    assert len(shown) >= 9 and [word for word in shown if f" {word} " not in listed] == []
+    files = re.findall(r"(?:bin|modules)/[\w./-]+\w", text)
+    assert len(files) >= 4 and [name for name in files if not (released / name).exists()] == []
+
+
+def test_a_lesson_where_the_folder_should_be_is_told(small_course):
+    """Else `tito release --gradescope a.zip numbers` would make a release in a folder `numbers`."""
+    assert (
+        "--lessons numbers"
+        in tito(small_course, "release", "--gradescope", "../a.zip", "numbers", code=2)[1]
+    )
+    assert (
+        not (small_course.path / "numbers").exists()
+        and not (small_course.path.parent / "a.zip").exists()
+    )

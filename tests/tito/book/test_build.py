@@ -1,0 +1,464 @@
+"""The site of a course: what it shows, what it hides, and what keeps it from being made."""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from dataclasses import dataclass
+from html import unescape
+
+import pytest
+from small_course import make_course
+
+pytest.importorskip(
+    "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
+)
+
+from tito.book import build as book  # noqa: E402
+from tito.errors import TitoError  # noqa: E402
+from tito.lesson import course
+
+SOLUTION, HIDDEN = "twice = x + x", "test_total_of_nothing_is_zero"
+DRAWING = """
+# %%{alt}
+from IPython.display import SVG
+SVG('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0h9"/></svg>')
+"""
+
+
+def read(path):
+    """What a reader can find in a file of the site: a page without its tags."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    return unescape(re.sub(r"<[^>]*>", "", text)) if path.suffix == ".html" else text
+
+
+def holding(site, words):
+    """The site's files that hold `words`, whatever their kind; those of Sphinx and its theme are not looked at."""
+    return [
+        path.name
+        for path in sorted(site.path.rglob("*"))
+        if path.is_file() and "_static" not in path.parts and words in read(path)
+    ]
+
+
+def change(root, lesson, old, new):
+    """The course again, with some text of a lesson replaced."""
+    script = root.lesson(lesson).script
+    text = script.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the lesson"
+    script.write_text(text.replace(old, new), encoding="utf-8")
+    return course.open_root(root.path)
+
+
+def add(root, lesson, text):
+    """The course again, with text added at the end of a lesson, which a cell of its own may be."""
+    with root.lesson(lesson).script.open("a", encoding="utf-8") as script:
+        script.write(text)
+    return course.open_root(root.path)
+
+
+def page(root, text):
+    """The course again, with a first page of its own."""
+    (root.path / "book").mkdir(exist_ok=True)
+    (root.path / "book" / "index.md").write_text(
+        f"# Small\n\n<!-- made: lessons -->\n\n{text}\n", encoding="utf-8"
+    )
+    return course.open_root(root.path)
+
+
+def refused(root, code=1, **options):
+    """What is said when the book cannot be made."""
+    with pytest.raises(TitoError) as found:
+        book.build(root, **options)
+    assert found.value.code == code, found.value.what
+    assert found.value.remedy
+    return found.value.what
+
+
+@dataclass
+class Both:
+    learner: book.Built
+    author: book.Built
+
+    def lesson(self, edition, name="01_numbers"):
+        return (getattr(self, edition).path / "lessons" / f"{name}.html").read_text(
+            encoding="utf-8"
+        )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Both editions of one course, its lessons run once; the first has a formula in a hint and a picture."""
+    root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
+    root = change(
+        root,
+        "numbers",
+        "<summary>Hint 1</summary>Use `double`.",
+        "<summary>Hint 1</summary>$3x = 2x + x$, with <code>a &lt; b</code>",
+    )
+    root = add(root, "numbers", DRAWING.format(alt=' alt="A line"'))
+    learner = book.build(root)
+    return Both(learner, book.build(root, "author"))
+
+
+# What is shown.
+
+
+def test_the_learners_edition_holds_no_solution_and_no_hidden_check_in_any_file(both):
+    assert [holding(both.author, words) for words in (SOLUTION, HIDDEN)] == [
+        ["01_numbers.html"],
+        ["02_sums.html", "searchindex.js"],
+    ]
+    assert [holding(both.learner, words) for words in (SOLUTION, HIDDEN)] == [[], []]
+
+
+def test_code_that_needs_a_solution_shows_what_it_prints_in_both_editions(both):
+    for edition in ("learner", "author"):
+        assert re.search(r'class="output[^>]*>.*?15 10', both.lesson(edition), re.S), edition
+
+
+def test_an_exercise_shows_its_contract_and_an_open_place(both):
+    shown = read(both.learner.path / "lessons" / "01_numbers.html")
+    assert re.search(
+        r'def double\(x\):\n    """Twice `x`.\n\n    >>> double\(2\)\n    4\n    """\n    \.\.\.\n',
+        shown,
+    )
+    assert "Exercise numbers-double. A hint: tito hint numbers numbers-double" in shown
+
+
+def test_what_only_tools_read_is_not_shown(both):
+    shown = read(both.author.path / "lessons" / "01_numbers.html")
+    for words in (
+        "#| export",
+        "nbgrader",
+        "### BEGIN",
+        "default_exp",
+        "jupytext",
+        "format_version",
+    ):
+        assert words not in shown, words
+
+
+def test_hints_checks_and_solutions_are_folded(both):
+    folded = re.findall(
+        r"<details[^>]*>\s*<summary[^>]*>(.*?)</summary>", both.lesson("author"), re.S
+    )
+    folded = [" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in folded]
+    for words in ("Hint 1", "Hint 2", "2 checks, 4 points", "The solution of numbers-double"):
+        assert any(one.startswith(words) for one in folded), (words, folded)
+    assert not re.search(r"<details[^>]*\bopen\b", both.lesson("author"))
+
+
+def test_a_hint_is_set_as_all_other_prose_is(both):
+    assert re.search(
+        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with <code[^>]*>.*?a.*?&lt;.*?b',
+        both.lesson("learner"),
+        re.S,
+    )
+
+
+def test_the_card_says_what_a_lesson_needs_and_costs(both):
+    shown = " ".join(read(both.learner.path / "lessons" / "02_sums.html").split())
+    assert (
+        "Difficulty 1 of 5" in shown
+        and "Time about 0.5 hours" in shown
+        and "To write 1 exercise, 2 points" in shown
+    )
+    assert "To write 1 exercise, 3 points" in " ".join(
+        read(both.author.path / "lessons" / "02_sums.html").split()
+    )
+    assert re.search(
+        r'Needs</strong>\s*<a[^>]*href="01_numbers.html"', both.lesson("learner", "02_sums")
+    )
+
+
+def test_the_notebook_to_take_away_is_the_released_one(both):
+    from tito.lesson import notebook
+
+    [copy] = both.learner.path.rglob("sums_dev.ipynb")
+    root = course.open_root(both.learner.path.parents[3])
+    assert copy.read_text(encoding="utf-8") == notebook.to_notebook(
+        root.lesson("sums").declared.released
+    )
+    assert f'href="../{copy.relative_to(both.learner.path).as_posix()}"' in both.lesson(
+        "learner", "02_sums"
+    )
+
+
+def test_a_picture_has_the_alt_text_of_its_cell(both):
+    assert re.search(r'<img alt="A line"', both.lesson("learner"))
+
+
+# What keeps it from being made.
+
+
+def test_a_cell_that_fails_is_told_with_its_line(small_course):
+    root = add(small_course, "numbers", "\n# %%\nprint(1 / 0)\n")
+    line = (
+        root.lesson("numbers").script.read_text(encoding="utf-8").splitlines().index("print(1 / 0)")
+        + 1
+    )
+    assert (
+        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell fails: ZeroDivisionError"
+        in refused(root)
+    )
+    assert book.build(root, fast=True).ran == []
+
+
+def test_a_picture_without_alt_text_is_told_with_its_line(small_course):
+    root = add(small_course, "numbers", DRAWING.format(alt=""))
+    line = (
+        root.lesson("numbers")
+        .script.read_text(encoding="utf-8")
+        .splitlines()
+        .index("from IPython.display import SVG")
+        + 1
+    )
+    assert (
+        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell draws a picture and has no alt text"
+        in refused(root)
+    )
+
+
+def test_a_link_to_a_page_that_is_not_there_is_told_with_its_line(small_course):
+    root = add(small_course, "sums", "#\n# See [there](nowhere.md).\n")
+    line = (
+        root.lesson("sums")
+        .script.read_text(encoding="utf-8")
+        .splitlines()
+        .index("# See [there](nowhere.md).")
+        + 1
+    )
+    assert f"modules/source/02_sums/sums_dev.py:{line}: WARNING: " in refused(root, fast=True)
+
+
+def test_what_is_not_mended_is_told_again(small_course):
+    root = page(small_course, "```{gold}\n```")
+    said = refused(root, fast=True)
+    assert "Unknown directive type: 'gold'" in said and refused(root, fast=True) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '<a href="lessons/03_none.html">next</a>',
+            "index.html: a link that leads nowhere: lessons/03_none.html",
+        ),
+        (
+            '<a href="lessons/01_numbers.html#none">next</a>',
+            "index.html: a link to a heading that lessons/01_numbers.html does not have",
+        ),
+        (
+            '<script src="https://example.org/a.js"></script>',
+            "index.html: asks another host: https://example.org/a.js",
+        ),
+        (
+            '<p style="background: url(https://example.org/a.png)">x</p>',
+            "index.html: asks another host: https://example.org/a.png",
+        ),
+        ('<img src="lessons/01_numbers.html">', "index.html: a picture without alt text"),
+        ("[there](nowhere.md)", "book/index.md"),
+        ("<!-- made: gold -->", "there is no made part 'gold'"),
+    ],
+    ids=["page", "heading", "script", "style", "alt", "markdown", "made"],
+)
+def test_a_page_that_is_wrong_is_told(small_course, text, words):
+    root = page(small_course, text)
+    assert words in refused(root, fast=True)
+    assert not (root.path / "book" / "_build" / "learner" / "html").exists()
+
+
+def test_a_link_to_another_host_is_no_request_of_the_page(small_course):
+    root = page(small_course, "See [there](https://example.org).")
+    assert 'href="https://example.org"' in (
+        book.build(root, fast=True).path / "index.html"
+    ).read_text(encoding="utf-8")
+
+
+def test_an_output_that_gives_a_solution_away_is_refused_in_the_learners_edition(small_course):
+    root = add(small_course, "numbers", '\n# %%\nprint("twice =", "x + x")\n')
+    said = refused(root, code=3)
+    assert "lessons/01_numbers.html would give away a line of a solution" in said
+    assert not (root.path / "book" / "_build" / "learner" / "html").exists()
+    assert book.build(root, "author").edition == "author"
+
+
+def test_a_workspace_has_no_book(small_workspace):
+    assert "is a workspace" in refused(small_workspace, code=2)
+
+
+def test_there_are_two_editions(small_course):
+    assert "neither author nor learner" in refused(small_course, code=2, edition="both")
+
+
+# Again.
+
+
+def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
+    root = small_course
+    assert book.build(root).ran == ["numbers", "sums"]
+    assert book.build(root, "author").ran == []
+    root = change(root, "numbers", "größer als zuvor", "kleiner als zuvor")
+    assert book.build(root).ran == []
+    assert "kleiner als zuvor" in read(
+        root.path / "book" / "_build" / "learner" / "html" / "lessons" / "01_numbers.html"
+    )
+    root = add(root, "sums", "\n# %%\nprint(total([4]))\n")
+    assert book.build(root).ran == ["sums"]
+    root = change(root, "numbers", "LIMIT = 10", "LIMIT = 11")
+    assert book.build(root).ran == ["numbers", "sums"]
+    assert "15 11" in read(
+        root.path / "book" / "_build" / "learner" / "html" / "lessons" / "01_numbers.html"
+    )
+
+
+def test_a_lesson_that_is_gone_leaves_no_page(small_course):
+    path = book.build(small_course, fast=True).path
+    assert (path / "lessons" / "02_sums.html").exists()
+    small_course.lesson("sums").script.unlink()
+    book.build(course.open_root(small_course.path), fast=True)
+    assert sorted(one.name for one in (path / "lessons").iterdir()) == ["01_numbers.html"]
+
+
+def test_two_copies_of_a_course_give_the_same_bytes(tmp_path):
+    sites = [
+        book.build(course.open_root(make_course(tmp_path / name / "course")), fast=True).path
+        for name in ("one", "two")
+    ]
+    one, two = (
+        {
+            path.relative_to(site): path.read_bytes()
+            for path in site.rglob("*")
+            if path.is_file() and path.name != ".buildinfo"
+        }
+        for site in sites
+    )
+    assert (
+        [name for name in one if one[name] != two.get(name)] == []
+        and one.keys() == two.keys()
+        and len(one) > 10
+    )
+
+
+def test_a_copy_goes_to_a_new_folder_or_over_an_earlier_book_and_nowhere_else(
+    small_course, tmp_path
+):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine.txt").write_text("mine", encoding="utf-8")
+    assert "is not empty, and no earlier book" in refused(
+        small_course, code=2, fast=True, output=full
+    )
+    site = tmp_path / "new" / "site"
+    assert book.build(small_course, fast=True, output=site).path == site
+    assert (site / "index.html").exists() and (site / ".nojekyll").exists()
+    (site / "old.html").write_text("old", encoding="utf-8")
+    book.build(small_course, fast=True, output=site)
+    assert not (site / "old.html").exists() and (site / "index.html").exists()
+
+
+# Made parts and launch links.
+
+
+def test_launch_links_name_the_released_repository(small_course):
+    config = small_course.path / "tito.toml"
+    config.write_text(
+        config.read_text(encoding="utf-8") + '[book]\nrelease = "https://github.com/ada/small"\n',
+        encoding="utf-8",
+    )
+    text = (
+        book.build(course.open_root(small_course.path), fast=True).path
+        / "lessons"
+        / "01_numbers.html"
+    ).read_text(encoding="utf-8")
+    assert (
+        'href="https://mybinder.org/v2/gh/ada/small/main?urlpath=lab/tree/modules/source/01_numbers/numbers_dev.ipynb"'
+        in text
+    )
+    assert (
+        'href="https://colab.research.google.com/github/ada/small/blob/main/modules/source/01_numbers/numbers_dev.ipynb"'
+        in text
+    )
+
+
+def test_what_the_benchmarks_stored_becomes_a_table(small_course):
+    root = page(small_course, "<!-- made: performance -->")
+    stored = root.path / "book" / "measured" / "cli.json"
+    stored.parent.mkdir()
+    one = {
+        "command": "tito status",
+        "peer": "bare program",
+        "seconds": 0.0625,
+        "peer_seconds": 0.05,
+        "ratio": 1.25,
+    }
+    stored.write_text(
+        json.dumps({"runs": 9, "lesson": "tensor", "measurements": [one]}), encoding="utf-8"
+    )
+    shown = " ".join(read(book.build(root, fast=True).path / "index.html").split())
+    assert "tito status 62.5 ms bare program 50 ms 1.25" in shown
+    assert "python benchmarks/engine.py --json > book/measured/engine.json" in shown
+    stored.write_text('{"runs": 9}', encoding="utf-8")
+    assert "book/measured/cli.json is not what benchmarks/cli.py prints" in refused(root, fast=True)
+
+
+# The commands.
+
+
+def tito(root, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=root.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", ["build", "serve"])
+def test_help_shows_an_example(small_course, command):
+    assert f"Example: tito book {command}" in " ".join(
+        tito(small_course, "book", command, "--help").stdout.split()
+    )
+
+
+def test_the_command_says_where_the_site_is(small_course):
+    done = tito(small_course, "book", "build", "--fast", "--output", "site")
+    assert done.returncode == 0, done.stderr
+    assert (
+        re.search(r"site/index.html: the learner's edition, \d+ pages, [\d.]+ s\.\n", done.stdout)
+        and (small_course.path / "site" / "index.html").exists()
+    )
+
+
+def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],
+        cwd=small_course.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as served:
+        try:
+            assert "the author's edition" in served.stdout.readline()
+            address = served.stdout.readline().split()[0] + "lessons/01_numbers.html"
+            assert SOLUTION in text_of(address)
+            change(small_course, "numbers", "größer als zuvor", "kleiner als zuvor")
+            assert "the author's edition" in served.stdout.readline()
+            assert "kleiner als zuvor" in text_of(address)
+            change(small_course, "numbers", "kleiner als zuvor", "[kleiner](nowhere.md)")
+            assert "The book was not made" in served.stderr.readline()
+            assert "kleiner als zuvor" in text_of(address)
+        finally:
+            served.terminate()
+
+
+def text_of(address):
+    with urllib.request.urlopen(address, timeout=20) as answer:
+        return unescape(re.sub("<[^>]*>", "", answer.read().decode("utf-8")))

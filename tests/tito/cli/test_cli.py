@@ -1,0 +1,422 @@
+"""The commands as people and scripts meet them: words, exit codes, JSON, and that every documented command runs."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import tito
+from small_course import edit, solve
+
+from tito.learn import progress
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+COMMANDS = "init status start notebook export test watch hint reset undo redo skip submit restore doctor check release grade feedback similar".split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_shows_an_example(small_workspace, command):
+    out, _ = tito(small_workspace, command, "--help")
+    assert re.search(rf"Example: tito {command}\b", " ".join(out.split()))
+
+
+def test_help_lists_every_command(small_workspace):
+    out, _ = tito(small_workspace, "--help")
+    assert [word for word in COMMANDS if f" {word} " not in out] == []
+
+
+def test_a_learners_first_lesson(small_course, tmp_path):
+    """Fail, hint, fix, pass: what the README promises."""
+    out, _ = tito(small_course, "init", tmp_path / "mine")
+    assert "is ready: 2 lessons of Small" in out
+    mine = tmp_path / "mine"
+    out, _ = tito(mine)
+    assert "new" in out and "next: tito start numbers" in out
+    out, _ = tito(mine, "start", "numbers")
+    assert (
+        "open  modules/source/01_numbers/numbers_dev.py:23" in out
+        and "begin with exercise numbers-double, line 47" in out
+    )
+    assert "open  modules/source/01_numbers/numbers_dev.py:47" in tito(mine, "start", "numbers")[0]
+    out, _ = tito(mine, "test", "numbers", code=1)
+    assert "Nothing is written yet" in out and "tito hint numbers numbers-double" in out
+    assert "What is a number plus itself?" in tito(mine, "hint", "numbers")[0]
+    assert "`x + x`" in tito(mine, "hint", "numbers")[0]
+    from tito.lesson import course
+
+    entry = course.open_root(mine).lesson("numbers")
+    solve(entry, "numbers-double")
+    out, _ = tito(mine, "test", "numbers", code=1)
+    assert "4 of 5 points, 2 of 3 checks" in out
+    assert "Use `double`." in tito(mine, "hint", "numbers")[0]
+    solve(entry)
+    out, _ = tito(mine, "test", "numbers")
+    assert re.search(r"^passed  5 of 5 points, 3 of 3 checks", out, re.M)
+    (first, second) = json.loads(tito(mine, "status", "--json")[0])
+    assert first | {"last_run": ""} == {
+        "number": 1,
+        "name": "numbers",
+        "title": "Numbers",
+        "state": "passed",
+        "points": 5,
+        "max_points": 5,
+        "hints_used": 3,
+        "last_run": "",
+    }
+    assert second["state"] == "new"
+    assert "next: tito start sums" in tito(mine)[0]
+
+
+def test_a_lesson_that_stops_though_every_check_passes_says_where(small_workspace):
+    solve(small_workspace.lesson("numbers"))
+    edit(small_workspace.lesson("numbers"), "print(triple(5), LIMIT)", "1 / 0")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert (
+        re.search(r"^failed  5 of 5 points", out, re.M)
+        and "does not run to its end" in out
+        and "ZeroDivisionError" in out
+    )
+
+
+def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = x / 0")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("    twice = x / 0") + 1
+    for said in (
+        "FAIL  double of two is four  (0 of 2)",
+        "exercise numbers-double, modules/source/01_numbers/numbers_dev.py:47",
+        "ZeroDivisionError: division by zero",
+        f"modules/source/01_numbers/numbers_dev.py:{line}  twice = x / 0",
+        "yours is [inf inf]",
+        "2 hints left: tito hint numbers numbers-double",
+        "failed  0 of 5 points, 0 of 3 checks",
+    ):
+        assert said in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["test", "numbers"],
+        ["test", "1"],
+        ["test", "01_numbers"],
+        ["test", "--module", "numbers"],
+        ["test", "-m", "1"],
+        ["test", "--all"],
+    ],
+)
+def test_a_lesson_is_named_in_any_of_the_ways(small_workspace, words):
+    solve(small_workspace.lesson("numbers"))
+    solve(small_workspace.lesson("sums"))
+    assert "passed" in tito(small_workspace, *words)[0]
+
+
+def test_test_all_prints_one_json_object_per_lesson_and_writes_junit(small_workspace, tmp_path):
+    solve(small_workspace.lesson("numbers"))
+    out, _ = tito(
+        small_workspace, "test", "--all", "--json", "--junit", tmp_path / "report.xml", code=1
+    )
+    one, two = json.loads(out)
+    assert (one["lesson"], one["number"], one["verdict"], one["points"]) == (
+        "numbers",
+        1,
+        "passed",
+        5,
+    )
+    assert (two["lesson"], two["verdict"], two["points"], two["max_points"]) == (
+        "sums",
+        "failed",
+        0,
+        2,
+    )
+    assert two["checks"][0]["status"] == "failed" and len(one["sha256"]) == 64
+    assert (tmp_path / "report.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    _, err = tito(small_workspace, "export", "--all", "--check", code=1)
+    assert "tinytorch/core/numbers.py" in err and not entry.module_path.exists()
+    tito(small_workspace, "export", "--all")
+    assert tito(small_workspace, "export", "--all", "--check") == ("", "")
+    edit(entry, "LIMIT = 10", "LIMIT = 11")
+    tito(small_workspace, "export", "numbers", "--check", code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reset"], "Which lesson?"),
+        (["test", "nubers"], "Did you mean 'numbers'?"),
+        (["test", "--all", "numbers"], "contradict"),
+        (["test", "numbers", "-k", "and and"], "pytest did not run the checks"),
+        (["tset"], "No such command 'tset'"),
+        (["test", "--nope"], "No such option"),
+        (["hint", "numbers", "halve"], "no exercise 'halve'"),
+        (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
+        (["notebook", "numbers", "--keep", "both"], "neither script nor notebook"),
+        (["undo"], "nothing to undo"),
+        (["init", "."], None),
+        (["--root", "/nowhere", "status"], "has no tito.toml"),
+        (["status", "--root", "/nowhere"], "has no tito.toml"),
+    ],
+)
+def test_wrong_usage_is_two_lines_and_exit_2(small_workspace, words, said):
+    if said is None:
+        assert "is complete; nothing was changed" in tito(small_workspace, *words)[0]
+        return
+    out, err = tito(small_workspace, *words, code=2)
+    assert said in err and out == ""
+    assert len(err.strip().split("\n")) == 2
+
+
+def test_help_lists_the_commands_by_who_needs_them(small_workspace, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out, _ = tito(small_workspace, "--help")
+    learners, rest = out.split("For learners")[1].split("For instructors")
+    instructors, authors = rest.split("For authors")
+    for panel, names in (
+        (learners, "init status start test hint undo milestone"),
+        (instructors, "release grade gradebook"),
+        (authors, "check book"),
+    ):
+        assert [name for name in names.split() if f"│ {name} " not in panel] == []
+
+
+def test_help_begins_as_the_readme_does(small_workspace):
+    command = "bin/tito init ../my-tinytorch"
+    assert f"Start with: {command}\n" in re.sub(" +\n", "\n", tito(small_workspace, "--help")[0])
+    assert command in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def test_without_a_lesson_it_is_the_one_tested_last_until_that_has_passed(small_workspace):
+    numbers, sums = small_workspace.lessons
+    for words, code in ((["start"], 0), (["hint"], 0), (["test"], 1)):
+        assert tito(small_workspace, *words, code=code)[0].startswith(
+            "lesson numbers, the first that has not passed\n"
+        )
+    tito(small_workspace, "test", "sums", code=1)
+    with progress.change(small_workspace, "numbers") as record:
+        record["last"]["when"] = "2026-01-01T00:00:00"
+    for words, code in (
+        (["start"], 0),
+        (["hint"], 2),
+        (["test", "-k", "total"], 1),
+    ):  # sums has no hints
+        assert tito(small_workspace, *words, code=code)[0].startswith("lesson sums, tested last\n")
+    assert json.loads(tito(small_workspace, "test", "--json", code=1)[0])[0]["lesson"] == "sums"
+    solve(numbers)
+    solve(sums)
+    assert tito(small_workspace, "test")[0].startswith("lesson sums, tested last\n")
+    assert tito(small_workspace, "test")[0].startswith(
+        "lesson numbers, the first that has not passed\n"
+    )
+    assert "Which lesson?" in tito(small_workspace, "test", code=2)[1]
+
+
+def test_in_the_course_a_lesson_has_to_be_named_and_start_says_where_to_learn(
+    small_course, small_workspace
+):
+    assert "Which lesson?" in tito(small_course, "test", code=2)[1]
+    told = (
+        "This folder holds the course with its solutions. To learn: bin/tito init ../my-tinytorch\n"
+    )
+    assert tito(small_course, "start", "numbers")[0].endswith(told)
+    assert (
+        "solutions"
+        not in tito(small_workspace, "start", "numbers")[0]
+        + tito(small_course, "test", "numbers")[0]
+    )
+
+
+def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "return twice", "return (twice")
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("    return (twice") + 1
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert out == (
+        f"01 numbers  modules/source/01_numbers/numbers_dev.py\n\nmodules/source/01_numbers/numbers_dev.py:{line}: syntax error: '(' was never closed\n"
+        "    return (twice\n           ^\nPython cannot read the lesson until that is mended.\n\nnot tested\n"
+    )
+    (one,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
+    assert (one["verdict"], one["points"], {c["status"] for c in one["checks"]}) == (
+        "failed",
+        0,
+        {"missing"},
+    )
+    assert one["reason"].endswith(
+        f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot read the lesson until that is mended."
+    )
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda entry: entry.script.write_text("", encoding="utf-8"), "numbers_dev.py is empty"),
+        (
+            lambda entry: edit(entry, "LIMIT = 10", "1 / 0"),
+            "the lesson stops while it is imported: ZeroDivisionError: division by zero\n    1 / 0\n",
+        ),
+        (
+            lambda entry: [
+                path.write_text(
+                    path.read_text(encoding="utf-8").replace("Twice and", who), encoding="utf-8"
+                )
+                for path, who in ((entry.script, "A"), (entry.notebook, "B"))
+            ],
+            "were both edited",
+        ),
+    ],
+)
+def test_what_cannot_be_tested_has_no_score(small_workspace, spoil, said):
+    entry = small_workspace.lesson("numbers")
+    tito(small_workspace, "notebook", "numbers", "--no-open")
+    spoil(entry)
+    if "1 / 0" in said:
+        entry.notebook.unlink()
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert said in out and out.endswith("\n\nnot tested\n") and "0 of" not in out
+
+
+def test_one_mistake_is_told_once_and_what_is_not_begun_is_to_write(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry, "numbers-double")
+    edit(entry, "twice = x + x", "twice = x.nothing")
+    edit(entry, '    """Three times `x`."""\n', '    """Three times `x`."""\n    double(x)\n')
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert (
+        out.count("FAIL") == 2 and "numbers-triple  0 of 1 point  waits for numbers-double\n" in out
+    )
+    assert "2 of 3 checks fail, 1 waits for numbers-double.\n" in out
+    edit(entry, "    double(x)\n", "")
+    assert (
+        "numbers-triple  0 of 1 point  to write\n"
+        in tito(small_workspace, "test", "numbers", code=1)[0]
+    )
+
+
+def test_outside_any_root_tito_says_how_to_begin(tmp_path):
+    _, err = tito(tmp_path, code=2)
+    assert "is not inside a course or a workspace" in err and "tito init" in err
+
+
+def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
+    out, _ = tito(tmp_path, "init", "mine")
+    assert (
+        "TinyTorch" in out
+        and (tmp_path / "mine" / "modules" / "source" / "01_tensor" / "tensor_dev.py").exists()
+    )
+
+
+def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
+    out, _ = tito(small_course, "init", tmp_path / "my[bold]work[" / "x")
+    assert "my[bold]work[" in out
+
+
+def test_a_report_never_replaces_a_lesson(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    before = entry.script.read_bytes()
+    assert (
+        "is no .xml file"
+        in tito(small_workspace, "test", "numbers", "--junit", entry.script, code=2)[1]
+    )
+    assert entry.script.read_bytes() == before
+
+
+def test_edit_opens_the_lesson_in_the_editor(small_workspace, tmp_path, monkeypatch):
+    note = tmp_path / "opened"
+    (tmp_path / "my editor").write_text(f"#!/bin/sh\necho \"$1\" > '{note}'\n", encoding="utf-8")
+    (tmp_path / "my editor").chmod(0o755)
+    monkeypatch.setenv("EDITOR", f"'{tmp_path / 'my editor'}'")
+    monkeypatch.delenv("VISUAL", raising=False)
+    tito(small_workspace, "start", "numbers", "--edit")
+    assert note.read_text(encoding="utf-8").strip() == str(small_workspace.lesson("numbers").script)
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    assert "did not start" in tito(small_workspace, "start", "numbers", "--edit", code=3)[1]
+
+
+def test_skip_and_its_end_are_told(small_workspace):
+    assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
+    assert "skipped" in tito(small_workspace)[0]
+    assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
+    tito(small_workspace, "export", "numbers")
+    assert "skipped" not in tito(small_workspace)[0]
+
+
+def test_reset_and_undo_say_where_the_copy_is(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    out, _ = tito(small_workspace, "reset", "numbers")
+    assert ".tito/backups/" in out
+    assert "What `tito reset` overwrote" in tito(small_workspace, "undo")[0]
+    assert "twice = x + x" in entry.script.read_text(encoding="utf-8")
+
+
+def test_reset_of_a_file_that_is_gone_makes_it_again(small_workspace):
+    small_workspace.lesson("numbers").script.unlink()
+    assert "numbers is there again, at its start" in tito(small_workspace, "reset", "numbers")[0]
+    assert "at its start already" in tito(small_workspace, "reset", "numbers")[0]
+
+
+def commands_of(path):
+    """The shell commands that a page shows: its `sh` blocks, indented lines and `code`."""
+    text = path.read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S))
+    lines = [line for line in blocks.split("\n") if line.strip()]
+    return lines + [
+        code
+        for code in re.findall(r"`([^`\n]+)`", text)
+        if re.match(r"(tito|bin/tito|python -m pytest|python benchmarks) ", code)
+    ]
+
+
+def test_every_tito_command_in_the_readmes_exists(small_workspace):
+    shown = commands_of(REPOSITORY / "README.md") + commands_of(small_workspace.path / "README.md")
+    words = {match.group(1) for line in shown if (match := re.match(r"(?:bin/)?tito (\w+)", line))}
+    listed, _ = tito(small_workspace, "--help")
+    assert len(words) >= 8 and [word for word in words if f" {word} " not in listed] == []
+
+
+def test_the_way_in_the_readme_works(tmp_path):
+    """Its two shell blocks, line by line in one shell, on a copy that uses this environment."""
+    blocks = re.findall(
+        r"```sh\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S
+    )
+    folder = tmp_path / "clone"
+    shutil.copytree(
+        REPOSITORY, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".tito", "__pycache__")
+    )
+    script = blocks[0].replace("bin/tito", f"{sys.executable} -m tito --root {folder}") + blocks[
+        1
+    ].replace("tito test tensor", "tito test tensor || [ $? = 1 ]")
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (
+        "Nothing is written yet" in done.stdout
+        and "hint 1 of" in done.stdout
+        and "tensor" in done.stdout
+    )
+    assert blocks[2].split() == [
+        "bin/tito",
+        "test",
+        "--all",
+        "bin/test",
+    ]  # tests/bin runs these two
+
+
+def test_the_example_in_the_readme_is_true():
+    code = re.search(
+        r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S
+    ).group(1)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == re.search(r"# (.*)", code).group(1), done.stderr

@@ -1,0 +1,44 @@
+"""Verdicts as JUnit XML."""
+
+import xml.etree.ElementTree as ET
+
+from small_course import edit, solve
+
+from tito.learn import junit, verdict
+
+
+def test_every_check_is_a_case_with_its_points(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "return double(x) + x", "return 'a & <b> \\x00 \\ud800'")
+    suites = ET.fromstring(
+        junit.xml([verdict.test(entry), verdict.test(small_workspace.lesson("sums"))]).encode()
+    )
+    first, second = suites
+    assert (first.get("name"), first.get("tests"), first.get("failures"), first.get("errors")) == (
+        "numbers",
+        "3",
+        "1",
+        "0",
+    )
+    assert second.get("failures") == "1"
+    case = first[2]
+    assert (case.get("classname"), case.get("name")) == (
+        "numbers.numbers-triple",
+        "triple of two is six",
+    )
+    assert {p.get("name"): p.get("value") for p in case.find("properties")} == {
+        "points": "0",
+        "max_points": "1",
+    }
+    assert "yours is a & <b>" in case.find("failure").get("message")
+
+
+def test_a_lesson_that_fails_as_a_whole_has_a_failing_case(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    with entry.script.open("a", encoding="utf-8") as file:
+        file.write("\n# %%\nraise SystemExit(0)\n")
+    suite = ET.fromstring(junit.xml([verdict.test(entry)]).encode())[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+    assert "does not run to its end" in suite[3].find("failure").get("message")

@@ -1,0 +1,388 @@
+"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and recorded."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_course import edit, solve
+
+from tito.errors import TitoError
+from tito.learn import milestone, progress, workspace
+from tito.lesson import course
+
+COURSE = course.open_root(Path(__file__).resolve().parents[3])
+PROGRAM = '''"""A sum."""
+
+# /// milestone
+# title = "A sum of two"
+# needs = ["numbers", "sums"]
+# seconds = 30
+# [bar]
+# "total" = 6
+# ///
+
+from shared import WORD
+
+from tinytorch.core.sums import total
+
+
+class Picture:
+    def savefig(self, path, **options):
+        with open(path, "wb") as file:
+            file.write(b"picture of " + WORD)
+
+
+def run(seed=0):
+    print("adding")
+    return {"total": total([1, 2])}, Picture()
+'''
+
+
+def write_program(root, old="", new="", name="01_1900_sum.py"):
+    folder = root.path / "modules" / "milestones"
+    folder.mkdir(exist_ok=True)
+    assert old in PROGRAM
+    (folder / name).write_text(PROGRAM.replace(old, new), encoding="utf-8")
+    (folder / "shared.py").write_text("WORD = b'sums'\n", encoding="utf-8")
+
+
+@pytest.fixture
+def work(small_course, tmp_path):
+    """A workspace with a milestone, and no exercise written."""
+    write_program(small_course)
+    workspace.init(tmp_path / "work", small_course)
+    return course.open_root(tmp_path / "work")
+
+
+def solved(root):
+    for entry in root.lessons:
+        solve(entry)
+    return root
+
+
+def go(root, **options):
+    return milestone.run(root, milestone.find(root, "sum"), **options)
+
+
+def replaced(root, old, new):
+    """Let the course's own copy, which is what runs in a workspace, be another one."""
+    path = root.path / milestone.PRISTINE / "01_1900_sum.py"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_milestone_passes_on_solved_lessons_and_is_recorded(work, capfd):
+    result = go(solved(work))
+    assert (result.verdict, result.measured, result.reason) == ("passed", {"total": 6.0}, "")
+    assert "adding" in capfd.readouterr().out
+    assert (
+        result.picture == work.path / "modules/milestones/01_1900_sum.png"
+        and result.picture.read_bytes() == b"picture of sums"
+    )
+    record = progress.load(work)["milestones"]["sum"]
+    assert record["verdict"] == "passed" and record["measured"] == {"total": 6.0}
+    assert milestone.rows(work)[0].state == "passed"
+
+
+def test_an_unwritten_exercise_fails_it_and_is_named(work):
+    result = go(work)
+    assert result.verdict == "failed" and "exercise sums-total is yours to write" in result.reason
+    assert (result.lesson, result.remedy) == ("sums", "tito start sums")
+    solve(work.lesson("sums"))
+    result = go(work)
+    assert "numbers-double" in result.reason and result.lesson == "numbers"
+
+
+def test_work_that_falls_short_says_by_how_much_and_which_lesson_is_wrong(work):
+    solved(work)
+    edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
+    result = go(work)
+    assert result.verdict == "failed" and "total is 3, the bar is 6" in result.reason
+    assert (
+        result.lesson == "numbers"
+        and "Lesson numbers fails its checks, first: double of two is four" in result.reason
+        and result.remedy == "tito test numbers"
+    )
+    assert progress.load(work)["milestones"]["sum"]["verdict"] == "failed"
+
+
+def test_it_falls_short_with_lessons_that_pass(work):
+    solved(work)
+    replaced(work, '"total" = 6', '"total" = 7')
+    result = go(work)
+    assert (
+        result.verdict == "failed"
+        and not result.lesson
+        and "Try another seed: tito milestone run sum --seed 1" in result.remedy
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise KeyError('gone')", "KeyError: 'gone'"),
+        ("import os; os._exit(0)", "exit code 0 before it had an answer"),
+        ("import sys; sys.exit(0)", "sys.exit(0)"),
+        ("return float('nan')", "total is nan"),
+        ("return None", "NoneType"),
+    ],
+)
+def test_whatever_goes_wrong_is_no_pass(work, code, told):
+    solved(work)
+    edit(work.lesson("sums"), "return sum(double(n) for n in numbers)", code)
+    result = go(work)
+    assert result.verdict == "failed" and told in result.reason and result.lesson == "sums", result
+
+
+def test_a_program_that_does_not_end_is_ended(work):
+    solved(work)
+    replaced(work, "seconds = 30", "seconds = 1")
+    replaced(work, 'print("adding")', "while True: pass")
+    result = go(work)
+    assert result.verdict == "failed" and result.reason == "It was still running after 1 s."
+
+
+def test_an_error_names_the_learners_own_line(work):
+    solved(work)
+    edit(work.lesson("numbers"), "twice = x + x", "twice = x / 0")
+    assert (
+        go(work).reason
+        == "modules/source/01_numbers/numbers_dev.py:55: ZeroDivisionError: division by zero. Lesson numbers fails its checks, first: double of two is four."
+    )
+
+
+def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_next_command(work):
+    solved(work)
+    edit(work.lesson("numbers"), "import math", "import mathh")
+    line = (
+        work.lesson("numbers").script.read_text(encoding="utf-8").split("\n").index("import mathh")
+        + 1
+    )
+    said = tito(work, "milestone", "run", "sum").stdout
+    assert said.endswith(
+        f"failed  modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'mathh'\n"
+        "next: tito test numbers\n"
+    )
+    assert said.count("mathh") == 1
+
+
+def test_a_lesson_that_python_cannot_read_is_told(work):
+    solved(work)
+    edit(work.lesson("numbers"), "twice = x + x", "twice = = x")
+    result = go(work)
+    assert (
+        result.verdict == "failed"
+        and "syntax error" in result.reason
+        and result.lesson == "numbers"
+    )
+
+
+def test_what_is_skipped_does_not_count_as_the_learners(work):
+    solve(work.lesson("sums"))
+    workspace.skip(work.lesson("numbers"))
+    result = go(work)
+    assert (
+        result.verdict == "helped"
+        and not result.passed
+        and "numbers is the course's own" in result.reason
+    )
+    assert milestone.rows(work)[0].state == "helped"
+
+
+def test_the_package_is_brought_up_to_date_and_no_other_is_used(work, tmp_path, monkeypatch):
+    solved(work)
+    go(work)
+    (tmp_path / "tinytorch").mkdir()
+    (tmp_path / "tinytorch" / "__init__.py").write_text(
+        "raise SystemExit('the wrong one')", encoding="utf-8"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    edit(
+        work.lesson("sums"),
+        "return sum(double(n) for n in numbers)",
+        "return 100 + sum(double(n) for n in numbers)",
+    )
+    assert go(work).measured == {"total": 106.0}
+
+
+def test_a_bar_lowered_by_hand_changes_nothing(work):
+    solved(work)
+    edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
+    path = work.path / "modules/milestones/01_1900_sum.py"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"total" = 6', '"total" = 1'), encoding="utf-8"
+    )
+    assert go(work).verdict == "failed"
+
+
+def test_a_pass_is_stale_when_the_code_has_changed(work):
+    go(solved(work))
+    edit(work.lesson("numbers"), "twice = x + x", "twice = 2 * x")
+    go_on = milestone.rows(work)[0]
+    assert go_on.state == "passed"  # the package is as it was
+    from tito.learn import pair
+    from tito.lesson import export
+
+    entry = work.lesson("numbers")
+    export.put(entry, export.current(entry, pair.read(entry, {})))
+    assert milestone.rows(work)[0].state == "stale"
+
+
+def test_rows_tell_what_a_milestone_waits_for(work):
+    from tito.learn import verdict
+
+    assert milestone.rows(work)[0].open == ["numbers", "sums"]
+    solve(work.lesson("numbers"))
+    verdict.test(work.lesson("numbers"))
+    assert milestone.rows(work)[0].open == ["sums"]
+
+
+@pytest.mark.parametrize("wanted", ["sum", "1", "01", "1900", "01_1900_sum"])
+def test_a_milestone_is_found_by_name_number_and_year(work, wanted):
+    assert milestone.find(work, wanted).title == "A sum of two"
+
+
+def test_what_is_not_there_is_suggested(work, small_course):
+    with pytest.raises(TitoError) as error:
+        milestone.find(work, "sun")
+    assert error.value.remedy == "Did you mean 'sum'?"
+    (small_course.path / "modules/milestones/01_1900_sum.py").unlink()
+    with pytest.raises(TitoError, match="no milestones"):
+        milestone.find(small_course, "sum")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("# /// milestone", "#", "title"),
+        ('needs = ["numbers", "sums"]', "needs = 3", "needs"),
+        ("seconds = 30", "seconds = = 30", "TOML"),
+        ('# [bar]\n# "total" = 6\n', "", "bar"),
+    ],
+)
+def test_a_program_that_says_too_little_is_refused(small_course, old, new, told):
+    write_program(small_course, old, new)
+    with pytest.raises(TitoError, match=told):
+        milestone.milestones(small_course)
+
+
+def test_a_workspace_has_the_milestones_its_lessons_are_enough_for(small_course):
+    write_program(small_course)
+    write_program(
+        small_course, 'needs = ["numbers", "sums"]', 'needs = ["numbers"]', "02_1901_less.py"
+    )
+    every = workspace.contents(small_course)
+    assert {name for name in every if "milestones" in name} == {
+        f"{folder}/{name}"
+        for folder in ("modules/milestones", ".tito/pristine/milestones")
+        for name in ("01_1900_sum.py", "02_1901_less.py", "shared.py")
+    }
+    some = workspace.contents(small_course, small_course.lessons[:1])
+    assert {name.split("/")[-1] for name in some if "milestones" in name} == {
+        "02_1901_less.py",
+        "shared.py",
+    }
+
+
+def test_a_damaged_record_of_milestones_is_set_aside(work):
+    (work.state / "progress.json").write_text(
+        '{"version": 1, "lessons": {}, "milestones": {"sum": {"measured": 3}}}', encoding="utf-8"
+    )
+    told = []
+    assert (
+        progress.load(work, told.append) == {"version": 1, "lessons": {}} and "damaged" in told[0]
+    )
+
+
+def tito(root, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "tito", "--root", root.path, *words],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def test_the_commands_say_it_all(work):
+    solved(work)
+    listed = tito(work, "milestone")
+    assert listed.returncode == 0 and "sum" in listed.stdout and "new" in listed.stdout
+    done = tito(work, "milestone", "run", "sum")
+    assert (
+        done.returncode == 0
+        and "bar: total 6" in done.stdout
+        and "adding" in done.stdout
+        and "passed  total 6" in done.stdout
+    )
+    assert (
+        done.stdout.index("bar") < done.stdout.index("adding") < done.stdout.index("passed")
+        and "01_1900_sum.png" in done.stdout
+    )
+    found = json.loads(tito(work, "milestone", "list", "--json").stdout)
+    assert [(row["name"], row["state"], row["measured"]) for row in found] == [
+        ("sum", "passed", {"total": 6.0})
+    ]
+    edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
+    done = tito(work, "milestone", "run", "sum", "--json")
+    told = json.loads(done.stdout)
+    assert (
+        done.returncode == 1
+        and told["verdict"] == "failed"
+        and told["lesson"] == "numbers"
+        and told["picture"] == "modules/milestones/01_1900_sum.png"
+    )
+    assert tito(work, "milestone", "run", "sun").returncode == 2
+
+
+# The course's own
+
+
+def test_the_courses_milestones_are_the_four_and_name_lessons_that_exist():
+    found = milestone.milestones(COURSE)
+    assert [(one.year, one.name) for one in found] == [
+        (1958, "perceptron"),
+        (1986, "xor"),
+        (1989, "digits_mlp"),
+        (1998, "digits_cnn"),
+    ]
+    for one in found:
+        numbers = [COURSE.lesson(name).number for name in one.needs]
+        assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("one", milestone.milestones(COURSE), ids=lambda one: one.name)
+def test_a_program_imports_exactly_the_lessons_it_names(one):
+    code = (
+        f"import sys, importlib.util as u; sys.path.insert(0, {str(one.path.parent)!r}); s = u.spec_from_file_location('m', {str(one.path)!r});"
+        "m = u.module_from_spec(s); s.loader.exec_module(m); print(*sorted(n.split('.')[2] for n in sys.modules if n.startswith('tinytorch.core.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True
+    )
+    assert done.stdout.split() == sorted(one.needs), done.stderr
+
+
+@pytest.mark.parametrize("name", ["perceptron", "xor"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_quick_ones_reach_their_bars(tmp_path, name, seed):
+    one = milestone.find(COURSE, name)
+    code = (
+        f"import sys, importlib.util as u; s = u.spec_from_file_location('m', {str(one.path)!r}); m = u.module_from_spec(s);"
+        f"s.loader.exec_module(m); import json; d, f = m.run({seed}); f.savefig({str(tmp_path / 'p.png')!r}); print(); print(json.dumps(d))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=COURSE.path,
+        capture_output=True,
+        text=True,
+        env={"MPLBACKEND": "Agg", "PATH": ""},
+    )
+    measured = json.loads(done.stdout.splitlines()[-1])
+    assert (
+        all(measured[key] >= least for key, least in one.bar.items())
+        and (tmp_path / "p.png").stat().st_size > 5000
+    )

@@ -1,0 +1,288 @@
+"""tito/status.py and what it stands on: states, hints and a progress file that may be damaged."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from small_course import edit, solve
+
+from tito.errors import TitoError
+from tito.learn import progress, status, workspace
+from tito.learn.verdict import test as run_test
+
+
+@pytest.fixture
+def entry(small_workspace):
+    return small_workspace.lesson("numbers")
+
+
+def tito(root, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=root.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def row(entry):
+    return status.rows(entry.root)[entry.number - 1]
+
+
+def states(root):
+    return [one.state for one in status.rows(root)]
+
+
+def test_a_lesson_goes_from_new_to_passed_to_stale_and_back(entry):
+    assert states(entry.root) == ["new", "new"]
+    assert tito(entry.root, "start", "numbers").returncode == 0
+    assert states(entry.root) == ["started", "new"]
+    solve(entry)
+    assert run_test(entry).passed
+    assert (row(entry).state, row(entry).points) == ("passed", 5)
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    assert (row(entry).state, row(entry).points) == ("stale", 5)
+    assert run_test(entry).passed
+    assert row(entry).state == "passed"
+    edit(entry, "twice = 2 * x", "twice = x")
+    assert not run_test(entry).passed
+    assert (row(entry).state, row(entry).points) == ("started", 0)
+
+
+def test_prose_is_no_edit_and_neither_is_taking_one_back(entry):
+    solve(entry)
+    run_test(entry)
+    edit(entry, "größer als zuvor", "kleiner")
+    assert row(entry).state == "passed"
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    edit(entry, "twice = 2 * x", "twice = x + x")
+    assert row(entry).state == "passed"
+
+
+def test_writing_in_a_lesson_begins_it(entry):
+    solve(entry, "numbers-double")
+    assert states(entry.root) == ["started", "new"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda e: edit(e, "return twice", "return (twice"),
+        lambda e: e.script.write_bytes(b""),
+        lambda e: edit(e, "LIMIT = 10", "1 / 0"),
+    ],
+    ids=["syntax error", "empty", "import"],
+)
+def test_what_cannot_be_tested_keeps_the_points_of_the_last_run(entry, spoil):
+    solve(entry, "numbers-double")
+    run_test(entry)
+    before = row(entry)
+    assert (before.points, before.edited) == (4, False)
+    spoil(entry)
+    assert not run_test(entry).passed
+    assert (row(entry).state, row(entry).points, row(entry).edited, row(entry).last_run) == (
+        "started",
+        4,
+        True,
+        before.last_run,
+    )
+    assert (
+        status.next_step([row(entry)])[1]
+        == "Numbers is begun: 4 of 5 points before your last edit."
+    )
+    assert "edited" not in json.loads(tito(entry.root, "status", "--json").stdout)[0]
+
+
+def test_a_pass_is_not_kept_when_an_earlier_lesson_stops_the_same_code(entry):
+    sums = entry.root.lesson("sums")
+    solve(entry)
+    solve(sums)
+    assert run_test(sums).passed
+    edit(entry, "LIMIT = 10", "1 / 0")
+    assert not run_test(sums).passed
+    assert status.row(sums, progress.load(entry.root)["lessons"]["sums"]).state == "stale"
+
+
+def test_points_of_before_a_reset_are_told_as_such(entry):
+    solve(entry, "numbers-double")
+    run_test(entry)
+    assert "4 of 5 points so far" in tito(entry.root, "status").stdout
+    tito(entry.root, "reset", "numbers")
+    said = tito(entry.root, "status").stdout
+    assert "4 of 5 points before your last edit" in said and "just now, edited since" in said
+
+
+def test_a_part_of_the_checks_earns_nothing(entry):
+    solve(entry)
+    assert run_test(entry, keyword="two_is_four").points == 2
+    assert (row(entry).state, row(entry).points) == ("started", 0)
+
+
+@pytest.mark.parametrize("command", ["export", "test"])
+def test_a_skip_lasts_until_the_own_work_is_exported_or_tested(entry, command):
+    assert tito(entry.root, "skip", "numbers").returncode == 0
+    assert states(entry.root) == ["skipped", "new"]
+    assert tito(entry.root, "export", "--all").returncode == 0
+    assert states(entry.root) == ["skipped", "new"]
+    tito(entry.root, command, "numbers")
+    assert row(entry).state == ("started" if command == "test" else "new")
+
+
+def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
+    first, second, again = (status.hint(entry) for _ in range(3))
+    assert [(h.exercise, h.level, h.again) for h in (first, second, again)] == [
+        ("numbers-double", 1, False),
+        ("numbers-double", 2, False),
+        ("numbers-double", 2, True),
+    ]
+    assert first.text == "What is a number plus itself?"
+    assert row(entry).hints_used == 2
+    solve(entry, "numbers-double")
+    run_test(entry)
+    assert status.hint(entry).exercise == "numbers-triple"
+    assert row(entry).hints_used == 3
+
+
+def test_without_a_failing_exercise_a_hint_has_to_be_named(entry):
+    solve(entry)
+    run_test(entry)
+    with pytest.raises(TitoError, match="Every exercise of numbers passed"):
+        status.hint(entry)
+    assert status.hint(entry, "double").level == 1
+
+
+def test_start_names_what_is_needed_until_it_has_passed(entry):
+    root = entry.root
+    assert (
+        "needs numbers, which has not passed: tito start numbers"
+        in tito(root, "start", "sums").stdout
+    )
+    workspace.skip(entry)
+    assert "needs" not in tito(root, "start", "sums").stdout
+    solve(entry)
+    run_test(entry)
+    assert "needs" not in tito(root, "start", "sums").stdout
+
+
+def test_the_next_step_follows_the_states(entry):
+    root, sums = entry.root, entry.root.lesson("sums")
+
+    def step():
+        found = status.next_step(status.rows(root))
+        return found and found[0]
+
+    assert step() == "tito start numbers"
+    tito(root, "start", "numbers")
+    assert step() == "tito test numbers"
+    solve(entry)
+    run_test(entry)
+    assert step() == "tito start sums"
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    assert step() == "tito test numbers"
+    run_test(entry)
+    solve(sums)
+    assert run_test(sums).passed
+    assert step() is None
+    assert "Every lesson is done." in tito(root, "status").stdout
+
+
+def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(entry):
+    solve(entry)
+    run_test(entry)
+    status.hint(entry, "double")
+    path = entry.root.state / "progress.json"
+    whole = path.read_bytes()
+    for length in range(0, len(whole) - 2, 10):
+        path.write_bytes(whole[:length])
+        said = []
+        assert [one.state for one in status.rows(entry.root, said.append)] == ["started", "new"]
+        aside = list(entry.root.state.glob("progress-damaged-*.json"))
+        assert [one.read_bytes() for one in aside] == [whole[:length]]
+        assert len(said) == 1 and str(aside[0]) in said[0]
+        assert not path.exists()
+        aside[0].unlink()
+
+
+WRONG = [
+    "[]",
+    "5",
+    "null",
+    '"x"',
+    "{}",
+    '{"lessons": []}',
+    '{"lessons": {"numbers": 5}}',
+    '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
+    '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}',
+    '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
+    '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5, "checks": {}}}}}',
+    '{"lessons": {"numbers": {"pair": "x"}}}',
+    "[" * 100_000,
+    "\ufeff{",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_a_progress_file_of_another_shape_is_set_aside(entry, text):
+    path = entry.root.state / "progress.json"
+    path.write_text(text, encoding="utf-8")
+    said = []
+    assert [one.state for one in status.rows(entry.root, said.append)] == ["new", "new"]
+    assert len(said) == 1
+    assert status.hint(entry).level == 1
+    assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints"] == {
+        "numbers-double": 1
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["status"],
+        ["test", "numbers"],
+        ["hint", "numbers"],
+        ["start", "numbers"],
+        ["status", "--json"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_goes_on_after_a_damaged_progress_file(entry, words):
+    path = entry.root.state / "progress.json"
+    path.write_bytes(b'{"lessons": {"num\xff')
+    done = tito(entry.root, *words)
+    aside = next(entry.root.state.glob("progress-damaged-*.json"))
+    assert aside.read_bytes() == b'{"lessons": {"num\xff'
+    assert done.returncode == (1 if words[0] == "test" else 0)
+    assert done.stderr.count(str(aside)) == 1 and done.stderr.count("\n") == 1
+    assert done.stdout
+    if "--json" in words:
+        assert json.loads(done.stdout)[0]["state"] == "new"
+
+
+@pytest.mark.parametrize("when", ["2026-01-01T00:00:00+00:00", "yesterday", "9999-01-01T00:00:00"])
+def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
+    run_test(entry)
+    with progress.change(entry.root, "numbers") as record:
+        record["last"]["when"] = when
+    done = tito(entry.root, "status")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "numbers" in done.stdout
+
+
+def test_status_as_json_has_the_promised_keys(entry):
+    run_test(entry)
+    one = json.loads(tito(entry.root, "status", "--json").stdout)[0]
+    assert list(one) == [
+        "number",
+        "name",
+        "title",
+        "state",
+        "points",
+        "max_points",
+        "hints_used",
+        "last_run",
+    ]
+    assert (one["number"], one["title"], one["max_points"]) == (1, "Numbers", 5)
+    assert one["last_run"] is not None

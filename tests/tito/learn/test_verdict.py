@@ -1,0 +1,582 @@
+"""A verdict is earned: what must fail does, with its own words, in script and in notebook; honest work passes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_course import edit, solve
+
+from tito.learn import verdict, workspace
+from tito.lesson import notebook
+
+CHECKS = [
+    "check-double.test_double_of_two_is_four",
+    "check-double.test_double_works_on_arrays",
+    "check-triple.test_triple_of_two_is_six",
+]
+
+
+@pytest.fixture
+def entry(small_workspace):
+    return small_workspace.lesson("numbers")
+
+
+def as_notebook(entry):
+    """Go on with the notebook alone, as a learner does who never looks at the script."""
+    entry.notebook.write_text(
+        notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    entry.script.unlink()
+
+
+def change(entry, old, new):
+    solve(entry)
+    edit(entry, old, new)
+
+
+def append(text):
+    def apply(entry):
+        solve(entry)
+        with entry.script.open("a", encoding="utf-8") as file:
+            file.write(f"\n# %%\n{text}\n")
+
+    return apply
+
+
+def cut_checks(entry):
+    """Delete every graded cell and put in others that please."""
+    solve(entry)
+    text = entry.script.read_text(encoding="utf-8")
+    first, last = (
+        text.index('# %% nbgrader={"grade": true, "grade_id": "check-double"'),
+        text.index("# %% [markdown]\n# **Task.** Write `triple`"),
+    )
+    edit_text = text[:first] + "# %%\nprint('passed')\n\n" + text[last:]
+    entry.script.write_text(edit_text.replace("twice = x + x", "twice = x"), encoding="utf-8")
+
+
+def empty_checks(entry):
+    change(entry, "twice = x + x", "twice = x")
+    edit(
+        entry,
+        '    assert double(2) == 4, f"double(2) should be 4, yours is {double(2)}: did you square?"',
+        "    pass",
+    )
+
+
+def rename_checks(entry):
+    change(entry, "twice = x + x", "twice = x")
+    text = entry.script.read_text(encoding="utf-8")
+    entry.script.write_text(
+        text.replace("check-double", "check-mine").replace("test_double", "test_mine"),
+        encoding="utf-8",
+    )
+
+
+WRONG = {  # what the learner's file is like: how it gets there, and the words that the verdict must have
+    "untouched": (lambda e: None, "Nothing is written yet: all 2 exercises are as released."),
+    "empty": (lambda e: e.script.write_text(""), "is empty"),
+    "missing": (lambda e: e.script.unlink(), "does not exist"),
+    "not text": (lambda e: e.script.write_bytes(b"\xff\xfe\x00"), "is not UTF-8"),
+    "a syntax error": (lambda e: change(e, "return twice", "return twice +"), "syntax error"),
+    "a syntax error outside the package": (append("x ="), "the lesson does not run to its end"),
+    "code in a text cell": (
+        lambda e: (solve(e), edit(e, "# Twice and thrice", "raise SystemExit  # Twice and thrice")),
+        "this is code in a text cell",
+    ),
+    "raise at import": (
+        lambda e: change(e, "LIMIT = 10", "LIMIT = 10\nraise RuntimeError('no')"),
+        "RuntimeError: no",
+    ),
+    "raise at the end": (append("raise RuntimeError('no')"), "does not run to its end"),
+    "sys.exit at import": (
+        lambda e: change(e, "LIMIT = 10", "import sys; sys.exit(0)"),
+        "ends the program with sys.exit(0)",
+    ),
+    "os._exit at import": (
+        lambda e: change(e, "LIMIT = 10", "import os; os._exit(0)"),
+        "ended with exit code 0 while the lesson was imported",
+    ),
+    "sys.exit in a function": (
+        lambda e: change(e, "return twice", "import sys; sys.exit(0)"),
+        "2 of 3 checks fail, 1 waits for numbers-double.",
+    ),
+    "os._exit in a function": (
+        lambda e: change(e, "return twice", "import os; os._exit(0)"),
+        "checks fail",
+    ),
+    "sys.exit at the end": (append("import sys; sys.exit(0)"), "does not run to its end"),
+    "a crash after the last check": (
+        append("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
+        "exit code -9 before the lesson had run to its end",
+    ),
+    "a crash as Python ends": (
+        append("import atexit, os; atexit.register(os._exit, 3)"),
+        "exit code 3 after the last check",
+    ),
+    "a thread that never ends": (
+        append("import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()"),
+        "did not end by itself after the last check",
+    ),
+    "checks deleted": (cut_checks, "checks fail"),
+    "checks emptied": (empty_checks, "checks fail"),
+    "checks renamed": (rename_checks, "checks fail"),
+    "prints of success": (
+        lambda e: change(e, "return twice", "print('3 passed'); print('{\"event\": \"done\"}')"),
+        "checks fail",
+    ),
+    "an endless loop": (
+        lambda e: change(e, "return twice", "while True: pass"),
+        "2 of 3 checks fail, 1 did not run",
+    ),
+    "a loop that catches all": (
+        lambda e: change(
+            e,
+            "return twice",
+            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+        ),
+        "checks fail",
+    ),
+    "an endless loop at import": (
+        lambda e: change(e, "LIMIT = 10", "while True: pass"),
+        "still running after 1 s",
+    ),
+    "no exported cell": (
+        lambda e: (
+            solve(e),
+            e.script.write_text(
+                e.script.read_text(encoding="utf-8").replace("#| export", "# export"),
+                encoding="utf-8",
+            ),
+        ),
+        "no cell that begins with `#| export`",
+    ),
+    "a function renamed": (lambda e: change(e, "def double(x)", "def duble(x)"), "checks fail"),
+    "KeyboardInterrupt": (
+        lambda e: change(e, "return twice", "raise KeyboardInterrupt"),
+        "3 of 3 checks fail",
+    ),
+    "pytest.exit": (
+        lambda e: change(e, "return twice", "import pytest; pytest.exit('ok', 0)"),
+        "checks fail",
+    ),
+    "pytest.skip": (
+        lambda e: change(e, "return twice", "import pytest; pytest.skip('later')"),
+        "checks fail",
+    ),
+    "pytest.xfail": (
+        lambda e: change(e, "return twice", "import pytest; pytest.xfail('later')"),
+        "checks fail",
+    ),
+}
+NO_SUCH_NOTEBOOK = {
+    "empty",
+    "missing",
+    "not text",
+    "code in a text cell",
+}  # tested as damaged notebooks in test_cells.py
+
+
+@pytest.mark.parametrize("kind", ["script", "notebook"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_it_fails_with_its_own_words(entry, wrong, kind):
+    spoil, said = WRONG[wrong]
+    spoil(entry)
+    if kind == "notebook":
+        if wrong in NO_SUCH_NOTEBOOK:
+            return
+        as_notebook(entry)
+    result = verdict.test(entry, seconds=1)
+    assert result.verdict == "failed"
+    assert said in result.reason, result.reason
+    assert [c.id for c in result.checks] == CHECKS
+    assert result.points == sum(c.max_points for c in result.checks if c.status == "passed")
+
+
+@pytest.mark.parametrize("kind", ["script", "notebook"])
+def test_honest_work_passes(entry, kind):
+    solve(entry)
+    if kind == "notebook":
+        as_notebook(entry)
+    result = verdict.test(entry)
+    assert (result.verdict, result.reason, result.points, result.max_points) == ("passed", "", 5, 5)
+    assert [(c.id, c.status, c.points) for c in result.checks] == list(
+        zip(CHECKS, ["passed"] * 3, [2, 2, 1])
+    )
+
+
+def test_the_words_of_each_check_say_what_happened(entry):
+    change(entry, "return twice", "return twice / 0")
+    first, second, third = verdict.test(entry).checks
+    assert (first.status, first.message) == ("error", "ZeroDivisionError: division by zero")
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("    return twice / 0") + 1
+    assert first.where == {
+        "path": "modules/source/01_numbers/numbers_dev.py",
+        "line": line,
+        "cell": None,
+        "code": "return twice / 0",
+    }
+    assert second.status == "failed" and "yours is [inf inf]" in second.message
+
+
+def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
+    change(entry, "return twice", "return _given.missing")
+    change(entry, "return double(x) + x", "return _broken(x)")
+    edit(entry, "def _given(x):", "def _broken(x):\n    return 1 / 0\n\n\ndef _given(x):")
+    where = verdict.test(entry).checks[2].where
+    assert where["code"] == "return _broken(x)"
+
+
+def test_a_forgotten_return_is_suspected(entry):
+    change(entry, "return twice", "twice")
+    message = verdict.test(entry).checks[2].message
+    assert (
+        message.startswith("TypeError: unsupported operand")
+        or "Does a function lack its `return`?" in message
+    )
+
+
+def test_breakpoint_says_where_it_works(entry):
+    change(entry, "return twice", "breakpoint(); return twice")
+    assert "breakpoint() needs a terminal" in verdict.test(entry).checks[0].message
+
+
+def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
+    change(entry, "return twice", "return twice / 0")
+    as_notebook(entry)
+    where = verdict.test(entry).checks[0].where
+    assert (where["path"], where["cell"], where["line"]) == (
+        "modules/source/01_numbers/numbers_dev.ipynb",
+        5,
+        10,
+    )
+
+
+def test_a_check_that_waits_for_another_exercise_says_which(entry):
+    solve(entry, "numbers-triple")
+    assert (
+        verdict.test(entry).checks[2].message
+        == "needs exercise numbers-double, which is not written yet"
+    )
+
+
+def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_is_wrong(entry):
+    change(entry, "twice = x + x", "twice = x.nothing")
+    first, second, third = (result := verdict.test(entry)).checks
+    assert [(c.status, c.waits, c.unwritten) for c in (first, second, third)] == [
+        ("error", None, None),
+        ("error", None, None),
+        ("error", "numbers-double", None),
+    ]
+    assert (
+        third.message == "AttributeError: 'int' object has no attribute 'nothing'"
+        and third.where["code"] == "return double(x) + x"
+    )
+    assert result.reason == "2 of 3 checks fail, 1 waits for numbers-double."
+    assert (
+        "waits" not in result.as_json()["checks"][2]
+        and result.as_json()["checks"][2]["status"] == "error"
+    )
+
+
+def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):
+    change(entry, "return double(x) + x", "return double(None) + x")
+    assert [(c.status, c.waits) for c in verdict.test(entry).checks] == [
+        ("passed", None),
+        ("passed", None),
+        ("error", None),
+    ]
+
+
+def test_two_exercises_that_fail_in_each_other_are_both_told(entry):
+    change(entry, "twice = x + x", "twice = triple(x)")
+    result = verdict.test(entry)
+    assert [c.wrong for c in result.checks] != [False] * 3 and result.reason.startswith(("2", "3"))
+
+
+def test_an_untouched_exercise_is_to_write_whatever_stops_its_check(entry):
+    solve(entry, "numbers-double")
+    edit(entry, "return twice", "return [].nothing")
+    edit(
+        entry,
+        "def _given(x):",
+        "written = triple\n\n\ndef triple(x):\n    double(x)\n    written(x)\n\n\ndef _given(x):",
+    )  # on its way to the stub
+    checks = verdict.test(entry).checks
+    assert [(c.wrong, c.unwritten) for c in checks] == [
+        (True, None),
+        (True, None),
+        (False, "numbers-triple"),
+    ]
+
+
+def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_workspace):
+    later = small_workspace.lesson("sums")
+    solve(later)
+    change(entry, "import numpy as np", "import numpyy as np")
+    line = entry.script.read_text(encoding="utf-8").split("\n").index("import numpyy as np") + 1
+    for tested in (entry, later):
+        result = verdict.test(tested)
+        assert (
+            result.reason
+            == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'numpyy'"
+        )
+        assert result.excerpt == "import numpyy as np"
+
+
+def test_a_function_that_is_gone_is_named(entry):
+    change(entry, "def triple(x):", "def trible(x):")
+    assert "your lesson does not define triple" in verdict.test(entry).checks[2].message
+
+
+def test_what_the_code_printed_is_kept_with_its_check(entry):
+    change(entry, "return twice", "print('x is', x); return x")
+    assert verdict.test(entry).checks[0].output == "x is 2\nx is 2\n"
+
+
+def test_a_learners_own_checks_run_and_count_for_nothing(entry):
+    append("def test_mine():\n    assert double(1) == 3\n\n\ntest_mine()")(entry)
+    result = verdict.test(entry)
+    assert (result.verdict, len(result.checks)) == ("passed", 3)
+    assert [(c.id, c.status, c.max_points) for c in result.own_checks] == [
+        ("own.test_mine", "failed", 0)
+    ]
+    assert result.own_checks[0].message == "this should hold: assert double(1) == 3"
+
+
+def test_only_part_of_the_checks_never_passes_a_lesson(entry):
+    solve(entry)
+    part = verdict.test(entry, keyword="two")
+    assert part.verdict == "failed" and [c.status for c in part.checks] == [
+        "passed",
+        "missing",
+        "passed",
+    ]
+    assert part.asked_passed
+    assert [c.status for c in verdict.test(entry, keyword="numbers-triple").checks] == [
+        "missing",
+        "missing",
+        "passed",
+    ]
+    none = verdict.test(entry, keyword="nothing_like_it")
+    assert not none.asked_passed
+    assert none.reason == "No check was run: none has that name."
+
+
+def test_after_the_first_failure_nothing_runs_with_x(entry):
+    change(entry, "twice = x + x", "twice = x")
+    assert [c.status for c in verdict.test(entry, first_only=True).checks] == [
+        "failed",
+        "missing",
+        "missing",
+    ]
+
+
+def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
+    entry, small_course, monkeypatch, tmp_path
+):
+    workspace.skip(entry)  # a right module where the learner's will be
+    change(entry, "twice = x + x", "twice = x")
+    elsewhere = tmp_path / "elsewhere" / "tinytorch"
+    (elsewhere / "core").mkdir(parents=True)
+    for name in ("__init__.py", "core/__init__.py"):
+        (elsewhere / name).touch()
+    (elsewhere / "core" / "numbers.py").write_text(
+        "LIMIT = 10\ndef double(x): return 2 * x\ndef triple(x): return 3 * x\n", encoding="utf-8"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(elsewhere.parent))
+    monkeypatch.chdir(elsewhere.parent)
+    assert (
+        verdict.test(entry).checks[0].message
+        == "double(2) should be 4, yours is 2: did you square?"
+    )
+
+
+def test_bytecode_of_an_older_version_is_never_run(entry):
+    """The same size within the same second, as a quick learner saves: cached bytecode would look fresh."""
+    solve(entry)
+    for old, new, passed in (
+        ("x + x", "x * x", False),
+        ("x * x", "x + x", True),
+        ("x + x", "x - x", False),
+    ):
+        edit(entry, f"twice = {old}", f"twice = {new}")
+        assert verdict.test(entry).passed == passed
+        code = "from tinytorch.core.numbers import double; print(double(3))"
+        printed = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=entry.root.path,
+            capture_output=True,
+            text=True,
+            env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+        ).stdout
+        assert (printed == "6\n") == passed
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["alone", "in a warm process"])
+def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace, warm):
+    """Also when they change between two tests of one process, which keeps what it has read, and back again."""
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    with verdict.Process(warm=True) as process:
+
+        def tested():
+            return verdict.test(later, process=process if warm else None)
+
+        for _ in range(2):
+            assert tested().passed
+            edit(entry, "twice = x + x", "twice = x")
+            assert "yours is 3" in tested().checks[0].message
+            edit(entry, "twice = x", "twice = (x")
+            assert "lesson numbers cannot be exported: " in tested().reason
+            edit(entry, "twice = (x", "twice = x + x")
+
+
+def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
+    later = small_workspace.lesson("sums")
+    solve(later)
+    assert (
+        verdict.test(later).checks[0].message
+        == "needs exercise numbers-double, which is not written yet"
+    )
+
+
+def test_a_skipped_lesson_lets_the_next_be_tried(entry, small_workspace):
+    workspace.skip(entry)
+    later = small_workspace.lesson("sums")
+    solve(later)
+    assert verdict.test(later).passed
+
+
+def test_a_package_edited_by_hand_is_saved_before_it_is_replaced(entry):
+    solve(entry)
+    verdict.test(entry)
+    entry.module_path.write_text("# precious\n", encoding="utf-8")
+    result = verdict.test(entry)
+    assert result.passed
+    assert (
+        "tinytorch/core/numbers.py held code that its lesson does not; a copy is in "
+        in result.saved[0]
+    )
+    saved = (
+        Path(result.saved[0].split(" is in ")[1]) / "files" / "tinytorch" / "core" / "numbers.py"
+    )
+    assert saved.read_text(encoding="utf-8") == "# precious\n"
+
+
+def test_a_folder_that_shadows_the_module_is_not_what_is_tested(entry):
+    folder = entry.module_path.with_suffix("")
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(
+        "LIMIT = 10\ndef double(x): return 2 * x\ndef triple(x): return 3 * x\n", encoding="utf-8"
+    )
+    assert verdict.test(entry).points == 0
+
+
+def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
+    entry, small_workspace
+):
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    assert verdict.test(later).passed
+    edit(entry, "return twice", "return twice )")
+    result = verdict.test(later)
+    assert (
+        not result.passed
+        and "lesson numbers cannot be exported: modules/source/01_numbers/numbers_dev.py:56: syntax error"
+        in result.reason
+    )
+
+
+def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
+    append(
+        "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise RuntimeError"
+    )(entry)
+    assert verdict.test(entry).verdict == "failed"
+
+
+def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
+    change(
+        entry,
+        "return twice",
+        'return twice\n    # raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")',
+    )
+    edit(
+        entry,
+        "return double(x) + x",
+        'return double(x) + x\n    raise NotImplementedError("exercise numbers-triple is yours to write; for a hint: tito hint numbers numbers-triple")',
+    )
+    assert verdict.test(entry).passed
+
+
+def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeypatch):
+    (tmp_path / "conftest.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    solve(entry)
+    assert verdict.test(entry).passed
+
+
+def test_a_warm_process_gives_the_same_verdicts(entry):
+    with verdict.Process(warm=True) as process:
+        for spoil in ("twice = x * x", "import os; os._exit(0)", "twice = x + x"):
+            change(entry, "twice = x + x", spoil)
+            cold, warm = verdict.test(entry), verdict.test(entry, process=process)
+            assert (cold.verdict, cold.reason, [(c.status, c.message) for c in cold.checks]) == (
+                warm.verdict,
+                warm.reason,
+                [(c.status, c.message) for c in warm.checks],
+            )
+
+
+def test_children_of_the_learners_code_do_not_outlive_the_test(entry, tmp_path):
+    note = tmp_path / "pid"
+    append(
+        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid))"
+    )(entry)
+    verdict.test(entry)
+    pid = int(note.read_text())
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        if open(f"/proc/{pid}/stat").read().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the child still ran")
+
+
+def test_the_json_has_the_keys_that_scripts_rely_on(entry):
+    result = verdict.test(entry).as_json()
+    assert list(result) == [
+        "lesson",
+        "number",
+        "verdict",
+        "reason",
+        "points",
+        "max_points",
+        "source",
+        "sha256",
+        "seconds",
+        "checks",
+        "own_checks",
+    ]
+    assert set(result["checks"][0]) >= {
+        "id",
+        "exercise",
+        "name",
+        "points",
+        "max_points",
+        "status",
+        "message",
+        "seconds",
+    }
+    json.dumps(result)

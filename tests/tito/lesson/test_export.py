@@ -1,0 +1,229 @@
+"""From a lesson to its module in the package."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+from small_course import edit, solve
+
+from tito import files
+from tito.errors import TitoError
+from tito.learn import pair, workspace
+from tito.lesson import cells, export, notebook
+
+
+def built(entry):
+    return export.current(entry, pair.read(entry, {}))
+
+
+def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):
+    text = built(small_course.lesson("numbers")).text
+    assert (
+        text.split("\n")[0]
+        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not this one."
+    )
+    assert (
+        text.split("\n", 2)[2]
+        == '''"""Numbers: A lesson about numbers."""
+
+import math
+
+import numpy as np
+
+__all__ = ["LIMIT", "double", "triple"]
+
+
+LIMIT = 10
+
+
+def double(x):
+    """Twice `x`.
+
+    >>> double(2)
+    4
+    """
+    twice = x + x
+    return twice
+
+
+def triple(x):
+    """Three times `x`."""
+    return double(x) + x
+
+
+def _given(x):
+    return math.floor(triple(x))
+'''
+    )
+
+
+def test_the_package_s_own_imports_stand_last(small_course):
+    source = cells.parse(
+        small_course.lesson("sums").script,
+        small_course.lesson("sums")
+        .script.read_text(encoding="utf-8")
+        .replace(
+            "from tinytorch.core.numbers import double",
+            "from tinytorch.core.numbers import triple, double\nimport numpy\nfrom __future__ import annotations\nimport os.path as p, sys",
+        ),
+    )
+    text = export.current(small_course.lesson("sums"), source).text
+    assert (
+        "from __future__ import annotations\n\nimport os.path as p\nimport sys\n\nimport numpy\n\n"
+        "from tinytorch.core.numbers import double, triple\n\n__all__"
+    ) in text
+
+
+def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    edit(entry, "LIMIT = 10", "import os; LIMIT = len(os.sep)\nif True:\n    import json")
+    text = built(entry).text
+    assert "import os; LIMIT = len(os.sep)\nif True:\n    import json" in text
+    compile(text, "module", "exec")
+
+
+def test_every_line_of_the_module_knows_its_line_in_the_lesson(small_course):
+    entry = small_course.lesson("numbers")
+    module, lesson = built(entry), entry.script.read_text(encoding="utf-8").split("\n")
+    lines = module.text.split("\n")
+    assert len(module.origin) == len(lines) - 1
+    placed = [(text, place) for text, place in zip(lines, module.origin) if place]
+    assert len(placed) > 12
+    for text, (cell, line) in placed:
+        assert lesson[cell.line + line - 1] == text
+
+
+def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    export.put(entry, built(entry))
+    code = "import tinytorch.core.numbers as n; print(n.LIMIT); n.double(1)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True
+    )
+    assert done.stdout == "10\n"
+    assert (
+        "NotImplementedError: exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double"
+        in done.stderr
+    )
+
+
+def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    export.put(entry, built(entry))
+    before = entry.module_path.read_bytes()
+    edit(entry, "LIMIT = 10", "LIMIT = (10")
+    with pytest.raises(TitoError, match=r"numbers_dev\.py:36: syntax error") as error:
+        built(entry)
+    assert error.value.code == 1 and entry.module_path.read_bytes() == before
+
+
+def test_exporting_twice_changes_nothing(small_course):
+    entry = small_course.lesson("numbers")
+    assert export.put(entry, built(entry)) == (True, None)
+    assert export.put(entry, built(entry)) == (False, None)
+
+
+def test_long_lists_of_names_are_folded(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    edit(entry, "LIMIT = 10", "\n".join(f"constant_number_{n} = {n}" for n in range(30)))
+    text = built(entry).text
+    assert max(len(line) for line in text.split("\n")) <= 120
+    names = next(
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
+    )
+    assert ast.literal_eval(names.value) == [f"constant_number_{n}" for n in range(30)] + [
+        "double",
+        "triple",
+    ]
+
+
+def test_a_skip_shows_in_the_module_and_ends_with_the_next_export(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    mine = entry.script.read_bytes()
+    workspace.skip(entry)
+    assert export.is_skipped(entry) and "twice = x + x" in entry.module_path.read_text(
+        encoding="utf-8"
+    )
+    assert entry.script.read_bytes() == mine
+    export.put(entry, built(entry))
+    assert not export.is_skipped(entry) and "is yours to write" in entry.module_path.read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_course_without_solutions_cannot_be_skipped_with(small_workspace, tmp_path):
+    (small_workspace.state / "course").write_text(str(tmp_path / "released"), encoding="utf-8")
+    released = tmp_path / "released"
+    for entry in small_workspace.lessons:
+        path = released / "modules" / "source" / entry.folder / entry.script.name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(entry.declared_path.read_bytes())
+    (released / "tito.toml").write_text(
+        '[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
+    )
+    with pytest.raises(TitoError, match="holds no solutions"):
+        workspace.skip(small_workspace.lesson("numbers"))
+
+
+def test_a_notebook_exports_the_same_module_as_its_script(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    from_script = built(entry).text
+    entry.notebook.write_text(
+        notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    entry.script.unlink()
+    assert built(entry).text.split("\n")[1:] == from_script.split("\n")[1:]
+
+
+@pytest.mark.parametrize(
+    "loss", ["emptied and reset", "cut in two", "one exercise is a stub again"]
+)
+def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
+    small_workspace, loss
+):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    export.put(entry, export.current(entry, cells.read(entry.script)))
+    held = entry.module_path.read_bytes()
+    if loss == "cut in two":
+        text = entry.script.read_text(encoding="utf-8")
+        entry.script.write_text(
+            text[: text.index('"grade_id": "numbers-triple"')].rpartition("# %%")[0],
+            encoding="utf-8",
+        )
+    else:
+        wanted = None if loss == "emptied and reset" else "numbers-triple"
+        pristine = small_workspace.lesson("numbers").declared
+        entry.script.write_text(
+            pristine.source.text
+            if wanted is None
+            else entry.script.read_text(encoding="utf-8").replace(
+                entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source,
+                pristine.exercise(wanted).cell.source,
+            ),
+            encoding="utf-8",
+        )
+    kept = export.put(entry, export.current(entry, cells.read(entry.script)))[1]
+    assert (
+        kept / "files" / entry.module_path.relative_to(small_workspace.path)
+    ).read_bytes() == held
+    with pytest.raises(TitoError, match="nothing to undo"):
+        files.undo(small_workspace)  # it would bring back the package, not the lesson
+
+
+def test_an_exercise_that_is_only_edited_saves_nothing(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    export.put(entry, export.current(entry, cells.read(entry.script)))
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)
+
+
+def test_the_end_of_a_skip_saves_nothing(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    workspace.skip(entry)
+    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)

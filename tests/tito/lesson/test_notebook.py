@@ -1,0 +1,382 @@
+"""tito/notebook.py: script and notebook of one lesson, in step by content, and neither ever lost."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_course import NUMBERS, SUMS, edit, solve
+
+from tito import files
+from tito.errors import TitoError
+from tito.learn import pair, progress
+from tito.learn.verdict import test as run_test
+from tito.lesson import cells, notebook
+
+LESSONS = sorted((Path(__file__).parents[3] / "modules" / "source").glob("*/*_dev.py"))
+TEXTS = [pytest.param(p.read_text(encoding="utf-8"), id=p.stem) for p in LESSONS] + [
+    pytest.param(NUMBERS, id="numbers"),
+    pytest.param(SUMS, id="sums"),
+]
+
+
+@pytest.fixture
+def entry(small_workspace):
+    return small_workspace.lesson("numbers")
+
+
+@pytest.fixture
+def paired(entry):
+    pair.settle(entry, make=True)
+    return entry
+
+
+def tito(entry, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "tito", *words],
+        cwd=entry.root.path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def book_of(entry):
+    return json.loads(entry.notebook.read_text(encoding="utf-8"))
+
+
+def change_notebook(entry, change):
+    """Change the notebook as an editor does: `change` gets its JSON."""
+    book = book_of(entry)
+    change(book)
+    entry.notebook.write_text(json.dumps(book), encoding="utf-8")
+
+
+def cell_of(book, grade_id):
+    return next(
+        c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def write_double(book, body="return x + x"):
+    cell = cell_of(book, "numbers-double")
+    text = "".join(cell["source"])
+    cell["source"] = text[: text.index("    raise NotImplementedError")] + "    " + body
+
+
+def both(entry):
+    return entry.script.read_bytes(), entry.notebook.read_bytes()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_script_to_notebook_to_script_gives_the_same_bytes(text):
+    made = notebook.to_notebook(text)
+    assert made == notebook.to_notebook(text)
+    assert notebook.to_script(made, text) == text
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_notebook_keeps_the_metadata_and_is_valid(text):
+    import nbformat
+
+    made = notebook.to_notebook(text)
+    nbformat.validate(nbformat.reads(made, as_version=4))
+    script, book = cells.parse(Path("a.py"), text), cells.parse(Path("a.ipynb"), made)
+    assert [(c.kind, c.id, c.nbgrader) for c in script.cells] == [
+        (c.kind, c.id, c.nbgrader) for c in book.cells
+    ]
+    assert book.header["tinytorch"] == script.header["tinytorch"]
+    assert book.header["jupytext"]["text_representation"]["format_name"] == "percent"
+
+
+def test_the_workspace_s_notebook_comes_back_as_the_same_script(paired):
+    before = paired.script.read_bytes()
+    paired.script.unlink()
+    pair.settle(paired)
+    assert paired.script.read_bytes() == before
+
+
+def test_an_edit_of_the_notebook_is_tested_and_the_script_follows(paired):
+    change_notebook(paired, write_double)
+    done = tito(paired, "test", "numbers", "--json")
+    result = json.loads(done.stdout)[0]
+    assert (done.returncode, result["points"], result["source"]) == (
+        1,
+        4,
+        "modules/source/01_numbers/numbers_dev.ipynb",
+    )
+    assert "    return x + x\n" in paired.script.read_text(encoding="utf-8")
+    assert tito(paired, "test", "numbers", "--json").returncode == 1  # and they agree from then on
+    assert pair.choose(paired, progress.load(paired.root)["lessons"]["numbers"]) == "script"
+
+
+def test_an_edit_of_the_notebook_is_exported_and_the_script_follows(paired):
+    change_notebook(paired, write_double)
+    assert tito(paired, "export", "numbers").returncode == 0
+    assert "    return x + x\n" in paired.module_path.read_text(encoding="utf-8")
+    assert "    return x + x\n" in paired.script.read_text(encoding="utf-8")
+
+
+def test_an_edit_of_the_script_reaches_the_notebook_and_outputs_of_other_cells_stay(paired):
+    output = {"output_type": "stream", "name": "stdout", "text": "15 10\n"}
+    change_notebook(
+        paired, lambda book: book["cells"][-1].update(outputs=[output], execution_count=7)
+    )
+    solve(paired, "numbers-double")
+    assert run_test(paired).points == 4
+    last = book_of(paired)["cells"][-1]
+    assert "".join(last["outputs"][0]["text"]) == "15 10\n"
+    assert "twice = x + x" in "".join(cell_of(book_of(paired), "numbers-double")["source"])
+
+
+def test_running_cells_is_not_an_edit(paired):
+    before = paired.script.read_bytes()
+    change_notebook(
+        paired,
+        lambda book: book["cells"][-1].update(
+            outputs=[{"output_type": "stream", "name": "stdout", "text": "15"}], execution_count=1
+        ),
+    )
+    ran = paired.notebook.read_bytes()
+    record = progress.load(paired.root)["lessons"]["numbers"]
+    assert pair.choose(paired, record) == "script"
+    assert pair.settle(paired) is None
+    assert both(paired) == (before, ran)
+    solve(paired, "numbers-double")  # so an edit of the script is the only one
+    assert pair.choose(paired, record) == "script"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["test", "numbers"],
+        ["export", "numbers"],
+        ["start", "numbers"],
+        ["notebook", "numbers", "--no-open"],
+    ],
+    ids=lambda c: c[0],
+)
+def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, command):
+    solve(paired, "numbers-double")
+    change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
+    before = both(paired)
+    done = tito(paired, *command)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    for words in (
+        "numbers_dev.py",
+        "numbers_dev.ipynb",
+        "both edited",
+        "they differ in numbers-double",
+        "tito notebook numbers --keep script",
+        "--keep notebook",
+    ):
+        assert words in said
+    assert "Traceback" not in said
+    assert both(paired) == before
+
+
+@pytest.mark.parametrize("keep", ["script", "notebook"])
+def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, keep):
+    solve(paired, "numbers-double")
+    change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
+    script, book = before = both(paired)
+    done = tito(paired, "notebook", "numbers", "--keep", keep, "--no-open")
+    assert done.returncode == 0, done.stderr
+    winner, loser = (
+        ("twice = x + x", "return 2 * x") if keep == "script" else ("return 2 * x", "twice = x + x")
+    )
+    for path in (paired.script, paired.notebook):
+        text = path.read_text(encoding="utf-8")
+        assert winner in text and loser not in text
+    saved = [path.read_bytes() for path in (paired.root.state / "backups").rglob("numbers_dev.*")]
+    assert saved == [book if keep == "script" else script]
+    assert ".tito/backups" in done.stdout and "tito undo" in done.stdout
+    assert tito(paired, "undo").returncode == 0
+    assert both(paired) == before
+
+
+def test_both_edited_to_the_same_text_is_no_conflict(paired):
+    edit(
+        paired,
+        next(
+            line
+            for line in paired.script.read_text(encoding="utf-8").splitlines()
+            if "numbers-double is yours" in line
+        ),
+        "    return x + x",
+    )
+    change_notebook(paired, write_double)
+    assert run_test(paired).points == 4
+
+
+def test_a_lost_progress_file_makes_no_conflict_of_files_that_agree(paired):
+    (paired.root.state / "progress.json").unlink()
+    before = paired.script.read_bytes()
+    assert run_test(paired).reason.startswith("Nothing is written yet")
+    assert paired.script.read_bytes() == before
+
+
+def test_a_notebook_alone_is_enough(paired):
+    change_notebook(paired, write_double)
+    paired.script.unlink()
+    result = run_test(paired)
+    assert (result.points, result.source.endswith(".ipynb")) == (4, True)
+    assert "return x + x" in paired.script.read_text(encoding="utf-8")
+
+
+def broken(change):
+    def damage(text):
+        book = json.loads(text)
+        change(book)
+        return json.dumps(book)
+
+    return damage
+
+
+DAMAGE = {
+    "truncated": lambda text: text[: len(text) // 2],
+    "empty": lambda text: "",
+    "not JSON": lambda text: "hello",
+    "not UTF-8": lambda text: b"\xff\xfe\x00",
+    "a list": lambda text: "[]",
+    "null": lambda text: "null",
+    "deep": lambda text: "[" * 100_000 + "]" * 100_000,
+    "no cells": broken(lambda b: b.pop("cells")),
+    "cells a mapping": broken(lambda b: b.update(cells={"a": 1})),
+    "a cell null": broken(lambda b: b["cells"].append(None)),
+    "source a number": broken(lambda b: b["cells"][3].update(source=5)),
+    "source of numbers": broken(lambda b: b["cells"][3].update(source=[5])),
+    "kind a list": broken(lambda b: b["cells"][3].update(cell_type=[1], source="x")),
+    "metadata text": broken(lambda b: b["cells"][3].update(metadata="abc", source="x")),
+    "no format": broken(lambda b: (b.pop("nbformat"), b["cells"][0].update(source="x"))),
+    "format 9": broken(lambda b: (b.update(nbformat=9), b["cells"][0].update(source="x"))),
+    "header text": broken(lambda b: (b.update(metadata="abc"), b["cells"][0].update(source="x"))),
+    "half a character": broken(lambda b: b["cells"][0].update(source="\ud800")),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_notebook_is_told_and_nothing_is_lost(paired, kind):
+    damaged = DAMAGE[kind](paired.notebook.read_text(encoding="utf-8"))
+    paired.notebook.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode("utf-8"))
+    before = both(paired)
+    with pytest.raises(TitoError) as error:
+        pair.settle(paired)
+    assert error.value.code == 1
+    assert "numbers_dev.ipynb" in error.value.what and error.value.remedy
+    assert both(paired) == before
+    kept = pair.settle(paired, keep="script")
+    assert (kept / "files" / paired.relative(paired.notebook)).read_bytes() == before[1]
+    assert paired.script.read_bytes() == before[0]
+    assert json.loads(paired.notebook.read_text(encoding="utf-8"))["cells"]
+
+
+@pytest.mark.parametrize("kind", ["truncated", "deep", "no cells"])
+def test_a_damaged_notebook_is_a_failed_test_in_own_words(paired, kind):
+    paired.notebook.write_text(
+        DAMAGE[kind](paired.notebook.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    before = both(paired)
+    done = tito(paired, "test", "numbers")
+    assert done.returncode == 1
+    assert "numbers_dev.ipynb" in done.stdout and "--keep script" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert tito(paired, "status").returncode == 0
+    assert both(paired) == before
+
+
+@pytest.mark.parametrize("value", ["x", ["x"], {"grade_id": [1]}, None])
+def test_odd_nbgrader_metadata_is_no_crash(paired, value):
+    change_notebook(
+        paired,
+        lambda book: (write_double(book), book["cells"][-1]["metadata"].update(nbgrader=value)),
+    )
+    assert run_test(paired).points == 4
+
+
+def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
+    import nbformat
+
+    text = paired.script.read_text(encoding="utf-8")
+    marker = '# %% nbgrader={"grade": false, "grade_id": "numbers-double"'
+    copied = text + "\n" + text[text.index(marker) : text.index("# %%", text.index(marker) + 4)]
+    ids = [c["id"] for c in json.loads(notebook.to_notebook(copied))["cells"]]
+    assert len(ids) == len(set(ids))
+    nbformat.validate(nbformat.reads(notebook.to_notebook(copied), as_version=4))
+
+
+@pytest.mark.parametrize(
+    "magic", ["%time double(3)", "!ls", "?double", "files = !ls", "%matplotlib inline"]
+)
+def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
+    def add(book):
+        write_double(book)
+        cell = cell_of(book, "numbers-double")
+        cell["source"] = "".join(cell["source"]) + "\n\n" + magic
+
+    change_notebook(paired, add)
+    assert run_test(paired).points == 4
+    assert f"\n# {magic}\n" in paired.script.read_text(encoding="utf-8")
+    edit(paired, "return x + x", "return 2 * x")
+    assert run_test(paired).points == 4
+    assert f"\n{magic}" in "".join(cell_of(book_of(paired), "numbers-double")["source"])
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["# cat of three arrays", "# cd into it", "# ls", "# copy first", "# right?", "# 50 %done"],
+)
+def test_a_comment_that_looks_like_a_shell_command_stays_a_comment(paired, comment):
+    edit(paired, "#| export\nimport math", f"#| export\n{comment}\nimport math")
+    before = paired.script.read_bytes()
+    pair.settle(paired)
+    assert comment in paired.notebook.read_text(encoding="utf-8")
+    assert (
+        notebook.to_script(paired.notebook.read_text(encoding="utf-8"), before.decode()).encode()
+        == before
+    )
+
+
+def test_a_text_that_looks_like_a_magic_is_kept():
+    text = NUMBERS.replace('"""Twice `x`.', '"""Twice `x`.\n\n# %time is text here\n%time too\n')
+    assert notebook.to_script(notebook.to_notebook(text), text) == text
+
+
+def test_another_language_s_cell_comes_back():
+    text = NUMBERS + '\n# %% language="bash"\n# ls\n'
+    made = notebook.to_notebook(text)
+    assert "".join(json.loads(made)["cells"][-1]["source"]) == "%%bash\nls"
+    assert notebook.to_script(made, text) == text
+
+
+@pytest.mark.parametrize("older", ["script", "notebook"])
+def test_the_times_of_files_decide_nothing(paired, older):
+    change_notebook(paired, write_double)
+    os.utime(paired.script, (1, 1) if older == "script" else (2_000_000_000, 2_000_000_000))
+    os.utime(paired.notebook, (2_000_000_000, 2_000_000_000) if older == "script" else (1, 1))
+    assert run_test(paired).points == 4
+    before = both(paired)
+    os.utime(paired.script, (1, 1) if older == "notebook" else (2_000_000_000, 2_000_000_000))
+    assert run_test(paired).points == 4
+    assert both(paired) == before
+
+
+def test_a_save_while_the_notebook_is_written_counts_as_an_edit(paired, monkeypatch):
+    solve(paired, "numbers-double")
+    write = files.replace
+
+    def slow(*arguments, **options):
+        kept = write(*arguments, **options)
+        edit(paired, "twice = x + x", "twice = 2 * x")
+        return kept
+
+    monkeypatch.setattr(files, "replace", slow)
+    pair.settle(paired)
+    monkeypatch.undo()
+    change_notebook(paired, lambda book: book["cells"].pop())
+    with pytest.raises(TitoError, match="both edited"):
+        pair.settle(paired)
+    assert "twice = 2 * x" in paired.script.read_text(encoding="utf-8")

@@ -1,0 +1,418 @@
+"""The author's gate: a lesson is good when its checks tell right from wrong, and what is made from it is true.
+
+Every question is put to a scratch root that holds only this lesson and lower ones, through the same `verdict.test` that
+learners use. The answers are `Finding`s; a finding with problems fails the gate.
+"""
+
+import doctest
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tito.author import liars, mutate, release
+from tito.errors import TitoError
+from tito.grading import judge
+from tito.grading.intake import LessonFile
+from tito.learn import verdict, workspace
+from tito.learn.process import Process
+from tito.lesson import cells, course, export, misconceptions
+from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.form import Lesson
+
+ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
+SECONDS = 5  # a check may take, with a mistake in the code
+
+
+@dataclass
+class Finding:
+    """The answer to one question about one lesson: how many cases were looked at, how many were right, what was wrong.
+
+    survivors  mutations that no check noticed; few enough of them are no problem
+    """
+
+    lesson: str
+    question: str
+    cases: int
+    right: int
+    problems: list = field(default_factory=list)
+    survivors: list = field(default_factory=list)
+
+    @property
+    def ok(self):
+        return not self.problems
+
+
+QUESTIONS = (
+    "form",
+    "solution passes",
+    "release fails",
+    "stubs fail",
+    "mistakes caught",
+    "mutations caught",
+    "graded alike",
+    "liars fail",
+    "runs through",
+    "doctests true",
+    "package fresh",
+    "release clean",
+)
+
+
+def check(entry, jobs=2, told=lambda done, of: None, every=1):
+    """Put every question to one lesson of a course. Yields Findings as they are answered.
+
+    told   is called with how many of the slow cases are done, and of how many
+    every  take only every so many-th mutation, and to the judge every so many-th mistake and liar
+    """
+    try:
+        lesson = entry.declared
+        mistakes, equivalent = misconceptions.load(lesson), load_equivalent(lesson)
+    except TitoError as error:
+        yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
+        return
+    yield _form(entry, lesson)
+    with _scratches(entry, jobs) as scratches:
+        yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
+        yield from _graded(
+            entry, lesson, mistakes[::every], dict([*liars.texts(lesson).items()][::every])
+        )
+        yield _through(entry, scratches)
+        yield _doctests(entry, scratches)
+    yield _fresh(entry)
+    yield _clean(lesson)
+
+
+def load_equivalent(lesson):
+    """{(exercise, change): reason} of mutations that change nothing a check could see, from misconceptions.toml."""
+    path = lesson.path.with_name("misconceptions.toml")
+    entries = (
+        tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
+        if path.exists()
+        else []
+    )
+    for one in entries:
+        if one.keys() != {"exercise", "change", "reason"} or not one["reason"].strip():
+            raise TitoError(
+                f"{path}: an [[equivalent]] has the keys {', '.join(one)}.",
+                "It needs exercise, change and reason.",
+            )
+    return {(one["exercise"], one["change"]): one["reason"] for one in entries}
+
+
+def _form(entry, lesson):
+    """Beyond what reading refuses: names that exist, enough recorded mistakes, and the same bytes after jupytext."""
+    from tito.lesson import notebook
+
+    problems = []
+    names = [other.name for other in entry.root.lessons]
+    for key in ("prerequisites", "enables"):
+        problems += [
+            f"`{key}` names {name!r}, which is no lesson"
+            for name in lesson.meta[key]
+            if key == "prerequisites" and name not in names
+        ]
+    for name in lesson.prerequisites:
+        if name in names and entry.root.lesson(name).number >= entry.number:
+            problems.append(f"needs {name}, which does not come before it")
+    if notebook.to_script(notebook.to_notebook(lesson.source.text)) != lesson.source.text:
+        problems.append(
+            "script -> notebook -> script does not give the same bytes: is the header as jupytext writes it?"
+        )
+    return Finding(entry.name, "form", 1, not problems, problems)
+
+
+@contextmanager
+def _scratches(entry, jobs):
+    """A queue of (entry, warm process) pairs: roots that hold only this lesson and lower ones, with all solutions."""
+    folder = Path(tempfile.mkdtemp(prefix="tito-check-"))
+    pairs = queue.SimpleQueue()
+    processes = []
+    try:
+        for number in range(jobs):
+            root = _scratch_root(entry, folder / str(number))
+            processes.append(Process(warm=True))
+            pairs.put((root.lesson(entry.name), processes[-1]))
+        yield pairs
+    finally:
+        for process in processes:
+            process.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _scratch_root(entry, folder):
+    source = entry.root
+    for name, data in workspace.contents(source).items():
+        if not name.startswith((PRISTINE.as_posix(), SOURCE.as_posix())):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+    for lower in source.lessons:
+        if lower.number <= entry.number:
+            for base in (PRISTINE, SOURCE):  # declared whole, hidden checks too
+                (folder / base / lower.folder).mkdir(parents=True, exist_ok=True)
+                (folder / base / lower.folder / lower.script.name).write_bytes(
+                    lower.script.read_bytes()
+                )
+    return course.open_root(folder)
+
+
+def _run(scratches, text, exercise=None, first_only=False):
+    """The verdict on a lesson's text, in whichever scratch root is free: of all checks, or of one exercise's."""
+    entry, process = scratches.get()
+    try:
+        entry.script.write_text(text, encoding="utf-8")
+        return verdict.test(
+            entry, keyword=exercise, first_only=first_only, seconds=SECONDS, process=process
+        )
+    finally:
+        scratches.put((entry, process))
+
+
+def _noticed(result):
+    return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
+
+
+def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every):
+    whole = lesson.source.text
+    released = Lesson(cells.parse(lesson.path, lesson.released)).source
+    solved = _run(scratches, whole)
+    failing = [f"{c.name}: {c.message}" for c in solved.checks if not c.passed] or (
+        [solved.reason] if solved.reason else []
+    )
+    yield Finding(
+        lesson.name,
+        "solution passes",
+        len(solved.checks),
+        len(solved.checks) - len(failing),
+        failing,
+    )
+    stubbed = lesson.source
+    for exercise in lesson.exercises:
+        stubbed = cells.parse(
+            lesson.path,
+            stubbed.replaced(stubbed.cell(exercise.id), released.cell(exercise.id).source),
+        )
+    none = _run(scratches, stubbed.text)
+    passing = [c.name for c in none.checks if c.passed]
+    yield Finding(
+        lesson.name,
+        "release fails",
+        len(none.checks),
+        len(none.checks) - len(passing),
+        [f"{name} passes on the stub" for name in passing],
+    )
+
+    mutants = [m for m in mutate.mutations(lesson) if (m.exercise, m.change) not in equivalent][
+        ::every
+    ]
+    total, done = len(lesson.exercises) + len(mistakes) + len(mutants), 0
+
+    with ThreadPoolExecutor(scratches.qsize()) as pool:
+
+        def each(function, cases):
+            nonlocal done
+            for case, answer in zip(cases, pool.map(function, cases)):
+                done += 1
+                told(done, total)
+                yield case, answer
+
+        def as_stub(exercise):
+            result = _run(
+                scratches,
+                lesson.source.replaced(exercise.cell, released.cell(exercise.id).source),
+                exercise.id,
+            )
+            return [c.name for c in result.checks if c.exercise == exercise.id and c.passed]
+
+        wrong = [
+            f"{exercise.id}: {name} passes without it"
+            for exercise, passed in each(as_stub, lesson.exercises)
+            for name in passed
+        ]
+        yield Finding(
+            lesson.name,
+            "stubs fail",
+            len(lesson.exercises),
+            len(lesson.exercises) - len({w.split(":")[0] for w in wrong}),
+            wrong,
+        )
+
+        def named(mistake):
+            result = _run(scratches, mistake.apply(lesson), mistake.exercise)
+            said = [
+                c.message for c in result.checks if c.exercise == mistake.exercise and not c.passed
+            ]
+            return None if any(mistake.message in message for message in said) else said
+
+        wrong = [
+            f"{mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
+            for mistake, said in each(named, mistakes)
+            if said is not None
+        ]
+        yield Finding(
+            lesson.name, "mistakes caught", len(mistakes), len(mistakes) - len(wrong), wrong
+        )
+
+        def survives(mutant):
+            # Its own exercise's checks notice nearly all; only what they miss is put to the others, too.
+            return not any(
+                _noticed(_run(scratches, mutant.text, exercise, True))
+                for exercise in (mutant.exercise, None)
+            )
+
+        alive = [mutant for mutant, survived in each(survives, mutants) if survived]
+    caught = len(mutants) - len(alive)
+    survivors = [f"{lesson.path.name}:{m.line} {m.exercise}: {m.change}" for m in alive]
+    finding = Finding(lesson.name, "mutations caught", len(mutants), caught, survivors=survivors)
+    if mutants and caught < ENOUGH * len(mutants):
+        finding.problems = [f"only {caught / len(mutants):.1%} caught, {ENOUGH:.0%} are needed"]
+    stale = set(equivalent) - {(m.exercise, m.change) for m in mutate.mutations(lesson)}
+    finding.problems += [
+        f"marked equivalent, but there is no such mutation: {exercise} {change}"
+        for exercise, change in sorted(stale)
+    ]
+    yield finding
+
+
+def _graded(entry, lesson, mistakes, answers):
+    """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
+    lower = {
+        one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
+    }
+    setting = judge.Setting(
+        entry.root.path, (entry.name,), "process", seconds=SECONDS
+    )  # the author's own code needs no jail
+
+    def graded(text, checks):
+        code = judge.compiled(
+            entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
+        )
+        with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
+            return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+
+    with judge.Judge(setting) as one:
+        problems = [
+            f"graded, {c.name} fails on the solution: {c.message}"
+            for c in graded(lesson.source.text, lesson.checks)
+            if not c.passed
+        ]
+        problems += [
+            f"graded, {c.name} passes on the stub"
+            for c in graded(lesson.released, lesson.checks)
+            if c.passed
+        ]
+        for mistake in mistakes:
+            said = [
+                c.message
+                for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks)
+                if not c.passed
+            ]
+            if not any(mistake.message in message for message in said):
+                problems.append(
+                    f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
+                )
+        cases = 2 * len(lesson.checks) + len(mistakes)
+        yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
+        problems = [
+            f"{c.name} passes when every answer is {answer}"
+            for answer, text in answers.items()
+            for c in graded(text, lesson.checks)
+            if c.passed
+        ]
+        cases = len(answers) * len(lesson.checks)
+        yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)
+
+
+def _through(entry, scratches):
+    """Whether plain Python runs the course's own file from its first line to its last, hidden checks and all."""
+    scratch, process = scratches.get()
+    try:
+        scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-B", str(scratch.script)],
+            cwd=scratch.root.path,
+            env=os.environ | {"MPLBACKEND": "Agg"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+    finally:
+        scratches.put((scratch, process))
+    problems = [done.stderr.strip().split("\n")[-1]] if done.returncode else []
+    return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
+
+
+def _doctests(entry, scratches):
+    """Run the examples in the docstrings of the exported module, in a fresh process of a scratch root."""
+    scratch, process = scratches.get()
+    try:
+        scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
+        module = export.current(scratch, cells.read(scratch.script))
+        export.put(scratch, module)
+        code = (
+            f"import doctest, importlib; m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
+            "r = doctest.testmod(m); print(r.attempted, r.failed)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code],
+            cwd=scratch.root.path,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+    finally:
+        scratches.put((scratch, process))
+    if done.returncode:
+        return Finding(entry.name, "doctests true", 1, 0, [done.stderr.strip().split("\n")[-1]])
+    *report, last = done.stdout.strip().split("\n")
+    attempted, failed = map(int, last.split())
+    examples = sum(
+        len(doctest.DocTestParser().get_examples(c.source)) for c in entry.declared.source.exported
+    )
+    problems = (
+        ["\n".join(report)]
+        if failed
+        else []
+        if attempted == examples
+        else [f"{examples} examples are written, {attempted} were run"]
+    )
+    return Finding(entry.name, "doctests true", attempted, attempted - failed, problems)
+
+
+def _fresh(entry):
+    built = export.current(entry, entry.declared.source).text
+    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == built
+    return Finding(
+        entry.name,
+        "package fresh",
+        1,
+        int(same),
+        []
+        if same
+        else [f"{entry.relative(entry.module_path)} is not what `tito export {entry.name}` writes"],
+    )
+
+
+def _clean(lesson):
+    """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
+    secret = release.secret_lines(lesson)
+    released = {line.strip().removeprefix("# ") for line in lesson.released.split("\n")}
+    leaked = sorted(secret & released)
+    problems = [f"the release holds a line of a solution: {line}" for line in leaked]
+    problems += [
+        f"the release holds a marker: {line}"
+        for line in released
+        if "BEGIN SOLUTION" in line or "HIDDEN TESTS" in line
+    ]
+    return Finding(lesson.name, "release clean", len(secret), len(secret) - len(leaked), problems)

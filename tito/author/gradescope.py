@@ -1,0 +1,62 @@
+"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two programs that Gradescope starts.
+
+    setup.sh           once, when the image is built: Python, bubblewrap, tito (from `autograder/`, beside this file)
+    run_autograder     for each submission: `tito grade`, then its result as results.json
+    lessons            which lessons are graded: "--all", or names
+    course/            the course, solutions and hidden checks with it
+    *.whl              this tito
+
+Only the autograder may have it: Gradescope shows it to nobody but the instructors.
+"""
+
+import zipfile
+from pathlib import Path
+
+from tito import files
+from tito.author import release, wheel
+from tito.errors import TitoError
+
+PROGRAMS = Path(__file__).with_name("autograder")
+
+
+def pack(source, path, lessons=None, force=False):
+    """Write the autograder zip of a course. Returns its size in bytes.
+
+    lessons  Entries, those to grade; None for all
+    force    whether a zip that is there may be written over
+    """
+    if not source.is_course:
+        raise TitoError(
+            f"{source.path} is a workspace; an autograder needs the course with its solutions.",
+            "Run it in the course.",
+        )
+    if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
+        raise TitoError(
+            f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
+            "Name another file that ends in .zip, or write over one with --force.",
+        )
+    if any((folder / release.NOTE).exists() for folder in path.absolute().parents):
+        raise TitoError(
+            f"{path} is inside a release, which learners get.",
+            "Name a place outside it: the autograder holds the solutions.",
+        )
+    held = contents(source, lessons)
+    data = files.archive(held, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
+    files.write(path, data)
+    return len(data)
+
+
+def contents(source, lessons=None):
+    """{path: bytes} of the autograder."""
+    held = {one.name: one.read_bytes() for one in sorted(PROGRAMS.iterdir())}
+    held["lessons"] = (
+        " ".join(entry.name for entry in lessons) if lessons else "--all"
+    ).encode() + b"\n"
+    name, data = wheel.build("autograder")
+    held[name] = data
+    held["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
+    # Every lesson, also when some are graded: those stand on the lower ones.
+    scripts = [entry.script for entry in source.lessons]
+    for one in [*scripts, *sorted((source.path / source.package).rglob("*.py"))]:
+        held[f"course/{one.relative_to(source.path).as_posix()}"] = one.read_bytes()
+    return held

@@ -1,0 +1,396 @@
+"""The book: a site made from the lessons themselves and from the pages in `book/`.
+
+    execute.py    what the lessons' cells print and draw and the milestones measure, run once and kept
+    pages.py      a lesson or a milestone as the notebook that becomes its page
+    made.py       parts of the other pages that are made: the lessons' table, the commands, what the programs in `book/` print
+    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in the learner's edition solutions
+    lite.py       the lessons in the browser, below the site, when they are asked for
+
+Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back as a whole before it came there;
+the rest is kept for the next build. What Sphinx sets and how is in `book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import time
+import tomllib
+from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler
+from pathlib import Path
+
+from tito import files
+from tito.book import pages
+from tito.errors import TitoError
+from tito.learn import milestone
+from tito.lesson import course, notebook
+
+EXTRA = "`bin/setup book` installs it."
+WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".json", ".svg")
+NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
+
+
+@dataclass
+class Built:
+    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that were run for it; and of the lessons in the browser what one should know."""
+
+    path: Path
+    edition: str
+    pages: int
+    seconds: float
+    ran: list
+    lite: str = ""
+
+
+def build(
+    root,
+    edition=pages.LEARNER,
+    fast=False,
+    output=None,
+    told=lambda name, done, of: None,
+    browser=False,
+    pyodide=None,
+    commands=(),
+):
+    """Make the site of a course. Returns a Built.
+
+    edition  "learner", to publish: no solution and no hidden check is in any file; or "author"
+    fast     without running the lessons: pages without outputs, in a moment
+    output   a new folder, or an earlier book's; None for `book/_build/EDITION/html`
+    told     is called with each lesson or milestone that was run, how many are done, and of how many
+    browser  with the lessons in the browser, in the site's folder `lite`
+    commands [(who it is for, "tito book build", click's command)], for the page that lists them
+    pyodide  the folder of the Python for them; None for tito.toml's, or for no Python
+
+    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone below its bar, a picture without alt text, a link that leads
+    nowhere, a page that asks another host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
+    An earlier site stays as it was then.
+    """
+    from tito.book import execute, lite, proof
+
+    began = time.monotonic()
+    _refuse(root, edition, output)
+    if pyodide and not browser:
+        raise TitoError(
+            f"--pyodide {pyodide} is for the lessons in the browser.",
+            "Give --lite, too: tito book build --lite --pyodide DIR",
+        )
+    runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
+    site, work = site_folder(root), root.path / "book" / "_build"
+    here = work / edition
+    ran = []
+
+    def run(name, done, of):
+        ran.append(name)
+        told(name, done, of)
+
+    try:
+        package = execute.package(root, work / "package")
+        shown = (
+            {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
+        )
+        sources = _sources(root, site, edition, shown, work / "package", browser, commands)
+        if _lay_out(here / "source", sources):
+            shutil.rmtree(
+                here / "set", ignore_errors=True
+            )  # a page is gone: Sphinx would leave what it made of it
+        _sphinx(root, site, here)
+        (here / "set" / NOTE).write_text(
+            f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
+        )
+        (here / "set" / ".nojekyll").touch()  # GitHub would leave out folders such as _static
+        shutil.rmtree(here / "set" / "lite", ignore_errors=True)
+        if browser:
+            lite.make(root, work / "lite", runtime, here / "set" / "lite")
+        proof.read_back(root, here / "set", edition)
+        place = output or here / "html"
+        _copy(here / "set", place)
+    except OSError as error:
+        raise TitoError(
+            f"{error.filename or work} was not written: {error.strerror or error}.",
+            "Free some space, or make its folder writable.",
+            3,
+        ) from None
+    return Built(
+        place,
+        edition,
+        len(
+            [
+                name
+                for name in sources
+                if name.startswith(("lessons/", "milestones/")) or name.endswith(".md")
+            ]
+        ),
+        time.monotonic() - began,
+        ran,
+        lite.warning(runtime) if browser else "",
+    )
+
+
+def site_folder(root):
+    """The folder with conf.py, `_static` and the pages: the course's own, or that of the course tito came with."""
+    for folder in (root.path / "book", course.installed_course().path / "book"):
+        if (folder / "conf.py").exists():
+            return folder
+    raise TitoError(
+        "This tito came without the book's design (book/conf.py).",
+        "Build the book from a checkout of the course.",
+        3,
+    )
+
+
+def settings(root):
+    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners get, for launch links; `branch`;
+    `pyodide`, the folder of the Python for lessons in the browser."""
+    found = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
+    release = found.get("release", "")
+    if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
+        raise TitoError(
+            f"tito.toml: [book] release is {release!r}.",
+            'It should be an address like "https://github.com/OWNER/REPOSITORY".',
+            3,
+        )
+    pyodide = found.get("pyodide")
+    return {
+        "release": release,
+        "branch": found.get("branch", "main"),
+        "pyodide": pyodide and root.path / Path(pyodide).expanduser(),
+    }
+
+
+def _refuse(root, edition, output):
+    import importlib.util
+
+    if not root.is_course:
+        raise TitoError(
+            f"{root.path} is a workspace; the book is made from the course.",
+            "Run it in the course, or name it with --root.",
+        )
+    if edition not in (pages.AUTHOR, pages.LEARNER):
+        raise TitoError(
+            f"--edition {edition!r} is neither author nor learner.",
+            "The learner's has no solutions; that is the one to publish.",
+        )
+    if (
+        output
+        and output.exists()
+        and not (output / NOTE).exists()
+        and (not output.is_dir() or any(output.iterdir()))
+    ):
+        raise TitoError(f"{output} is not empty, and no earlier book.", "Give a new folder.")
+    for name in ("myst_nb", "sphinx_book_theme", "ipykernel"):
+        if not importlib.util.find_spec(name):
+            raise TitoError(f"The book is made with {name}, which is not installed here.", EXTRA, 3)
+
+
+# What Sphinx is given.
+
+
+def _sources(root, site, edition, shown, package, browser, commands):
+    """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
+    from tito.book import made
+
+    out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
+    for path in sorted((root.path / "book").glob("*.md")):
+        out[path.name] = path.read_text(encoding="utf-8")
+    out.setdefault("index.md", made.plain_index(root))
+    out = {
+        name: made.fill(name, text, root, package, commands) if name.endswith(".md") else text
+        for name, text in out.items()
+    }
+    for entry in root.lessons:
+        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(entry.declared.released)
+        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
+            entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+        )
+    for one in milestone.milestones(root):
+        name = f"milestones/{one.path.stem}"
+        out[f"{name}.ipynb"] = pages.of_milestone(root, one, shown.get(name, {}))
+    return out
+
+
+def _links(root, entry, browser):
+    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released repository where there is one."""
+    found = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
+    if browser:
+        found.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
+    told = settings(root)
+    if told["release"]:
+        name, path = (
+            told["release"].removeprefix("https://github.com/"),
+            entry.relative(entry.notebook),
+        )
+        found += [
+            (
+                "Binder",
+                f"https://mybinder.org/v2/gh/{name}/{told['branch']}?urlpath=lab/tree/{path}",
+            ),
+            (
+                "Colab",
+                f"https://colab.research.google.com/github/{name}/blob/{told['branch']}/{path}",
+            ),
+        ]
+    return found
+
+
+def _lay_out(folder, wanted):
+    """Make `folder` hold the files `wanted` ({path: text}); what is right already keeps its time. Returns what else was there, deleted."""
+    gone = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.relative_to(folder).as_posix() not in wanted
+    ]
+    for path in gone:
+        path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8"))
+    return gone
+
+
+def _sphinx(root, site, here):
+    """Run Sphinx over `here/source`. Raises TitoError, code 1, with its warnings, each at its place in the course."""
+    from sphinx.application import Sphinx
+    from sphinx.errors import SphinxError
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    said = io.StringIO()
+    told = {
+        "project": root.name,
+        "version": root.edition,
+        "release": root.edition,
+        "html_title": root.name,
+        "language": "en",
+        "html_static_path": [str(site / "_static")],
+        "html_favicon": str(site / "_static" / "icon.svg"),
+    }
+    try:
+        with patch_docutils(str(here / "source")), docutils_namespace(), _quiet():
+            Sphinx(
+                str(here / "source"),
+                str(here / "source"),
+                str(here / "set"),
+                str(here / "doctrees"),
+                "html",
+                confoverrides=told,
+                status=None,
+                warning=said,
+            ).build()
+    except SphinxError as error:
+        said.write(f"{error}\n")
+    if warnings := _at_home(root, site, here / "source", said.getvalue()):
+        shutil.rmtree(
+            here / "doctrees", ignore_errors=True
+        )  # or the next build would not read, and not complain of, these pages
+        raise TitoError(
+            f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1
+        )
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without what libraries warn of while Sphinx works: it is about them, not about the book."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _at_home(root, site, source, said):
+    """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
+    said = re.sub("\x1b\\[[0-9;]*m", "", said).strip()
+    for entry in root.lessons:
+        said = said.replace(
+            str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script)
+        )
+    for one in milestone.milestones(root):
+        said = said.replace(
+            str(source / "milestones" / f"{one.path.stem}.ipynb"),
+            (milestone.SOURCE / one.path.name).as_posix(),
+        )
+    return said.replace(f"{source}{os.sep}", "book/")
+
+
+def _copy(html, output):
+    """Make `output` a copy of the site. An earlier book there goes only when the new one stands beside it."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    new = output.with_name(f".{output.name}{files.SUFFIX}")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(html, new)
+    if output.exists():
+        shutil.rmtree(output)
+    os.replace(new, output)
+
+
+def serve(root, edition, fast, port, ready, built, complain, commands=()):
+    """Make the site, show it under 127.0.0.1, and make it again whenever a lesson or a page is saved; until Ctrl-C.
+
+    ready     is called with the address, once it answers
+    built     is called with each Built
+    complain  is called with the TitoError of a build that failed: what is shown stays as it was
+    """
+    import functools
+    import logging
+    import threading
+    from http.server import ThreadingHTTPServer
+
+    import watchfiles
+
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)
+    built(build(root, edition, fast, commands=commands))
+    shown = root.path / "book" / "_build" / edition / "html"
+    handler = functools.partial(_Silent, directory=shown)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise TitoError(
+            f"Port {port} cannot be used: {error.strerror}.",
+            "Give another one: tito book serve --port 8001",
+            3,
+        ) from None
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        folders = [
+            folder
+            for folder in (
+                root.path / course.SOURCE,
+                root.path / milestone.SOURCE,
+                root.path / "book",
+            )
+            if folder.is_dir()
+        ]
+        told = False
+        for changes in watchfiles.watch(
+            *folders, watch_filter=_is_source, rust_timeout=300, yield_on_timeout=True
+        ):
+            if not told:  # now, when no save is missed any more
+                ready(f"http://127.0.0.1:{server.server_address[1]}/")
+                told = True
+            if not changes:
+                continue
+            try:
+                built(
+                    build(course.open_root(root.path), edition, fast, commands=commands)
+                )  # opened anew: a root reads its lessons once
+            except TitoError as error:
+                complain(error)
+
+
+def _is_source(change, path):
+    return "_build" not in path and (
+        path.endswith(WATCHED)
+        or path.endswith(".py")
+        and Path(path).parts[-3:-1] == milestone.SOURCE.parts
+    )
+
+
+class _Silent(SimpleHTTPRequestHandler):
+    """Answers with files and writes no line for each."""
+
+    def log_message(self, *words):
+        pass

@@ -1,0 +1,224 @@
+"""What every command of `tito` shares: the app, the words for roots and lessons, printing. The files of this folder turn words
+into values and values into exit codes; they are the only ones that know typer.
+
+Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure. What a command needs
+is imported inside it, so that `tito --help` does not wait for NumPy.
+"""
+
+import os
+import re
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.errors import TitoError
+
+app = typer.Typer(
+    name="tito",
+    add_completion=False,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
+    help="Write your own deep-learning library, lesson by lesson.\n\nStart with: bin/tito init ../my-tinytorch",
+)
+
+RootOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--root",
+        help="The course or workspace, instead of the one around this folder.",
+        show_default=False,
+    ),
+]
+Lessons = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LESSON]...",
+        help="A name or number: tensor, 1, 01 or 01_tensor.",
+        show_default=False,
+    ),
+]
+Lesson = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="LESSON", help="A name or number: tensor, 1, 01 or 01_tensor.", show_default=False
+    ),
+]
+Module = Annotated[
+    str | None,
+    typer.Option(
+        "--module", "-m", metavar="LESSON", help="The same as the argument.", show_default=False
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
+AUDIENCES = {  # {the file with the commands: who they are for}
+    "tito.cli.learner": "For learners",
+    "tito.cli.instructor": "For instructors",
+    "tito.cli.author": "For authors",
+}
+given_root = None
+
+
+def here(root):
+    """The root to work in: --root of the command, --root before it, or the one around the current folder."""
+    from tito.lesson import course
+
+    return course.find_root(current_folder(), named_root(root))
+
+
+def named_root(root):
+    """The root that was named, by the command's own --root or by one before it; or None."""
+    return root or given_root
+
+
+def remember_root(root):
+    """Keep the --root that stands before the command."""
+    global given_root
+    given_root = root
+
+
+def current_folder():
+    """The current folder. Raises TitoError when it was deleted under our feet."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise TitoError("The current folder is gone.", "Go to your workspace with cd.") from None
+
+
+def out(*renderables):
+    """Print for a person: as wide as the terminal, or without wrapping where there is none."""
+    from rich.console import Console
+
+    console = Console(
+        highlight=False,
+        markup=False,
+        width=None if sys.stdout.isatty() else 500,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
+    for renderable in renderables:
+        text = isinstance(renderable, str)
+        console.print(
+            folded(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
+        )
+
+
+def folded(text, stream, indent=0):
+    """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
+    if not stream.isatty():
+        return text
+    import shutil
+
+    from tito import views
+
+    return views.folded(text, shutil.get_terminal_size().columns, indent)
+
+
+def out_json(values):
+    import json
+
+    print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
+
+
+def warn(text):
+    print(folded(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
+
+
+def going_on(root, said=True):
+    """In a workspace, the name of the lesson one is at, and `said`, why; None in a course and when all is done."""
+    if root.is_course:
+        return None
+    from tito.learn import status as standing
+
+    found = standing.current(root, warn)
+    if found and said:
+        out(f"lesson {found[0]}, {found[1]}")
+    return found and found[0]
+
+
+def one(root, lesson, module):
+    """The lesson that was named, as an argument or with --module."""
+    if not (lesson or module):
+        raise TitoError(
+            "Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}."
+        )
+    return root.lesson(lesson or module)
+
+
+def some(root, lessons, module, all_):
+    """The lessons that were named, each once, in the order of the course."""
+    wanted = [*(lessons or []), *([module] if module else [])]
+    if all_ and wanted:
+        raise TitoError(f"--all and {' '.join(wanted)} contradict each other.", "Give one of them.")
+    if not (all_ or wanted):
+        raise TitoError(
+            "Which lesson?",
+            f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.",
+        )
+    found = {root.lesson(name) for name in wanted}
+    return [entry for entry in root.lessons if all_ or entry in found]
+
+
+@contextmanager
+def progress_bar(wanted):
+    """A function that shows (what, done, of) on standard error, where that is a terminal; elsewhere it says nothing."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda what, done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+
+def complain(error):
+    """The two lines of an error: what is wrong, what to do."""
+    print(folded(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
+    if error.remedy:
+        print(folded(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
+
+
+def arrange():
+    """Let `tito --help` list the commands by who needs them, each with the first words of its own help."""
+    for command in app.registered_commands:
+        command.rich_help_panel = AUDIENCES[command.callback.__module__]
+        command.short_help = _first_words(command.callback.__doc__)
+    for group in app.registered_groups:
+        group.rich_help_panel = AUDIENCES[
+            group.typer_instance.registered_commands[0].callback.__module__
+        ]
+        group.short_help = _first_words(group.typer_instance.info.help)
+    app.registered_commands.sort(
+        key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel)
+    )
+
+
+def _first_words(text):
+    """The first clause of a command's help."""
+    line = (
+        (text or "").split("\n")[0].removeprefix("For instructors: ").removeprefix("For authors: ")
+    )
+    words = re.split(r"[:;]|\. ", line)[0].rstrip(".")
+    return words[:1].upper() + words[1:]
+
+
+def commands():
+    """Every command: [(who it is for, "tito book build", click's command)]."""
+
+    def leaves(words, command):
+        if hasattr(command, "commands"):
+            for name, part in command.commands.items():
+                yield from leaves(f"{words} {name}", part)
+        elif not command.hidden:
+            yield words, command
+
+    rows = [
+        (AUDIENCES[command.callback.__module__], words, command)
+        for words, command in leaves("tito", typer.main.get_command(app))
+    ]
+    return sorted(rows, key=lambda row: list(AUDIENCES.values()).index(row[0]))

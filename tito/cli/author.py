@@ -1,0 +1,168 @@
+"""The words of `tito` for a course's author: check and book. What a command needs is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.cli.app import (
+    All,
+    Json,
+    Lessons,
+    Module,
+    RootOption,
+    app,
+    commands,
+    complain,
+    current_folder,
+    here,
+    out,
+    out_json,
+    progress_bar,
+    some,
+    warn,
+)
+from tito.errors import TitoError
+
+
+@app.command()
+def check(
+    lessons: Lessons = None,
+    module: Module = None,
+    all_: All = False,
+    json: Json = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Scratch roots to work in at the same time.")
+    ] = 2,
+    root: RootOption = None,
+):
+    """For authors: do a lesson's checks tell right from wrong, and is what is made from it true?
+
+    Without a lesson: every one. Example: tito check tensor
+    """
+    from dataclasses import asdict
+
+    from tito.author import check as checking
+
+    root = here(root)
+    if not root.is_course:
+        raise TitoError(
+            f"{root.path} is a workspace; its lessons hold no solutions to check.",
+            "Run it in the course.",
+        )
+    entries = some(root, lessons, module, all_ or not (lessons or module))
+    with progress_bar(not json) as told:
+        findings = [
+            finding
+            for entry in entries
+            for finding in checking.check(
+                entry, jobs, lambda done, of, name=entry.name: told(name, done, of)
+            )
+        ]
+    if json:
+        out_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
+    else:
+        from tito import views
+
+        out(views.check_table(findings, checking.QUESTIONS), views.check_problems(findings))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+book_app = typer.Typer(
+    no_args_is_help=True, help="For authors: make the course's site from its lessons."
+)
+app.add_typer(book_app, name="book")
+Edition = Annotated[
+    str,
+    typer.Option(
+        metavar="author|learner",
+        help="The learner's, to publish, has no solutions and no hidden checks.",
+    ),
+]
+Fast = Annotated[
+    bool, typer.Option("--fast", help="Without running the lessons: pages without outputs.")
+]
+
+
+@book_app.command("build")
+def build_book(
+    fast: Fast = False,
+    edition: Edition = "learner",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Where the site goes: a new folder, or an earlier book's; default: book/_build/EDITION/html.",
+            show_default=False,
+        ),
+    ] = None,
+    lite: Annotated[
+        bool,
+        typer.Option(
+            "--lite",
+            help="With the lessons in the browser, too: JupyterLite, in the site's folder lite.",
+        ),
+    ] = False,
+    pyodide: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For --lite: an unpacked Pyodide distribution, the Python that runs in the browser.",
+            show_default=False,
+        ),
+    ] = None,
+    root: RootOption = None,
+):
+    """For authors: make the site. What the lessons print and draw is kept until they change.
+
+    Example: tito book build --lite
+    """
+    from tito import views
+    from tito.book import build as book
+
+    with progress_bar(True) as told:
+        built = book.build(
+            here(root),
+            edition,
+            fast,
+            output and current_folder() / output.expanduser(),
+            lambda name, done, of: told(f"ran {name}", done, of),
+            lite,
+            pyodide and current_folder() / pyodide.expanduser(),
+            commands(),
+        )
+    out(views.book(built))
+    if built.lite:
+        warn(built.lite)
+
+
+@book_app.command("serve")
+def serve_book(
+    fast: Fast = False,
+    edition: Edition = "author",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")
+    ] = 8000,
+    root: RootOption = None,
+):
+    """For authors: make the site, show it on this machine, and make it again at each save. Ctrl-C ends it.
+
+    Example: tito book serve --fast
+    """
+    from tito import views
+    from tito.book import build as book
+
+    root = here(root)
+    book.serve(
+        root,
+        edition,
+        fast,
+        port,
+        lambda address: out(f"{address}  (Ctrl-C ends it)"),
+        lambda built: out(views.book(built)),
+        complain,
+        commands(),
+    )

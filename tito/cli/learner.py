@@ -1,0 +1,641 @@
+"""The words of `tito` for a learner, from `init` to `milestone`. What a command needs is imported inside it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.cli.app import (
+    All,
+    Json,
+    Lesson,
+    Lessons,
+    Module,
+    RootOption,
+    app,
+    complain,
+    current_folder,
+    going_on,
+    here,
+    named_root,
+    one,
+    out,
+    out_json,
+    remember_root,
+    some,
+    warn,
+)
+from tito.errors import TitoError
+
+
+@app.callback(invoke_without_command=True)
+def main(context: typer.Context, root: RootOption = None):
+    remember_root(root)
+    if context.invoked_subcommand is None:
+        status()
+
+
+@app.command()
+def init(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="A new folder, or a workspace that lacks something."),
+    ],
+    root: RootOption = None,
+):
+    """Make a workspace: the lessons to fill in, and where your package will grow.
+
+    Example: tito init ../my-tinytorch
+    """
+    import shlex
+
+    from tito import views
+    from tito.learn import workspace
+    from tito.lesson import course
+
+    try:
+        source = here(root)
+        source = source if source.is_course else source.reference
+    except TitoError:
+        if named_root(root):
+            raise
+        source = course.installed_course()
+    added = workspace.init(folder, source)
+    first = source.lessons[0].name
+    if not added:
+        out(f"{folder} is complete; nothing was changed.")
+    elif any(path.name == "tito.toml" for path in added):
+        out(
+            f"{folder} is ready: {len(source.lessons)} lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
+            views.unbroken(
+                f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}"
+            ),
+        )
+    else:
+        out(
+            f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:",
+            *(f"  {path}" for path in added),
+        )
+
+
+@app.command()
+def status(json: Json = False, root: RootOption = None):
+    """Show where you are: each lesson's state and points, and what comes next.
+
+    States: new, started, passed, stale (edited since it passed), skipped. Example: tito status
+    """
+    from dataclasses import asdict
+
+    from tito.learn import status as standing
+
+    root = here(root)
+    rows = standing.rows(root, warn)
+    if json:
+        out_json(
+            [{key: value for key, value in asdict(row).items() if key != "edited"} for row in rows]
+        )
+        return
+    from tito import views
+
+    out(views.status(root, rows, standing.next_step(rows)))
+
+
+@app.command()
+def start(
+    lesson: Lesson = None,
+    module: Module = None,
+    edit: Annotated[bool, typer.Option("--edit", help="Open it in $EDITOR.")] = False,
+    root: RootOption = None,
+):
+    """Begin a lesson: what it needs, which file to open, where to begin.
+
+    Example: tito start tensor
+    """
+    from tito import views
+    from tito.learn import doctor, pair, progress
+    from tito.learn import status as standing
+
+    root = here(root)
+    entry = one(root, lesson or module or going_on(root), None)
+    with progress.change(entry.root, entry.name, warn) as record:
+        came_back = "started" in record
+        record.setdefault("started", progress.now())
+        first = standing.first_open(entry, record)
+        source = pair.read(entry, record)
+    records = progress.load(entry.root, warn)["lessons"]
+    cell = source.cell(first.id) if first else None
+    line = cell.line if cell and not source.is_notebook else None
+    # A reader begins at the top; who comes back goes on at the exercise.
+    at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
+    place = views.link(entry.root, entry.relative(source.path) + at)
+    out(views.lesson_card(entry, place, standing.needs(entry, records), first and first.id, line))
+    if root.is_course:
+        out(
+            views.Pieces(
+                [
+                    "This folder holds the course with its solutions.",
+                    "To learn: bin/tito init ../my-tinytorch",
+                ]
+            )
+        )
+    if edit:
+        import shlex
+        import subprocess
+
+        if not (command := doctor.editor()):
+            raise TitoError(
+                "Neither VISUAL nor EDITOR is set.",
+                "export EDITOR='code --wait', say, or open the file yourself.",
+            )
+        try:
+            subprocess.run([*shlex.split(command), str(source.path)], check=False)
+        except OSError as error:
+            raise TitoError(
+                f"The editor {command!r} did not start: {error.strerror}.",
+                "Set EDITOR to one that is installed.",
+                3,
+            ) from None
+
+
+@app.command("notebook")
+def notebook_(
+    lesson: Lesson = None,
+    module: Module = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="script|notebook", help="When both were edited: which one counts."),
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False,
+    root: RootOption = None,
+):
+    """Work on a lesson as a notebook, kept in step with its script.
+
+    Example: tito notebook tensor
+    """
+    from tito.learn import doctor, pair
+
+    entry = one(here(root), lesson, module)
+    if keep not in (None, "script", "notebook"):
+        raise TitoError(
+            f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts."
+        )
+    kept = pair.settle(entry, keep, make=True, warn=warn)
+    out(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
+    if kept:
+        out(f"What was overwritten is saved in {kept}; `tito undo` brings it back.")
+    if no_open:
+        return
+    if not doctor.has_jupyterlab():
+        raise TitoError("JupyterLab is not installed here.", doctor.NOTEBOOK_REMEDY, 3)
+    import os
+    import subprocess
+
+    subprocess.run(
+        [sys.executable, "-m", "jupyterlab", str(entry.notebook)],
+        cwd=entry.root.path,
+        env=os.environ | {"PYTHONPATH": str(entry.root.path)},
+        check=False,
+    )
+
+
+@app.command()
+def export(
+    lessons: Lessons = None,
+    module: Module = None,
+    all_: All = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 when something is out of date.")
+    ] = False,
+    root: RootOption = None,
+):
+    """Write what you have of a lesson into the package.
+
+    Example: tito export tensor
+    """
+    from tito.learn import pair, progress
+    from tito.lesson import export as exporting
+
+    root = here(root)
+    old, broken = [], []
+    for entry in some(root, lessons, module, all_):
+        try:
+            if all_ and exporting.is_skipped(entry):
+                out(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
+                continue
+            if not check:
+                pair.settle(entry, warn=warn)
+            source = pair.read(entry, progress.load(root, warn)["lessons"].get(entry.name, {}))
+            built = exporting.current(entry, source)
+        except TitoError as error:
+            if not all_ or error.code != 1:
+                raise
+            broken.append(error)
+            continue
+        name = entry.relative(entry.module_path)
+        if check:
+            same = (
+                entry.module_path.exists()
+                and entry.module_path.read_text(encoding="utf-8", errors="replace") == built.text
+            )
+            old += [] if same else [name]
+            continue
+        changed, kept = exporting.put(entry, built)
+        out(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
+        if kept:
+            out(f"{name} held code that its lesson does not; a copy is in {kept}.")
+    for error in broken:
+        complain(error)
+    if old:
+        raise TitoError(f"Out of date: {', '.join(old)}.", "Run `tito export --all`.", 1)
+    if broken:
+        raise typer.Exit(1)
+
+
+@app.command()
+def test(
+    lessons: Lessons = None,
+    module: Module = None,
+    all_: All = False,
+    keyword: Annotated[
+        str | None,
+        typer.Option(
+            "-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k)."
+        ),
+    ] = None,
+    first_only: Annotated[
+        bool, typer.Option("-x", help="Stop at the first check that fails.")
+    ] = False,
+    json: Json = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--check-seconds", min=0.1, help="Time limit of each check.")
+    ] = 10.0,
+    root: RootOption = None,
+):
+    """Export a lesson and run its checks: what is right, what is wrong, and why.
+
+    Example: tito test tensor -k strides
+    """
+    from tito.learn.process import Process
+
+    if junit and junit.suffix != ".xml" and junit.exists():
+        raise TitoError(
+            f"{junit} is there and is no .xml file.", "Name another file for the report."
+        )
+    root = here(root)
+    verdicts = []
+    if not (lessons or module or all_):
+        module = going_on(root, not json)
+    entries = some(root, lessons, module, all_)
+    with Process(warm=len(entries) > 1) as process:
+        from tito import (
+            views,  # here, as much else, it costs nothing: the process is loading NumPy and pytest
+        )
+        from tito.learn import verdict
+
+        for entry in entries:
+            verdicts.append(verdict.test(entry, keyword, first_only, seconds, process, warn))
+            if not json:
+                show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
+    if json:
+        out_json([v.as_json() for v in verdicts])
+    elif len(verdicts) > 1:
+        out(views.totals(verdicts))
+    if junit:
+        from tito import files
+        from tito.learn import junit as xml
+
+        files.write(Path.cwd() / junit, xml.xml(verdicts))
+    if not all(v.asked_passed for v in verdicts):
+        raise typer.Exit(1)
+
+
+def show_verdict(entry, result, whole=True, key=None):
+    from tito import views
+    from tito.learn import progress
+    from tito.learn import status as standing
+
+    records = progress.load(entry.root, warn)["lessons"]
+    shown = records.get(entry.name, {}).get("hints", {})
+    # Row by row: the first lesson that is open ends the reading.
+    rows = (standing.row(one, records.get(one.name, {})) for one in entry.root.lessons)
+    step = standing.next_step(rows) if result.passed and whole else None
+    following = step and step[0]
+    out(
+        views.verdict(
+            result,
+            {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises},
+            whole,
+            following,
+            key,
+        )
+    )
+
+
+@app.command()
+def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None):
+    """Test a lesson at each save. Keys: h hint, l list, n next lesson, q quit.
+
+    Example: tito watch tensor
+    """
+    from tito.learn import watch as watching
+
+    root = here(root)
+    watching.watch(
+        one(root, lesson or module or going_on(root) or root.lessons[0].name, None),
+        out,
+        show_verdict,
+        warn,
+    )
+
+
+@app.command()
+def hint(
+    lesson: Lesson = None,
+    exercise: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="EXERCISE", help="Default: the first one that fails.", show_default=False
+        ),
+    ] = None,
+    module: Module = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Give the next hint, a little more each time.
+
+    Example: tito hint tensor
+    """
+    from dataclasses import asdict
+
+    from tito.learn import status as standing
+
+    root = here(root)
+    entry = one(root, lesson or module or going_on(root, not json), None)
+    found = standing.hint(entry, exercise, warn)
+    if json:
+        out_json(asdict(found))
+        return
+    from tito import views
+
+    out(views.hint(found))
+
+
+@app.command()
+def reset(
+    lesson: Lesson = None,
+    module: Module = None,
+    exercise: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this exercise.", show_default=False)
+    ] = None,
+    root: RootOption = None,
+):
+    """Put a lesson, or one exercise, back to its start. What you wrote is saved first.
+
+    Example: tito reset tensor --exercise tensor-strides
+    """
+    from tito.learn import workspace
+
+    entry = one(here(root), lesson, module)
+    was_there = entry.script.exists()
+    kept = workspace.reset(entry, exercise, warn)
+    what = entry.declared.exercise(exercise).id if exercise else entry.name
+    if kept:
+        out(
+            f"{what} is back at its start. What you had is saved in {kept}; `tito undo` brings it back."
+        )
+    else:
+        out(
+            f"{what} is at its start already; nothing was changed."
+            if was_there
+            else f"{what} is there again, at its start."
+        )
+
+
+@app.command()
+def undo(root: RootOption = None):
+    """Bring back what the last command overwrote; again, what the one before overwrote.
+
+    Example: tito undo
+    """
+    from tito.learn import workspace
+
+    root = here(root)
+    step = workspace.undo(root, warn)
+    out(
+        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood there is saved, and `tito redo` takes this back:",
+        *(f"  {path.relative_to(root.path)}" for path in step.paths),
+    )
+
+
+@app.command()
+def redo(root: RootOption = None):
+    """Take back the last undo.
+
+    Example: tito redo
+    """
+    from tito import files
+    from tito.learn import workspace
+
+    root = here(root)
+    step = workspace.undo(root, warn, files.redo)
+    out(
+        "The last undo is taken back:", *(f"  {path.relative_to(root.path)}" for path in step.paths)
+    )
+
+
+@app.command()
+def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
+    """Put the course's own code for a lesson into the package, so that later lessons can be tried.
+
+    Your work stays as it is; the next export or test of it ends the skip. Example: tito skip tensor
+    """
+    from tito.learn import workspace
+
+    entry = one(here(root), lesson, module)
+    kept = workspace.skip(entry)
+    out(
+        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. `tito export {entry.name}` ends that."
+    )
+    if kept:
+        out(f"It held code that your lesson does not; a copy is in {kept}.")
+
+
+@app.command("submit")
+def submit_(
+    lessons: Lessons = None,
+    module: Module = None,
+    all_: All = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="ZIP",
+            help="Where the zip goes; default: the next free number in the workspace.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Test what you have begun and put it into a zip, to hand in.
+
+    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the same; nothing is overwritten. Example: tito submit tensor
+    """
+    from tito import views
+    from tito.learn import submit
+
+    root = here(root)
+    entries = some(root, lessons, module, all_) if lessons or module or all_ else None
+    done = submit.submit(
+        root,
+        entries,
+        output and current_folder() / output.expanduser(),
+        warn,
+        lambda result: None if json else out(views.tested(result)),
+    )
+    if json:
+        out_json(
+            {
+                "zip": str(done.path),
+                "bytes": done.size,
+                "lessons": [v.as_json() for v in done.verdicts],
+                "notes": done.notes,
+            }
+        )
+        return
+    for note in done.notes:
+        warn(note)
+    out(
+        f"{done.path} holds {views.count(len(done.verdicts), 'lesson')}, {done.size / 1000:.1f} kB: hand in this file."
+    )
+
+
+@app.command()
+def restore(
+    path: Annotated[Path, typer.Argument(metavar="ZIP", help="What `tito submit` wrote.")],
+    root: RootOption = None,
+):
+    """Bring the lessons of a submission back into a workspace. What stands there is saved first.
+
+    After a temporary session in the browser, or on another machine. `tito undo` takes it back. Example: tito restore my-tinytorch-1.zip
+    """
+    from tito.learn import submit
+
+    root = here(root)
+    done = submit.restore(root, current_folder() / path.expanduser(), warn)
+    for note in done.notes:
+        warn(note)
+    if not done.changed:
+        out(f"{', '.join(done.lessons)}: as in the zip already; nothing was changed.")
+        return
+    out(
+        f"{', '.join(done.lessons)} as in the zip:",
+        *(f"  {place.relative_to(root.path).as_posix()}" for place in done.changed),
+    )
+    if done.kept:
+        out(f"What stood there is saved in {done.kept}; `tito undo` brings it back.")
+
+
+@app.command("doctor")
+def doctor_(json: Json = False, root: RootOption = None):
+    """Look for what is missing on this machine, and say what to do about it.
+
+    Example: tito doctor
+    """
+    from dataclasses import asdict
+
+    from tito.learn import doctor
+
+    findings = doctor.examine(current_folder(), named_root(root))
+    if json:
+        out_json([asdict(finding) for finding in findings])
+    else:
+        from tito import views
+
+        out(views.doctor(findings))
+    if any(finding.state == "problem" for finding in findings):
+        raise typer.Exit(3)
+
+
+milestone_app = typer.Typer(
+    help="Programs that run on your finished package: from the perceptron to digits."
+)
+app.add_typer(milestone_app, name="milestone")
+
+
+@milestone_app.callback(invoke_without_command=True)
+def milestone_(context: typer.Context):
+    if context.invoked_subcommand is None:
+        list_milestones()
+
+
+@milestone_app.command("list")
+def list_milestones(json: Json = False, root: RootOption = None):
+    """Show the milestones: what each must reach, which lessons it waits for, and what yours measured.
+
+    Example: tito milestone list
+    """
+    from dataclasses import asdict
+
+    from tito.learn import milestone
+
+    rows = milestone.rows(here(root), warn)
+    if json:
+        out_json([asdict(row) for row in rows])
+        return
+    from tito import views
+
+    out(views.milestones(rows))
+
+
+@milestone_app.command("run")
+def run_milestone(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
+        ),
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="What chance begins with.")] = 0,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Run a milestone on your package: it trains, draws, and says if the bar was reached.
+
+    Example: tito milestone run xor
+    """
+    from dataclasses import asdict
+
+    from tito.learn import milestone
+
+    root = here(root)
+    one = milestone.find(root, name)
+    if not json:
+        from tito import views
+
+        out(views.milestone_card(one))
+        sys.stdout.flush()
+    result = milestone.run(root, one, seed, sys.stderr if json else None, warn)
+    if json:
+        out_json(
+            asdict(result)
+            | {
+                "picture": result.picture
+                and root.path.joinpath(result.picture).relative_to(root.path).as_posix()
+            }
+        )
+    else:
+        out(
+            views.milestone(
+                result,
+                result.picture
+                and views.link(root, result.picture.relative_to(root.path).as_posix()),
+            )
+        )
+    if not result.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""What a learner does: a workspace, tests of what they wrote, hints, progress, handing in."""

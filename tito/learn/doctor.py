@@ -1,0 +1,210 @@
+"""What this machine has and lacks for the course: each finding with its remedy."""
+
+import ast
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tito.errors import TitoError
+from tito.lesson import course
+
+IMPORT_SECONDS = 20
+
+
+@dataclass
+class Finding:
+    """state is "ok", "problem" (something will not work) or "optional" (something could be had)."""
+
+    state: str
+    what: str
+    found: str
+    remedy: str = ""
+
+
+def examine(start, given=None):
+    """A list of Findings about the machine, and about the root at or above `start`."""
+    findings, grading = [_python(), *_packages()], []
+    try:
+        root = course.find_root(start, given)
+        grading = _sandbox() if root.is_course else []  # learners need no sandbox
+        findings += [
+            Finding("ok", "root", f"{root.kind} {root.path}"),
+            _lessons(root),
+            _imported(root),
+            _writable(root),
+        ]
+    except TitoError as error:
+        findings.append(Finding("problem", "root", error.what, error.remedy))
+    return [*findings, _editor(), _notebook(), *grading]
+
+
+def _python():
+    found = f"{sys.version.split()[0]} in {sys.prefix}"
+    if sys.version_info < (3, 11):
+        return Finding("problem", "Python", found, "Install Python 3.11 or newer.")
+    return Finding("ok", "Python", found)
+
+
+def _packages():
+    """The packages that this distribution says it needs."""
+    try:
+        needed = importlib.metadata.requires("tinytorch") or []
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding(
+            "problem",
+            "tito",
+            "is not installed in this environment",
+            "Run bin/tito from the course, or pip install tinytorch.",
+        )
+        return
+    for line in needed:
+        if "extra ==" in line:
+            continue
+        name = re.match(r"[\w.-]+", line).group(0)
+        try:
+            yield Finding("ok", name, importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(
+                "problem", name, "is missing", f"{sys.executable} -m pip install '{line}'"
+            )
+
+
+def _lessons(root):
+    try:
+        entries = root.lessons
+        for entry in entries:
+            entry.declared  # noqa: B018  reading it is the test
+        return Finding("ok", "lessons", ", ".join(entry.name for entry in entries))
+    except TitoError as error:
+        return Finding("problem", "lessons", error.what, error.remedy)
+
+
+def _imported(root):
+    """Which package `import tinytorch` gives in this root: asked of a fresh Python, started there."""
+    code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
+    wanted = root.path / root.package
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=IMPORT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            f"takes longer than {IMPORT_SECONDS} s",
+            f"Look for an endless loop in {wanted}.",
+        )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            last,
+            "`tito init .` puts back what is missing; `tito export --all` the lessons.",
+        )
+    found = Path(ast.literal_eval(done.stdout.splitlines()[-1]))
+    if found.resolve() != wanted.resolve():
+        return Finding(
+            "problem",
+            f"import {root.package}",
+            f"gives {found}, not {wanted}",
+            "Uninstall that package, or clear PYTHONPATH.",
+        )
+    return Finding("ok", f"import {root.package}", str(found))
+
+
+def _writable(root):
+    folders = [root.path, root.path / root.package, root.path / course.SOURCE]
+    for folder in folders:
+        if folder.exists() and not os.access(folder, os.W_OK):
+            return Finding(
+                "problem",
+                "files",
+                f"{folder} cannot be written",
+                "Make it writable, or work in another copy.",
+            )
+    free = shutil.disk_usage(root.path).free
+    if free < 100 * 2**20:
+        return Finding(
+            "problem",
+            "files",
+            f"only {free / 2**20:.0f} MB are free on this disk",
+            "Free some space.",
+        )
+    return Finding("ok", "files", f"writable, {free / 2**30:.1f} GB free")
+
+
+def editor():
+    """The command of the learner's editor, or None."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+
+
+def _editor():
+    if found := editor():
+        return Finding("ok", "editor", found)
+    return Finding(
+        "optional",
+        "editor",
+        "neither VISUAL nor EDITOR is set",
+        "export EDITOR='code --wait', say; `tito start --edit` uses it.",
+    )
+
+
+def has_jupyterlab():
+    return importlib.util.find_spec("jupyterlab") is not None
+
+
+def _notebook():
+    if has_jupyterlab():
+        return Finding("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
+    return Finding("optional", "notebook", "JupyterLab is not installed", NOTEBOOK_REMEDY)
+
+
+NOTEBOOK_REMEDY = (
+    f"{sys.executable} -m pip install jupyterlab ipykernel; VS Code opens the notebook without it."
+)
+
+
+def _sandbox():
+    """What grading can be isolated with."""
+    if sys.platform != "linux":
+        yield Finding(
+            "optional",
+            "sandbox",
+            f"none on {sys.platform}",
+            "Grade a class on Linux; learning needs no sandbox.",
+        )
+        return
+    if found := shutil.which("bwrap"):
+        yield Finding("ok", "bubblewrap", found)
+    else:
+        yield Finding(
+            "optional",
+            "bubblewrap",
+            "is not installed",
+            "Only for instructors: apt install bubblewrap",
+        )
+    listed = Path("/sys/kernel/security/lsm")
+    landlock = listed.exists() and "landlock" in listed.read_text(encoding="utf-8")
+    if landlock:
+        yield Finding("ok", "landlock", "is in this kernel")
+    else:
+        yield Finding(
+            "optional",
+            "landlock",
+            "is not reported by this kernel",
+            "Only for instructors, where bubblewrap cannot run.",
+        )

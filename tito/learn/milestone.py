@@ -1,0 +1,366 @@
+"""Milestones: programs that show what the finished package can do, `modules/milestones/NN_year_name.py`.
+
+Each says about itself, in comments at its top, what it needs and what it must reach:
+
+    # /// milestone
+    # title = "Digits, read by two layers"
+    # needs = ["tensor", "layers", "training"]     the lessons whose modules it imports, in the end
+    # seconds = 300                                it may take
+    # alt = "Loss against epoch: it falls to 0.1"  what its picture shows, in words, for the book
+    # [bar]
+    # "test accuracy" = 0.97                       at least
+    # ///
+
+and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure). It runs in a process of
+its own (`milestone_runner.py`) on the root's package and no other. In a workspace the course's own copy is what runs,
+so that a bar is the same for everybody; a learner's edited copy runs with plain `python`.
+"""
+
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tito import files
+from tito.errors import TitoError
+from tito.learn import pair, progress
+from tito.lesson import course, export
+
+SOURCE = Path("modules", "milestones")
+PRISTINE = course.PRISTINE / "milestones"
+FILE = re.compile(r"(\d+)_(\d{4})_([a-z][a-z0-9_]*)\.py")
+BLOCK = re.compile(r"^# /// milestone\n((?:#.*\n)+?)# ///$", re.M)
+HEADER = {"title": str, "needs": list, "seconds": (int, float), "bar": dict}
+RUNNER = Path(__file__).with_name("milestone_runner.py")
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """One program. `bar` is {name: the least that must be measured}, `seconds` how long it may take."""
+
+    path: Path
+    number: int
+    year: int
+    name: str
+    title: str
+    needs: tuple
+    seconds: float
+    bar: dict = field(hash=False)
+    alt: str = ""
+
+    @property
+    def picture(self):
+        """What its picture is called, beside the learner's copy of the program."""
+        return self.path.with_suffix(".png").name
+
+
+@dataclass
+class Result:
+    """What came of one run.
+
+    verdict   "passed", "failed", or "helped": the bar was reached with lessons that are skipped
+    reason, remedy   why it is no pass, and what to do
+    lesson    the lesson to look at, when one is known
+    picture   its path, None if there was none
+    """
+
+    name: str
+    title: str
+    seed: int
+    verdict: str = "failed"
+    reason: str = ""
+    remedy: str = ""
+    lesson: str = ""
+    bar: dict = field(default_factory=dict)
+    measured: dict = field(default_factory=dict)
+    seconds: float = 0.0
+    picture: Path | None = None
+
+    @property
+    def passed(self):
+        return self.verdict == "passed"
+
+
+@dataclass
+class Row:
+    """A milestone's state: passed, stale (passed once, the code was changed since), failed, helped or new."""
+
+    number: int
+    year: int
+    name: str
+    title: str
+    state: str
+    open: list
+    bar: dict
+    measured: dict
+    last_run: str | None
+
+
+def milestones(root):
+    """The milestones of a root, in order. Raises TitoError, with the file, when one is not in the agreed form."""
+    folder = root.path / (SOURCE if root.is_course else PRISTINE)
+    found = [_read(path) for path in sorted(folder.glob("*.py")) if FILE.fullmatch(path.name)]
+    return sorted(found, key=lambda one: one.number)
+
+
+def _read(path):
+    number, year, name = FILE.fullmatch(path.name).groups()
+    block = BLOCK.search(path.read_text(encoding="utf-8"))
+    try:
+        meta = (
+            tomllib.loads(
+                "\n".join(
+                    line.removeprefix("#").removeprefix(" ") for line in block.group(1).splitlines()
+                )
+            )
+            if block
+            else {}
+        )
+    except tomllib.TOMLDecodeError as error:
+        raise TitoError(
+            f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it.", 3
+        ) from None
+    for key, kind in HEADER.items():
+        if not isinstance(meta.get(key), kind):
+            raise TitoError(
+                f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.",
+                f"It needs {', '.join(HEADER)}.",
+                3,
+            )
+    return Milestone(
+        path,
+        int(number),
+        int(year),
+        name,
+        meta["title"],
+        tuple(meta["needs"]),
+        meta["seconds"],
+        meta["bar"],
+        str(meta.get("alt", "")).strip(),
+    )
+
+
+def find(root, wanted):
+    """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`. Raises TitoError with a suggestion."""
+    found = milestones(root)
+    for one in found:
+        if (
+            wanted in (one.name, one.path.stem)
+            or wanted.isdecimal()
+            and int(wanted) in (one.number, one.year)
+        ):
+            return one
+    names = [one.name for one in found]
+    if not names:
+        raise TitoError(
+            f"There are no milestones in {root.path}.",
+            "`tito init` adds what is missing to a workspace.",
+        )
+    close = difflib.get_close_matches(wanted.lower(), names, n=1)
+    raise TitoError(
+        f"There is no milestone {wanted!r}.",
+        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+    )
+
+
+def rows(root, warn=lambda text: None):
+    """A Row for every milestone of the root."""
+    from tito.learn import status
+
+    data = progress.load(root, warn)
+    states = {row.name: row.state for row in status.rows(root, warn)}
+    out = []
+    for one in milestones(root):
+        record = data.get("milestones", {}).get(one.name, {})
+        state = record.get("verdict", "new")
+        if state in ("passed", "helped") and record.get("code") != code_of(one, modules(root, one)):
+            state = "stale"
+        waiting = [name for name in one.needs if states.get(name) not in ("passed", "skipped")]
+        out.append(
+            Row(
+                one.number,
+                one.year,
+                one.name,
+                one.title,
+                state,
+                waiting,
+                one.bar,
+                record.get("measured", {}),
+                record.get("when"),
+            )
+        )
+    return out
+
+
+def modules(root, milestone):
+    """{path: text} of the package's modules of the lessons it needs, as they are now; those that are not there are left out."""
+    paths = [root.lesson(name).module_path for name in milestone.needs]
+    return {
+        str(path): path.read_text(encoding="utf-8", errors="replace")
+        for path in paths
+        if path.exists()
+    }
+
+
+def code_of(milestone, texts):
+    """A hash of what its result depends on: the program and the modules."""
+    digest = hashlib.sha256(milestone.path.read_bytes())
+    for text in texts.values():
+        digest.update(text.encode("utf-8") + b"\0")
+    return digest.hexdigest()
+
+
+def run(root, milestone, seed=0, out=None, warn=lambda text: None):
+    """Bring the package up to date, run a milestone on it, and record what came of it. Returns a Result.
+
+    out   where the program's own output goes, a file; None for this process's standard output
+    """
+    result = Result(milestone.name, milestone.title, seed, bar=milestone.bar)
+    entries = [root.lesson(name) for name in milestone.needs]
+    helped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
+    records, built = progress.load(root, warn)["lessons"], {}
+    for entry in entries:
+        if entry.name not in helped:
+            try:
+                source = pair.read(entry, records.get(entry.name, {}))
+                module = export.current(entry, source)
+                built[str(entry.module_path)] = entry, source, module
+                if kept := export.put(entry, module)[1]:
+                    warn(
+                        f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                    )
+            except TitoError as error:
+                if error.code != 1:
+                    raise
+                result.reason, result.remedy, result.lesson = (
+                    error.what.replace(f"{root.path}{os.sep}", ""),
+                    error.remedy,
+                    entry.name,
+                )
+                return _recorded(root, milestone, result, {}, warn)
+    texts = modules(root, milestone)
+    told, picture = execute(root, milestone, texts, seed, out)
+    result.measured, result.seconds = told.get("measured", {}), told.get("seconds", 0.0)
+    if picture:
+        result.picture = root.path / SOURCE / milestone.picture
+        files.write(result.picture, picture)
+    _judge(result, told, entries, helped, built, warn)
+    return _recorded(root, milestone, result, texts, warn)
+
+
+def execute(root, milestone, texts, seed, out):
+    """Run a milestone's program in a process of its own. Returns what it told, and the picture's bytes, or None.
+
+    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson where that was when one is known.
+    """
+    with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
+        answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
+        request = {
+            "root": str(root.path),
+            "package": root.package,
+            "texts": texts,
+            "program": str(milestone.path),
+            "seed": seed,
+            "seconds": milestone.seconds,
+            "answer": str(answer),
+            "picture": str(picture),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-X", "utf8", str(RUNNER)],
+            cwd=root.path,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            text=True,
+            encoding="utf-8",
+        )
+        try:
+            process.communicate(json.dumps(request), timeout=milestone.seconds)
+        except subprocess.TimeoutExpired:
+            return {"error": f"It was still running after {milestone.seconds:g} s."}, None
+        finally:
+            process.kill()
+            process.wait()
+        try:
+            told = json.loads(answer.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {
+                "error": f"Its process ended with exit code {process.returncode} before it had an answer."
+            }, None
+        return told, picture.read_bytes() if picture.exists() else None
+
+
+def _judge(result, told, entries, helped, built, warn):
+    """Fill in the verdict, and when it is no pass, why not and where to look.
+
+    built  {module's path: (lesson, source, module)} of the lessons that are the learner's own
+    """
+    short = missed(result.bar, result.measured)
+    if not told.get("error") and not short:
+        result.verdict = "helped" if helped else "passed"
+        if helped:
+            result.reason = f"This counts for nothing yet: {' and '.join(helped)} {'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+            result.lesson, result.remedy = helped[0], f"tito export {helped[0]}"
+        return
+    result.reason = told.get("error") or f"{'; '.join(short)}."
+    names = [entry.name for entry in entries]
+    if told.get("unwritten"):
+        result.lesson = max(
+            (name for name in names if told["unwritten"].startswith(f"{name}-")),
+            key=len,
+            default="",
+        )
+        result.remedy = f"tito start {result.lesson}" if result.lesson else ""
+        return
+    from tito.learn import verdict
+
+    if told.get("frame") and (place := verdict.place_of(told["frame"], built, entries[0])[1]):
+        result.reason = f"{verdict.at_place(place)}: {told['message']}"
+    for entry in entries:
+        if entry.name not in helped and not (tested := verdict.test(entry, warn=warn)).passed:
+            first = next((check for check in tested.checks if check.wrong), None)
+            result.lesson, result.remedy = entry.name, f"tito test {entry.name}"
+            if tested.asked:
+                result.reason = (
+                    f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks"
+                    + (f", first: {first.name}." if first else f": {tested.reason}")
+                )
+            else:  # why the lesson cannot be tested is why the program could not run
+                result.reason = tested.reason
+            return
+    result.lesson = told.get("lesson", "") if told.get("lesson") in names else ""
+    result.remedy = f"Every lesson it needs passes its checks. Try another seed: tito milestone run {result.name} --seed {result.seed + 1}"
+
+
+def missed(bar, measured):
+    """What was not reached of a bar, as sentences without a full stop; empty when all was."""
+    return [
+        f"{name} is {figure(measured.get(name))}, the bar is {figure(least)}"
+        for name, least in bar.items()
+        if not measured.get(name, math.nan) >= least
+    ]
+
+
+def figure(value):
+    """A measured number as it is shown: a share as 98.3%."""
+    return "missing" if value is None else f"{value:.1%}" if 0 <= value <= 1 else f"{value:.4g}"
+
+
+def _recorded(root, milestone, result, texts, warn):
+    with progress.change(root, milestone.name, warn, "milestones") as record:
+        record |= {
+            "when": progress.now(),
+            "verdict": result.verdict,
+            "seed": result.seed,
+            "measured": result.measured,
+            "seconds": result.seconds,
+            "code": code_of(milestone, texts),
+        }
+    return result

@@ -1,0 +1,145 @@
+"""What a learner has done so far, in `.tito/progress.json`: derived from check results and hashes of the code tested.
+
+{"version": 1, "lessons": {"tensor": {
+    "started": "2026-11-20T17:30:00",
+    "hints": {"tensor-strides": 2},                                hints shown, per exercise
+    "last": {"when", "code", "verdict", "points", "checks": {id: status}},    the last whole run
+    "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
+ "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
+"""
+
+import hashlib
+import json
+from contextlib import contextmanager
+from datetime import datetime
+
+from tito import files
+from tito.errors import TitoError
+from tito.lesson import export
+
+
+def now():
+    return datetime.now().isoformat(timespec="seconds")
+
+
+def load(root, warn=lambda text: None):
+    """The progress of a root. A damaged file is set aside, `warn` is told where, and the record begins anew."""
+    path = root.state / "progress.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if _is_sound(data):
+            return data
+        what = "it is not a progress record"
+    except FileNotFoundError:
+        return {"version": 1, "lessons": {}}
+    except OSError as error:
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        ) from None
+    except (ValueError, RecursionError) as error:
+        what = str(error)
+    aside = path.with_name(f"progress-damaged-{datetime.now():%Y%m%d-%H%M%S-%f}.json")
+    try:
+        path.replace(aside)
+    except OSError as error:
+        raise TitoError(
+            f"{path} is damaged ({what}) and cannot be moved: {error.strerror}.",
+            "Make its folder writable.",
+            3,
+        ) from None
+    warn(
+        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test --all` earns the marks again."
+    )
+    return {"version": 1, "lessons": {}}
+
+
+def _is_sound(data):
+    """Whether `data` has the shape that this file describes, so that no reader of it can stumble."""
+
+    def of(value, **kinds):
+        return isinstance(value, dict) and all(
+            k not in value or isinstance(value[k], kind) for k, kind in kinds.items()
+        )
+
+    return (
+        of(data, lessons=dict, milestones=dict)
+        and "lessons" in data
+        and all(
+            of(one, when=str, verdict=str, measured=dict, code=str)
+            for one in data.get("milestones", {}).values()
+        )
+        and all(
+            of(one, started=str, hints=dict, last=dict, pair=dict)
+            and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
+            and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
+            and (
+                not one.get("last")
+                or one["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
+            )
+            for one in data["lessons"].values()
+        )
+    )
+
+
+@contextmanager
+def locked(root):
+    """One process at a time changes a root. May be entered again inside itself."""
+    import filelock
+
+    try:
+        root.state.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(root.state / "lock", timeout=10, is_singleton=True)
+        lock.acquire()
+    except filelock.Timeout:
+        raise TitoError(
+            f"Another tito has been writing in {root.state} for 10 seconds.",
+            "Wait for it or end it, then run this again.",
+            3,
+        ) from None
+    except OSError as error:  # the folder is read-only, or its whole file system
+        raise TitoError(
+            f"{root.state} cannot be written: {error.strerror}.", "Make that folder writable.", 3
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def change(root, name, warn=lambda text: None, kind="lessons"):
+    """The record of one lesson (or of one of the "milestones"), to be changed inside the `with`; saved when it ends well."""
+    with locked(root):
+        data = load(root, warn)
+        before = json.dumps(data)
+        yield data.setdefault(kind, {}).setdefault(name, {})
+        if json.dumps(data) != before:
+            files.write(
+                root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+            )
+
+
+def code_of(source, lesson):
+    """A hash of what a verdict depends on: the code and the checks, not prose or outputs."""
+    digest = hashlib.sha256()
+    graded = {c.cell.id for c in lesson.checks}
+    for text in [c.source for c in source.cells if c.kind == "code" and c.id not in graded] + [
+        c.cell.source for c in lesson.checks
+    ]:
+        digest.update(text.strip().encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
+def state_of(entry, source, record):
+    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since). `source` may be None: unreadable."""
+    if export.is_skipped(entry):
+        return "skipped"
+    last = record.get("last")
+    if last and last["verdict"] == "passed":
+        return "passed" if source and code_of(source, entry.declared) == last["code"] else "stale"
+    untouched = source is not None and code_of(source, entry.declared) == code_of(
+        entry.declared.source, entry.declared
+    )
+    if not last and not record.get("started") and (untouched or entry.root.is_course):
+        return "new"
+    return "started"

@@ -1,0 +1,143 @@
+"""Where a learner stands: one row per lesson, what to do next, and the next hint."""
+
+from dataclasses import dataclass
+
+from tito.errors import TitoError
+from tito.learn import pair, progress
+
+
+@dataclass
+class Row:
+    """A lesson's state: new, started, passed, stale (edited since it passed) or skipped; points of its last run.
+
+    edited  whether the lesson was edited since that run
+    """
+
+    number: int
+    name: str
+    title: str
+    state: str
+    points: int
+    max_points: int
+    hints_used: int
+    last_run: str | None
+    edited: bool = False
+
+
+@dataclass
+class Hint:
+    """One hint of an exercise: number `level` of `of`. `again` when all had been shown before."""
+
+    lesson: str
+    exercise: str
+    level: int
+    of: int
+    text: str
+    again: bool
+
+
+def rows(root, warn=lambda text: None):
+    """A Row for every lesson of the root."""
+    records = progress.load(root, warn)["lessons"]
+    return [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+
+
+def row(entry, record):
+    try:
+        source = pair.read(entry, record)
+    except TitoError:
+        source = None  # missing, damaged or both edited: `tito test` says which
+    last = record.get("last", {})
+    edited = bool(last) and (
+        source is None or progress.code_of(source, entry.declared) != last["code"]
+    )
+    return Row(
+        entry.number,
+        entry.name,
+        entry.declared.title,
+        progress.state_of(entry, source, record),
+        last.get("points", 0),
+        entry.declared.points,
+        sum(record.get("hints", {}).values()),
+        last.get("when"),
+        edited,
+    )
+
+
+def next_step(rows):
+    """The command to type next, and why, as two strings; None when every lesson is passed or skipped."""
+    for row in rows:
+        if row.state == "new":
+            return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
+        if row.state == "stale":
+            return f"tito test {row.name}", f"{row.title} had passed and was edited since."
+        if row.state == "started":
+            return (
+                f"tito test {row.name}",
+                f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}.",
+            )
+    return None
+
+
+def current(root, warn=lambda text: None):
+    """The name of the lesson one is at, and why it is that one; None when every lesson is passed or skipped.
+
+    The one that was tested last, unless it passed; then the first that has not.
+    """
+    every = rows(root, warn)
+    waiting = [row for row in every if row.state in ("new", "started", "stale")]
+    last = max(every, key=lambda row: row.last_run or "", default=None)
+    if last in waiting and last.last_run:
+        return last.name, "tested last"
+    return (waiting[0].name, "the first that has not passed") if waiting else None
+
+
+def needs(entry, records):
+    """The names of the lessons that this one needs and that have neither passed nor been skipped."""
+    missing = []
+    for name in entry.declared.prerequisites:
+        needed = entry.root.lesson(name)
+        if row(needed, records.get(needed.name, {})).state not in ("passed", "stale", "skipped"):
+            missing.append(needed.name)
+    return missing
+
+
+def first_open(entry, record):
+    """The first exercise with a check that did not pass in the last run, or None. Without a run: the first exercise."""
+    checks = record.get("last", {}).get("checks", {})
+    return next(
+        (
+            e
+            for e in entry.declared.exercises
+            if any(checks.get(c.id) != "passed" for c in e.checks)
+        ),
+        None,
+    )
+
+
+def hint(entry, exercise=None, warn=lambda text: None):
+    """The next hint of an exercise (default: the first that fails), remembered as shown.
+
+    Raises TitoError when nothing fails, or the exercise has no hints.
+    """
+    with progress.change(entry.root, entry.name, warn) as record:
+        wanted = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
+        if wanted is None:
+            raise TitoError(
+                f"Every exercise of {entry.name} passed in its last test.",
+                f"Name one to read its hints anyway: tito hint {entry.name} {entry.declared.exercises[0].id}",
+            )
+        if not wanted.hints:
+            raise TitoError(
+                f"Exercise {wanted.id} has no hints.", "Read its task and docstring again."
+            )
+        shown = record.setdefault("hints", {}).get(wanted.id, 0)
+        record["hints"][wanted.id] = level = min(shown + 1, len(wanted.hints))
+        return Hint(
+            entry.name,
+            wanted.id,
+            level,
+            len(wanted.hints),
+            wanted.hints[level - 1],
+            shown >= len(wanted.hints),
+        )

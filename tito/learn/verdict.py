@@ -1,0 +1,543 @@
+"""Test a lesson: export it, run its checks in a fresh process, and say what that earned.
+
+A lesson passes only if the process came to its end, the checks that ran are exactly those the course declares, each
+passed, and the lesson itself runs to its last line. What a learner's file says about its checks does not count: the
+course's own copy is what runs.
+"""
+
+import ast
+import functools
+import os
+import time
+from dataclasses import asdict, dataclass, field
+
+from tito.errors import TitoError
+from tito.learn import pair, progress
+from tito.learn.process import GRACE, Process
+from tito.lesson import cells, export
+from tito.lesson.form import TEST, stub
+
+CHECK_SECONDS = 10  # a check may take
+REST_SECONDS = 60  # one cell of the rest of a lesson may take
+START_SECONDS = 10  # more, for NumPy and pytest to load on a slow disk
+MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
+
+
+@dataclass
+class Outcome:
+    """What became of one check.
+
+    where      {"path", "line", "cell", "code"} in the lesson, or None
+    unwritten  the exercise that it waits for because that is not written yet
+    waits      the exercise that it waits for because its error arises in that one's code, which fails checks of its own
+    """
+
+    id: str
+    exercise: str
+    name: str
+    points: int
+    max_points: int
+    status: str = "missing"
+    message: str = "did not run"
+    seconds: float = 0.0
+    where: dict | None = None
+    output: str = ""
+    unwritten: str | None = None
+    waits: str | None = None
+
+    @property
+    def passed(self):
+        return self.status == "passed"
+
+    @property
+    def wrong(self):
+        """Whether it ran and failed by itself."""
+        return not (self.passed or self.status == "missing" or self.unwritten or self.waits)
+
+
+@dataclass
+class Verdict:
+    """What one lesson earned in one run.
+
+    remedy  what to do about the reason
+    excerpt the line of the lesson that the reason is about, and a mark under it, or ""
+    places  {exercise: where it stands}
+    saved   sentences about what was overwritten, and where its copy is
+    partial only some checks were asked for
+    """
+
+    lesson: str
+    number: int
+    verdict: str = "failed"
+    reason: str = ""
+    points: int = 0
+    max_points: int = 0
+    source: str = ""
+    sha256: str = ""
+    seconds: float = 0.0
+    checks: list = field(default_factory=list)
+    own_checks: list = field(default_factory=list)
+    remedy: str = ""
+    excerpt: str = ""
+    places: dict = field(default_factory=dict)
+    saved: list = field(default_factory=list)
+    partial: bool = False
+
+    @property
+    def passed(self):
+        return self.verdict == "passed"
+
+    @property
+    def asked(self):
+        """The checks that were run."""
+        return [c for c in self.checks if c.status != "missing"]
+
+    @property
+    def asked_passed(self):
+        """Whether the lesson passed or, when only some checks were asked for, those did."""
+        return self.passed or (
+            self.partial and bool(self.asked) and all(c.passed for c in self.asked)
+        )
+
+    def as_json(self):
+        """The object that `tito test --json` prints."""
+        keys = (
+            "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
+        )
+        out = {key: value for key, value in asdict(self).items() if key in keys.split()}
+        out["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
+        for check in out["checks"] + out["own_checks"]:
+            del check["unwritten"], check["waits"]
+        return out
+
+
+def test(
+    entry,
+    keyword=None,
+    first_only=False,
+    seconds=CHECK_SECONDS,
+    process=None,
+    warn=lambda text: None,
+):
+    """Test one lesson of a root. Returns its Verdict; records it in the progress unless only a part was asked for.
+
+    keyword     run only the checks that pytest's -k would select
+    first_only  stop at the first check that fails
+    seconds     time limit of a check
+    process     a Process to run in, else a new one is made
+    """
+    began = time.perf_counter()
+    lesson = entry.declared
+    result = Verdict(
+        entry.name, entry.number, max_points=lesson.points, source=entry.relative(entry.script)
+    )
+    result.checks = [Outcome(c.id, c.exercise, c.name, 0, c.points) for c in lesson.checks]
+    result.partial = bool(keyword or first_only)
+    source = None
+    try:
+        source = pair.read(entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {}))
+        result.source = entry.relative(source.path)
+        result.sha256 = source.sha256
+        result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
+        module = export.current(entry, source)
+        if kept := export.put(entry, module)[1]:
+            result.saved.append(
+                f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+            )
+        built, broken = _export_lower(entry, result)
+        built[str(entry.module_path)] = entry, source, module
+        run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
+        if process:
+            run.go(process, keyword, first_only, seconds)
+        else:
+            with Process() as process:
+                run.go(process, keyword, first_only, seconds)
+    except TitoError as error:
+        if error.code != 1:
+            raise
+        result.reason, result.remedy, result.excerpt = (
+            short(error.what, entry),
+            error.remedy,
+            error.excerpt,
+        )
+    result.points = sum(o.points for o in result.checks)
+    result.verdict = "failed" if result.reason else "passed"
+    result.seconds = round(time.perf_counter() - began, 3)
+    if not result.partial:
+        _record(entry, source, result, warn)
+    _settle(entry, source, result, warn)
+    return result
+
+
+def short(text, entry):
+    """`text` with paths as one types them from the root."""
+    return text.replace(f"{entry.root.path}{os.sep}", "")
+
+
+def _export_lower(entry, result):
+    """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now.
+
+    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of those that cannot be: whoever
+    needs one learns why.
+    """
+    records, built, broken = progress.load(entry.root)["lessons"], {}, {}
+    for lower in entry.root.lessons:
+        if lower.number < entry.number and not export.is_skipped(lower):
+            try:
+                source = pair.read(lower, records.get(lower.name, {}))
+                module = export.current(lower, source)
+                built[str(lower.module_path)] = lower, source, module
+                if kept := export.put(lower, module)[1]:
+                    result.saved.append(
+                        f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}"
+                    )
+            except TitoError as error:
+                if error.code != 1:
+                    raise
+                broken[str(lower.module_path)] = (
+                    f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
+                )
+    return built, broken
+
+
+def _settle(entry, source, result, warn):
+    """Bring a notebook and its script into step, now that the one that counts was tested."""
+    try:
+        if kept := pair.settle(entry, warn=warn):
+            follows = entry.script if source and source.is_notebook else entry.notebook
+            result.saved.append(
+                f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}"
+            )
+    except TitoError as error:
+        if error.code != 1:  # what is wrong with the lesson, the verdict has told
+            raise
+
+
+def _record(entry, source, result, warn):
+    """Remember a whole run. One that could not test anything takes nothing away: what the run before it earned stays."""
+    code = progress.code_of(source, entry.declared) if source else ""
+    with progress.change(entry.root, entry.name, warn) as record:
+        record.setdefault("started", progress.now())
+        if result.asked:
+            record["last"] = {
+                "when": progress.now(),
+                "code": code,
+                "verdict": result.verdict,
+                "points": result.points,
+                "checks": {o.id: o.status for o in result.checks},
+            }
+        elif record.get("last", {}).get("code") == code:
+            record["last"]["code"] = (
+                ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
+            )
+
+
+def request_of(entry, source, texts, seconds):
+    """What the runner needs to know to run a lesson's checks. `texts` are modules as they were read, {path: text}."""
+    lesson = entry.declared
+    declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
+    checks = [
+        {
+            "id": c.id,
+            "function": c.function,
+            "exercise": c.exercise,
+            "source": c.cell.source,
+            "file": str(lesson.path),
+            "line": c.cell.line,
+            "own": False,
+        }
+        for c in lesson.checks
+    ]
+    rest, exported = [], source.exported
+    for cell in source.cells:
+        tests = TEST.findall(cell.source)
+        if cell.kind != "code" or cell in exported or cell.id in declared or declared & set(tests):
+            continue
+        file = f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
+        if tests:
+            checks += [
+                {
+                    "id": f"own.{name}",
+                    "function": name,
+                    "exercise": "",
+                    "source": cell.source,
+                    "file": file,
+                    "line": cell.line,
+                    "own": True,
+                }
+                for name in tests
+            ]
+        else:
+            rest.append(
+                {"source": cell.source, "file": file, "line": cell.line, "number": cell.number}
+            )
+    return {
+        "root": str(entry.root.path),
+        "lesson": entry.folder,
+        "package": entry.root.package,
+        "module": lesson.module,
+        "texts": texts,
+        "imports": imports_of(lesson),
+        "names": export.exported_names(lesson),
+        "learner_side": [
+            {"source": c.source, "file": str(lesson.path), "line": c.line}
+            for c in lesson.learner_side
+        ],
+        "checks": checks,
+        "rest": rest,
+        "seconds": seconds,
+        "rest_seconds": REST_SECONDS,
+    }
+
+
+@functools.cache  # `tito watch` asks at each save
+def imports_of(lesson):
+    """The import statements of a lesson's own code cells, which its checks may rely on: {statement: the names it binds}."""
+    found = {}
+    for cell in lesson.source.cells:
+        if cell.kind == "code" and "import " in cell.source and not cell.nbgrader.get("grade"):
+            for node in cells.tree_of(cell.source).body:
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    found[ast.unparse(node)] = [
+                        (alias.asname or alias.name).split(".")[0] for alias in node.names
+                    ]
+    return found
+
+
+class Run:
+    """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
+
+    def __init__(self, entry, source, result, built, texts):
+        self.entry, self.source, self.result, self.built, self.texts = (
+            entry,
+            source,
+            result,
+            built,
+            texts,
+        )
+        self.outcomes = {o.id: o for o in result.checks}
+        self.arose = {}  # {check: the exercise in whose cell its error arose}
+
+    def go(self, process, keyword, first_only, seconds):
+        """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
+        request = request_of(self.entry, self.source, self.texts, seconds) | {
+            "keyword": keyword,
+            "first_only": first_only,
+        }
+        own = [
+            Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
+            for c in request["checks"]
+            if c["own"]
+        ]
+        self.outcomes |= {o.id: o for o in own}
+        deaths = 0
+        while True:
+            ended = self._once(process, request)
+            left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "missing"]
+            if ended or self.result.reason:
+                break
+            deaths += 1
+            if not left or len(left) == len(request["checks"]) or deaths >= MOST_DEATHS:
+                break
+            request |= {"checks": left, "rest": []}
+            process.restart()
+        late = sum(o.status == "timeout" for o in self.outcomes.values())
+        if (late or deaths) and not self.result.partial:
+            for check in left:
+                self.outcomes[
+                    check["id"]
+                ].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+        self._wait()
+        self.result.own_checks = [
+            o for o in own if o.status != "missing" or not self.result.partial
+        ]
+        self.result.reason = self.result.reason or self._why(ended and not deaths)
+
+    def _once(self, process, request):
+        """One process's worth of events. Returns whether it came to its own end."""
+        current, done, end = None, False, {}
+        wait = request["seconds"] + START_SECONDS
+        for event in process.run(request, lambda: wait):
+            kind = event["event"]
+            wait = request["seconds"] + GRACE
+            if kind == "begin":
+                current = self.outcomes[event["id"]]
+            elif kind == "check":
+                self._check(current, event)
+                current, wait = None, request["rest_seconds"] + GRACE
+            elif kind == "output":
+                self.outcomes[event["id"]].output = event["text"]
+            elif kind == "failed":
+                where = next(
+                    (place for _, place in reversed(self._places(event["frames"])) if place), None
+                )
+                self.result.reason = f"{at_place(where)}: the" if where else "The"
+                self.result.reason += f" lesson stops while it is imported: {event['message']}"
+                self.result.excerpt = where["code"] or "" if where else ""
+            elif kind == "rest":
+                wait = request["rest_seconds"] + GRACE
+            elif kind == "stopped":
+                cell = next(c for c in self.source.cells if c.number == event["cell"])
+                place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
+                self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
+            elif kind == "refused":
+                raise TitoError(
+                    f"pytest did not run the checks (exit code {event['code']}).",
+                    f'Is {request["keyword"]!r} an expression that its -k takes, like "add and not scalar"?'
+                    if request["keyword"]
+                    else "`tito doctor` looks for the cause.",
+                    2 if request["keyword"] else 3,
+                )
+            elif kind == "done":
+                done, wait = True, GRACE
+            elif kind == "exit":
+                end = event
+        if current:
+            current.status = "timeout" if end["killed"] else "error"
+            current.message = (
+                f"still running after {request['seconds']:g} s, and it could not be interrupted"
+                if end["killed"]
+                else f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?"
+            )
+            return False
+        if not self.result.reason:
+            self.result.reason = self._how_it_ended(done, end)
+        return done
+
+    def _check(self, outcome, event):
+        outcome.status, outcome.message = event["status"], event["message"]
+        outcome.seconds, outcome.unwritten = round(event["seconds"], 4), event.get("unwritten")
+        outcome.points = outcome.max_points if outcome.passed else 0
+        outcome.where, self.arose[outcome.id] = self._where(event["frames"], outcome.exercise)
+        if outcome.unwritten and outcome.unwritten != outcome.exercise:
+            outcome.message = f"needs exercise {outcome.unwritten}, which is not written yet"
+
+    def _wait(self):
+        """Say of the checks that cannot be right yet which exercise they wait for."""
+        failing, stubs = (
+            [
+                o
+                for o in self.result.checks
+                if not o.passed and o.status != "missing" and not o.unwritten
+            ],
+            self.unwritten(),
+        )
+        for outcome in failing:
+            if outcome.exercise in stubs:
+                outcome.unwritten = outcome.exercise
+        # An exercise that passes its own checks may raise because it was called wrongly: then the caller is to blame.
+        wrong = {
+            o.exercise
+            for o in failing
+            if not o.unwritten and self.arose.get(o.id) in (None, o.exercise)
+        }
+        for outcome in failing:
+            if (
+                not outcome.unwritten
+                and outcome.status == "error"
+                and outcome.exercise != (arose := self.arose.get(outcome.id))
+                and arose in wrong
+            ):
+                outcome.waits = arose
+
+    def _how_it_ended(self, done, end):
+        """What is to be said of a process that did not end well, or ""."""
+        how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
+        if done:
+            well = not end["killed"] and end["code"] == 0
+            return (
+                ""
+                if well
+                else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+            )
+        if all(o.status == "missing" for o in self.outcomes.values()):
+            return f"The process {how} while the lesson was imported."
+        if all(o.passed for o in self.result.checks):
+            return (
+                f"Every check passes, but the process {how} before the lesson had run to its end."
+            )
+        return f"The process {how} before its last check was done."
+
+    def _places(self, frames):
+        """(cell, place) of each frame of an error that lies in a lesson, (None, None) of the others."""
+        return [place_of(frame, self.built, self.entry) for frame in frames]
+
+    def _where(self, frames, exercise):
+        """The place to look at: the innermost in the exercise, else in the lesson, else of all. And the innermost exercise on the way, or None."""
+        ids, places, arose = {e.id for e in self.entry.declared.exercises}, [], None
+        for frame, (cell, place) in zip(frames, self._places(frames)):
+            mine = cell and frame["file"] == str(self.entry.module_path)
+            place = place or {
+                "path": short(frame["file"], self.entry),
+                "line": frame["line"],
+                "cell": None,
+                "code": frame["code"],
+            }
+            places.append((2 if mine and cell.id == exercise else 1 if mine else 0, place))
+            arose = cell.id if mine and cell.id in ids else arose
+        best = max((rank for rank, _ in places), default=0)
+        return next((place for rank, place in reversed(places) if rank == best), None), arose
+
+    def _why(self, ended):
+        """Why the lesson did not pass, or "" when it did."""
+        result, exercises = self.result, self.entry.declared.exercises
+        if len(self.unwritten()) == len(exercises):
+            return f"Nothing is written yet: all {len(exercises)} exercises are as released."
+        if result.partial and not result.asked:
+            return "No check was run: none has that name."
+        wrong, behind = sum(o.wrong for o in result.asked), sum(bool(o.waits) for o in result.asked)
+        waiting = sum(bool(o.unwritten) for o in result.asked)
+        missing = len(result.checks) - len(result.asked)
+        parts = [
+            (wrong, f"{wrong} of {len(result.checks)} checks fail"),
+            (
+                behind,
+                f"{behind} wait{'s' * (behind == 1)} for {' and '.join(dict.fromkeys(o.waits for o in result.asked if o.waits))}",
+            ),
+            (waiting, f"{waiting} wait{'s' * (waiting == 1)} for what is not written yet"),
+            (missing, f"{missing} did not run"),
+        ]
+        if any(number for number, _ in parts):
+            return ", ".join(words for number, words in parts if number) + "."
+        return "" if ended else "A check ended the whole process."
+
+    def unwritten(self):
+        """The exercises that are as released."""
+        return [
+            e.id
+            for e in self.entry.declared.exercises
+            if stub(self.entry.name, e.id) in e.cell.source
+            and (cell := self.source.cell(e.id))
+            and cell.source == e.cell.source
+        ]
+
+
+def place_of(frame, built, entry):
+    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told in the lesson's own lines; (None, None) outside.
+
+    built  {module's path: (lesson, source, module)}
+    entry  a lesson of the root that paths are told from
+    """
+    lesson, source, module = built.get(frame["file"], (None, None, None))
+    if (
+        not module
+        or not 0 < (frame["line"] or 0) <= len(module.origin)
+        or not (origin := module.origin[frame["line"] - 1])
+    ):
+        return None, None
+    cell, line = origin
+    return cell, {
+        "path": entry.relative(source.path),
+        "line": cell.line + line,
+        "cell": cell.number if source.is_notebook else None,
+        "code": frame["code"],
+    }
+
+
+def at_place(where):
+    """A place, told: "path:12", or "path cell 3:2" in a notebook."""
+    return (
+        f"{where['path']} cell {where['cell']}:{where['line']}"
+        if where["cell"]
+        else f"{where['path']}:{where['line']}"
+    )

@@ -1,0 +1,230 @@
+"""A learner's folder: made from a course, with the way back to the starting version of every lesson.
+
+modules/source/01_tensor/tensor_dev.py    the learner's
+tinytorch/                                exported from it
+.tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
+.tito/course, .tito/environment           where it came from: the course, and the Python environment
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from tito import files
+from tito.errors import TitoError
+from tito.learn import milestone, pair, progress
+from tito.lesson import cells, course, export, notebook
+from tito.lesson.course import PRISTINE, SOURCE
+
+MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
+IGNORED = (
+    "# Made on each machine",
+    "/.venv/",
+    "/.tito/backups/",
+    "/.tito/lock",
+    "/.tito/setup.*",
+    *(f"/{name}" for name in MACHINE),
+    "__pycache__/",
+    ".ipynb_checkpoints/",
+    "*.tito-tmp",
+    "/*.zip",
+)
+SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that lessons read
+COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
+
+
+def init(folder, source):
+    """Make `folder` a workspace of the course `source`; in a workspace, add what is missing and nothing else.
+
+    Returns the paths added, in order. Raises TitoError when the folder holds anything else.
+    """
+    folder = Path(os.path.abspath(folder.expanduser()))
+    config = folder / "tito.toml"
+    if config.exists():
+        root = course.open_root(folder)
+        if root.is_course:
+            raise TitoError(
+                f"{folder} is a course, not a workspace.",
+                "Give another folder: tito init ../my-tinytorch",
+            )
+        if root.name != source.name or root.edition != source.edition:
+            raise TitoError(
+                f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
+                "Use the tito of that course, or make a new workspace in another folder.",
+            )
+    elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
+        raise TitoError(
+            f"{folder} is not empty, and not a workspace.",
+            "Give a new folder: tito init my-tinytorch",
+        )
+    elif folder.exists() and not folder.is_dir():
+        raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
+    wanted = contents(source)
+    missing = {
+        name: data
+        for name, data in wanted.items()
+        if not (folder / name).exists()
+        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
+    }  # its notebook holds the work
+    for name, data in (missing | {name: wanted[name] for name in MACHINE}).items():
+        files.write(folder / name, data)
+        if name.startswith("bin/"):
+            os.chmod(folder / name, 0o755)
+    return [folder / name for name in missing if name not in MACHINE]
+
+
+def _is_unfinished(folder):
+    """Whether an `init` was interrupted here: it writes `.tito` first and `tito.toml` last."""
+    return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
+
+
+def contents(source, lessons=None):
+    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written.
+
+    lessons  Entries, those it has; None for all
+    """
+    lessons = lessons or source.lessons
+    out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
+    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in lessons}
+    out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
+    out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
+    out |= _milestones(source, {entry.name for entry in lessons})
+    for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
+        name = path.relative_to(source.path / source.package)
+        if (
+            name.parts[0] != "core" or name.name == "__init__.py"
+        ):  # core/<lesson>.py is exported, not copied
+            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    for name in COPIED:
+        if (source.path / name).exists():
+            out[name] = (source.path / name).read_bytes()
+    out["README.md"] = readme(source, lessons)
+    out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
+    out["tito.toml"] = (
+        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
+    )
+    return {
+        name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
+    }
+
+
+def _milestones(source, names):
+    """{path: bytes} of the milestones that these lessons are enough for, twice: to be edited, and as they are."""
+    found = milestone.milestones(source)
+    held = [one.path for one in found if names.issuperset(one.needs)]
+    if held:  # and what they share
+        folder = held[0].parent
+        held += sorted(
+            path for path in folder.glob("*.py") if path not in {one.path for one in found}
+        )
+    return {
+        f"{place.as_posix()}/{path.name}": path.read_bytes()
+        for place in (milestone.PRISTINE, milestone.SOURCE)
+        for path in held
+    }
+
+
+def readme(source, lessons):
+    """The learner's README: the way of one lesson, in the words of the first one."""
+    first = lessons[0]
+    return f"""# My {source.name}
+
+Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` that you edit in any
+editor or as a notebook; what you write there becomes the package `{source.package}`.
+
+    source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
+    tito start {first.name}
+    tito test {first.name}
+    tito hint {first.name}
+    tito status
+
+| command | what it does |
+| --- | --- |
+| `tito start {first.name}` | shows which file to open, and the first exercise in it |
+| `tito watch {first.name}` | tests at each save |
+| `tito test {first.name}` | says what is right, what is wrong, and why |
+| `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
+| `tito notebook {first.name}` | opens the lesson as a notebook |
+| `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
+| `tito submit` | tests what you have begun and puts it into a zip, to hand in; `tito restore ZIP` brings it back |
+| `tito milestone list` | shows what your package can do in the end: it reads handwritten digits |
+| `tito doctor` | looks for what is missing on this machine |
+
+Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.
+"""
+
+
+def reset(entry, exercise=None, warn=lambda text: None):
+    """Put a lesson, or one exercise of it, back to its starting version. Returns the backup folder (None: it was as released).
+
+    Works on whichever of script and notebook are there.
+    """
+    if entry.root.is_course:
+        raise TitoError(
+            f"{entry.root.path} is the course itself: its lessons hold the solutions.",
+            "Reset works in a workspace: tito init ../my-tinytorch",
+        )
+    with progress.locked(entry.root):
+        pristine = entry.declared_path.read_text(encoding="utf-8")
+        changes = {}
+        if exercise is None:
+            changes[entry.script] = pristine
+            if entry.notebook.exists():
+                changes[entry.notebook] = notebook.to_notebook(pristine)
+        else:
+            wanted = entry.declared.exercise(exercise)
+            pair.settle(entry, warn=warn)
+            source = cells.read(entry.script)
+            if not (cell := source.cell(wanted.id)):
+                raise TitoError(
+                    f"{entry.script} has no cell {wanted.id!r} any more.",
+                    "Reset the whole lesson, or `tito undo`.",
+                    1,
+                )
+            changes[entry.script] = source.replaced(cell, wanted.cell.source)
+            if entry.notebook.exists():
+                changes[entry.notebook] = notebook.to_notebook(
+                    changes[entry.script], entry.notebook.read_text(encoding="utf-8")
+                )
+        kept = files.replace(entry.root, "reset", changes)
+        if entry.notebook in changes:
+            with progress.change(entry.root, entry.name, warn) as record:
+                # Of what was written, not of what stands there by now: a save in between counts as an edit.
+                record["pair"] = {
+                    side: pair.hash_of(path, changes[path].encode("utf-8"))
+                    for side, path in (("script", entry.script), ("notebook", entry.notebook))
+                }
+        return kept
+
+
+def undo(root, warn=lambda text: None, back=files.undo):
+    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
+    with progress.locked(root):
+        step = back(root)
+        for entry in root.lessons:
+            if {entry.script, entry.notebook} & set(step.paths) and entry.notebook.exists():
+                with progress.change(root, entry.name, warn) as record:
+                    record.pop("pair", None)
+    return step
+
+
+def skip(entry):
+    """Put the course's own module for a lesson into the package. Returns the backup folder if a hand-edited one was there."""
+    if entry.root.is_course:
+        raise TitoError(
+            f"{entry.root.path} is the course itself: nothing to skip.",
+            "Skip works in a workspace.",
+        )
+    reference = entry.root.reference.lesson(entry.name).declared
+    if not reference.source.exported or any(
+        " is yours to write" in c.source for c in reference.source.exported
+    ):
+        raise TitoError(
+            f"The course at {reference.path} holds no solutions.",
+            "Ask your instructor for the reference lessons.",
+        )
+    line = (
+        export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
+    )
+    module = export.build(reference.source, reference, line, entry.root.package)
+    return export.put(entry, module, "skip")[1]

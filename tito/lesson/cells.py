@@ -1,0 +1,327 @@
+"""Read the cells of a lesson file, script or notebook, fast.
+
+A lesson is read on every command, so this reader takes about a millisecond where importing jupytext takes
+a quarter of a second. It only reads: whatever is written goes through jupytext (`notebook.py`) or is the
+lesson's own text with some lines replaced (`lesson.py`). A test holds it to jupytext, cell by cell.
+"""
+
+import ast
+import functools
+import hashlib
+import itertools
+import json
+import re
+import threading
+from dataclasses import dataclass, field
+
+from tito.errors import TitoError
+
+MARKER = re.compile(r"# ?%%+(?:\s+(.*))?$")
+KIND = re.compile(r"\[(markdown|md|raw)\]")
+LARGEST = {
+    ".py": 2_000_000,
+    ".ipynb": 10_000_000,
+}  # bytes that grading reads; a notebook holds pictures
+DECODER = json.JSONDecoder()
+MAGIC = re.compile(
+    r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
+)  # %time, !ls, ?x, x?, x = !ls
+COMMENTED = re.compile(
+    r"# (?!\s*[\w.]+\?)" + MAGIC.pattern
+)  # as `comment_magics` writes them; `# right?` is more likely a question
+
+
+@dataclass
+class Cell:
+    """One cell.
+
+    kind      "code", "markdown" or "raw"
+    source    its text; a markdown cell's without the leading `# `
+    line      of its first source line: in the script, or, in a notebook, within the cell (1)
+    number    1 for the first cell of the file
+    gap       lines from its `# %%` line to its first source line
+    """
+
+    kind: str
+    source: str
+    line: int
+    number: int
+    metadata: dict = field(default_factory=dict)
+    gap: int = 1
+
+    @property
+    def nbgrader(self):
+        found = self.metadata.get("nbgrader")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def id(self):
+        found = self.nbgrader.get("grade_id")
+        return found if isinstance(found, str) else None
+
+    @property
+    def directive_lines(self):
+        """The numbers of its leading `#| ...` lines, from 0."""
+        leading = itertools.takewhile(
+            lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
+        )
+        return {number for number, line in enumerate(leading) if line.strip()}
+
+    @property
+    def directives(self):
+        """The leading `#| ...` lines, as nbdev reads them: {"export": "", "default_exp": "core.tensor"}."""
+        found = {}
+        for line in self.source.splitlines() if "#|" in self.source else ():
+            if not line.startswith("#|"):
+                if line.strip():
+                    break
+                continue
+            name, _, value = line[2:].strip().partition(" ")
+            found[name] = value.strip()
+        return found
+
+
+@dataclass(eq=False)
+class Source:
+    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it, `sha256` of its bytes."""
+
+    path: object
+    text: str
+    header: dict
+    cells: list
+    sha256: str = ""
+
+    @property
+    def is_notebook(self):
+        return self.path.suffix == ".ipynb"
+
+    @property
+    def exported(self):
+        """The code cells that go into the package."""
+        return [
+            c
+            for c in self.cells
+            if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
+        ]
+
+    def cell(self, grade_id):
+        """The first cell with that grade_id, or None."""
+        return next((c for c in self.cells if c.id == grade_id), None)
+
+    def replaced(self, cell, text):
+        """The script's text with the source of one cell replaced."""
+        lines = self.text.split("\n")
+        lines[cell.line - 1 : cell.line - 1 + len(cell.source.split("\n"))] = text.split("\n")
+        return "\n".join(lines)
+
+    def place(self, cell, line=0):
+        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or "path cell 3:2" in a notebook."""
+        where = f"{self.path} cell {cell.number}" if self.is_notebook else str(self.path)
+        return f"{where}:{cell.line + line}"
+
+
+def read(path):
+    """Read a lesson file. Raises TitoError when it is missing, empty, not text, or damaged."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(0, "it is no file")  # reading a pipe would wait for ever
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise TitoError(
+            f"{path} does not exist.", "`tito reset` brings the starting version back.", 1
+        ) from None
+    except OSError as error:
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        ) from None
+    return _source(path, raw)
+
+
+@functools.lru_cache(
+    maxsize=64
+)  # a test reads every lower lesson, and hardly any has changed since the last one
+def _source(path, raw):
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise TitoError(
+            f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.",
+            "Save the file as UTF-8.",
+            1,
+        ) from None
+    if not text.strip():
+        raise TitoError(
+            f"{path} is empty.",
+            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.",
+            1,
+        )
+    source = parse(path, text)
+    source.sha256 = hashlib.sha256(raw).hexdigest()
+    return source
+
+
+def parse(path, text):
+    """The cells of `text`, read as the kind of file that `path` names."""
+    return (_notebook if path.suffix == ".ipynb" else _script)(path, text)
+
+
+def _script(path, text):
+    lines = text.split("\n")
+    header, start = _header(path, lines)
+    marks = [i for i in range(start, len(lines)) if "%%" in lines[i] and MARKER.match(lines[i])]
+    cells = []
+    if any(line.strip() for line in lines[start : marks[0] if marks else len(lines)]):
+        marks.insert(0, start - 1)  # text before the first marker is a code cell of its own
+    for n, (mark, end) in enumerate(zip(marks, marks[1:] + [len(lines)]), 1):
+        options = MARKER.match(lines[mark]).group(1) if mark >= start else ""
+        kind, metadata = _options(path, mark + 1, options or "")
+        first, last = mark + 1, end
+        while last > first and not lines[last - 1].strip():
+            last -= 1
+        while first < last and not lines[first].strip():
+            first += 1
+        body = lines[first:last]
+        if kind != "code":
+            body = _uncomment(path, first + 1, body)
+        cells.append(Cell(kind, "\n".join(body), first + 1, n, metadata, first - mark))
+    return Source(path, text, header, cells)
+
+
+def _header(path, lines):
+    """The jupyter metadata in the leading `# ---` block, and the number of the line behind it."""
+    if not lines or lines[0].rstrip() != "# ---":
+        return {}, 0
+    try:
+        end = next(i for i in range(1, len(lines)) if lines[i].rstrip() == "# ---")
+    except StopIteration:
+        raise TitoError(
+            f"{path}:1: the header is never closed.", "End it with a line `# ---`.", 1
+        ) from None
+    import yaml
+
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # ten times faster, where libyaml is there
+    try:
+        block = yaml.load("\n".join(line[2:] for line in lines[1:end]), loader)
+    except yaml.YAMLError as error:
+        line = getattr(error, "problem_mark", None)
+        at = line.line + 2 if line else 1
+        raise TitoError(
+            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', error)}.",
+            "Each line is `#`, two spaces per level, `key: value`.",
+            1,
+        ) from None
+    block = block if isinstance(block, dict) else {}
+    jupyter = block.get("jupyter")
+    return (jupyter if isinstance(jupyter, dict) else {}), end + 1
+
+
+def _options(path, line, text):
+    """Kind and metadata from what stands behind `# %%`: `[markdown] tags=["x"] nbgrader={...}`."""
+    kind = "code"
+    if found := KIND.search(text.split("=")[0]):
+        kind = {"md": "markdown"}.get(found.group(1), found.group(1))
+        text = text.replace(found.group(0), "", 1)
+    metadata = {}
+    while found := re.search(r"(?:^|\s)([\w.-]+)=", text):
+        try:
+            value, end = DECODER.raw_decode(text, found.end())
+        except json.JSONDecodeError:
+            raise TitoError(
+                f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
+                "Copy the `# %%` line of another cell and change its values.",
+                1,
+            ) from None
+        metadata[found.group(1)] = value
+        text = text[end:]
+    return kind, metadata
+
+
+def _uncomment(path, line, body):
+    """The text of a markdown cell: comment lines without their `# `, or one string literal."""
+    if body and re.match(r'[rRuU]?("""|\'\'\')', body[0]):
+        return re.sub(
+            r'^[rRuU]?("""|\'\'\')\n?(.*?)\n?\1\s*$', r"\2", "\n".join(body), flags=re.S
+        ).split("\n")
+    for i, text in enumerate(body):
+        if text.strip() and not text.startswith("#"):
+            raise TitoError(
+                f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
+                "Put a line `# %%` before it, or `# ` in front of it.",
+                1,
+            )
+    return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
+
+
+def _notebook(path, text):
+    try:
+        book = json.loads(text)
+        cells = []
+        for n, cell in enumerate(book["cells"], 1):
+            source = cell["source"]
+            source = source if isinstance(source, str) else "".join(source)
+            source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+            source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
+            if cell["cell_type"] == "code":
+                source = comment_magics(source)
+            cells.append(Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {})))
+        header = dict(book.get("metadata") or {})
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        broken = isinstance(error, json.JSONDecodeError)
+        where, what = (
+            (f":{error.lineno}", f"the notebook's JSON is damaged here ({error.msg})")
+            if broken
+            else ("", "this is no notebook, though it is JSON")
+        )
+        raise TitoError(
+            f"{path}{where}: {what}.",
+            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.",
+            1,
+        ) from None
+    return Source(path, text, header, cells)
+
+
+def comment_magics(source):
+    """Turn notebook commands (`%time`, `!ls`, `x?`) into comments, so that the cell is Python."""
+    lines = source.split("\n")
+    if not any(MAGIC.match(line) for line in lines) or _is_python(
+        source
+    ):  # in a string, such lines are just text
+        return source
+    python = "\n".join("# " + line if MAGIC.match(line) else line for line in lines)
+    if lines[0].startswith("%%") and not _is_python(python):
+        return "\n".join(
+            "# " + line for line in lines
+        )  # %%bash, %%html: the whole cell is another language
+    return python
+
+
+def uncomment_magics(source):
+    """Turn what `comment_magics` made of notebook commands into commands again; other comments stay as they are."""
+    lines = source.split("\n")
+    if lines[0].startswith("# %%") and all(line.startswith("# ") for line in lines):
+        commands = "\n".join(line[2:] for line in lines)
+    else:
+        commands = "\n".join(line[2:] if COMMENTED.match(line) else line for line in lines)
+    return (
+        commands if comment_magics(commands) == source else source
+    )  # in a string, they are just text
+
+
+PARSING = threading.Lock()
+
+
+def tree_of(source):
+    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all threads, and fails over what another counted."""
+    with PARSING:
+        return ast.parse(source)
+
+
+def _is_python(source):
+    try:
+        tree_of(source)
+        return True
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False

@@ -1,0 +1,224 @@
+"""Where things are: the root one works in, its lessons, and the course it came from.
+
+A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a learner's). Everything
+about a lesson is read from the lesson itself; in a workspace, from the pristine copy under `.tito/`.
+"""
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tito.errors import TitoError
+from tito.lesson import form as lessons_module
+from tito.lesson.form import FOLDER
+
+SOURCE = Path("modules", "source")
+DISTRIBUTION = "tinytorch"
+PRISTINE = Path(".tito", "pristine")
+NEEDED = {"course": ("name", "edition", "package"), "workspace": ("course", "edition", "package")}
+
+
+@dataclass(frozen=True)
+class Root:
+    """A course or a workspace. `package` is the name of its package, `tinytorch`."""
+
+    path: Path
+    kind: str
+    name: str
+    edition: str
+    package: str
+
+    @property
+    def is_course(self):
+        return self.kind == "course"
+
+    @property
+    def state(self):
+        """The folder of everything tito keeps about this root."""
+        return self.path / ".tito"
+
+    @cached_property
+    def lessons(self):
+        """Its lessons in order, as `Entry`s. Raises TitoError when there are none or numbers collide."""
+        declared = self.path / (SOURCE if self.is_course else PRISTINE)
+        if not declared.is_dir():
+            raise TitoError(
+                f"{self.path} has no folder {declared.relative_to(self.path)}.",
+                f"`tito init {self.path}` puts back what is missing."
+                if not self.is_course
+                else "A course keeps its lessons there.",
+                3,
+            )
+        found = [
+            Entry(self, folder.name)
+            for folder in declared.iterdir()
+            if FOLDER.fullmatch(folder.name)
+        ]
+        found = sorted(
+            (e for e in found if e.declared_path.exists()), key=lambda e: (e.number, e.name)
+        )
+        for one, two in zip(found, found[1:]):
+            if one.number == two.number:
+                raise TitoError(
+                    f"{one.folder} and {two.folder} have the same number.",
+                    "Rename one of the folders.",
+                )
+        if not found:
+            raise TitoError(
+                f"There is no lesson in {declared}.",
+                "A lesson is a file like 01_tensor/tensor_dev.py.",
+            )
+        return found
+
+    def lesson(self, wanted):
+        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`. Raises TitoError with a suggestion."""
+        wanted = str(wanted)
+        for entry in self.lessons:
+            if wanted in (entry.name, entry.folder) or (
+                wanted.isdecimal() and int(wanted) == entry.number
+            ):
+                return entry
+        names = [entry.name for entry in self.lessons]
+        close = difflib.get_close_matches(re.sub(r"^\d+_", "", wanted.lower()), names, n=1)
+        raise TitoError(
+            f"There is no lesson {wanted!r} in {self.path}.",
+            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+        )
+
+    @property
+    def reference(self):
+        """The course that this workspace was made from. Raises TitoError when it is gone."""
+        if self.is_course:
+            return self
+        note = self.state / "course"
+        recorded = Path(note.read_text(encoding="utf-8").strip()) if note.exists() else None
+        if recorded and (recorded / "tito.toml").exists():
+            return open_root(recorded)
+        return installed_course()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lesson of a root, by its folder name."""
+
+    root: Root
+    folder: str
+
+    @property
+    def number(self):
+        return int(FOLDER.fullmatch(self.folder).group(1))
+
+    @property
+    def name(self):
+        return FOLDER.fullmatch(self.folder).group(2)
+
+    @property
+    def script(self):
+        return self.root.path / SOURCE / self.folder / f"{self.name}_dev.py"
+
+    @property
+    def notebook(self):
+        return self.script.with_suffix(".ipynb")
+
+    @property
+    def declared_path(self):
+        """The course's own copy, which says what the exercises and checks are."""
+        return (
+            self.script
+            if self.root.is_course
+            else self.root.path / PRISTINE / self.folder / f"{self.name}_dev.py"
+        )
+
+    @cached_property
+    def declared(self):
+        return lessons_module.load(self.declared_path)
+
+    @property
+    def module_path(self):
+        """Its file in the package."""
+        return self.root.path / self.root.package / "core" / f"{self.name}.py"
+
+    def relative(self, path):
+        """`path` as one types it from the root."""
+        return path.relative_to(self.root.path).as_posix()
+
+
+def open_root(folder):
+    """The root at `folder`, which holds a tito.toml. Raises TitoError when that file is damaged."""
+    path = folder / "tito.toml"
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TitoError(
+            f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace.", 3
+        ) from None
+    except OSError as error:
+        raise TitoError(
+            f"{path} cannot be read: {error.strerror}.", "Name a folder with a tito.toml."
+        ) from None
+    for kind, keys in NEEDED.items():
+        if isinstance(block := config.get(kind), dict):
+            for key in keys:
+                if not isinstance(block.get(key), str):
+                    raise TitoError(
+                        f"{path}: [{kind}] {key} is {block.get(key)!r}.",
+                        f"[{kind}] needs {', '.join(keys)}.",
+                        3,
+                    )
+            if not block["package"].isidentifier():
+                raise TitoError(
+                    f"{path}: package is {block['package']!r}.",
+                    'It should be a name such as "tinytorch".',
+                    3,
+                )
+            return Root(folder, kind, block[keys[0]], block["edition"], block["package"])
+    raise TitoError(
+        f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3
+    )
+
+
+def find_root(start, given=None):
+    """The root that `given` names, or the nearest one from `start` upward. Raises TitoError when there is none."""
+    if given is not None:
+        folder = Path(given).expanduser().resolve()
+        if not (folder / "tito.toml").exists():
+            raise TitoError(
+                f"{folder} is not a course or a workspace: it has no tito.toml.",
+                "Give --root a folder that has one.",
+            )
+        return open_root(folder)
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / "tito.toml").is_file():
+            return open_root(folder)
+    raise TitoError(
+        f"{start} is not inside a course or a workspace.",
+        "Make one with `tito init my-tinytorch`, or go to yours with cd.",
+    )
+
+
+def installed_course():
+    """The course that came with this tito: the checkout it runs from, or the data in its distribution."""
+    here = Path(__file__).resolve().parents[1]
+    for folder in (here.parent, here / "course"):
+        if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():
+            return open_root(folder)
+    raise TitoError(
+        "This tito came without a course.", "Install it again, or give --root a course folder.", 3
+    )
+
+
+def version():
+    """The version of the tito that runs. Raises TitoError when it was not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        raise TitoError(
+            "This tito is not installed in its environment, so its version is not known.",
+            "Run bin/tito from the course, or pip install it.",
+            3,
+        ) from None

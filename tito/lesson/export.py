@@ -1,0 +1,289 @@
+"""From a lesson's exported cells to its module in the package.
+
+The cells' text is kept as it is; only imports move to the top, and solution markers and directives go. Every line
+of the module remembers the line of the lesson it came from, so that an error can be told in the lesson's own lines.
+"""
+
+import ast
+import functools
+import hashlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+from tito import files
+from tito.errors import TitoError
+from tito.lesson import cells
+from tito.lesson.form import MARK, stub
+
+LONGEST = 120  # characters in an import line before it is folded
+CHECKSUM = re.compile(r"# checksum: (\w+)\n")
+DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
+SKIPPED = "# From the course's own {source} by `tito skip`"
+
+
+@dataclass
+class Module:
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None; `lesson`, as the course has it."""
+
+    text: str
+    origin: list
+    lesson: object
+
+
+def build(source, declared, relative, package):
+    """The package module of a lesson.
+
+    source    the cells to export (cells.Source), a learner's perhaps
+    declared  the course's lesson, for its title and summary
+    relative  what the first line names as its origin
+    package   the name of the package, so that its imports stand in a group of their own
+
+    Raises TitoError, with the lesson's own line, when a cell is not valid Python.
+    """
+    if not source.exported:
+        raise TitoError(
+            f"{source.path} has no cell that begins with `#| export`.",
+            f"`tito reset {declared.name}` brings the starting version back.",
+            1,
+        )
+    imports, names, body = [], [], []
+    for cell in source.exported:
+        lines = list(enumerate(cell.source.split("\n")))
+        tree = _parse(source, cell)
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and not _shares_a_line(node, tree):
+                imports.append((node, (cell, node.lineno - 1)))
+                lines = [
+                    (n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno
+                ]
+            elif "export" in cell.directives:
+                names += [
+                    name for name in defined(node) if not name.startswith("_") and name not in names
+                ]
+        directives = cell.directive_lines
+        lines = [(n, text) for n, text in lines if not MARK.match(text) and n not in directives]
+        while lines and not lines[0][1].strip():
+            lines.pop(0)
+        while lines and not lines[-1][1].strip():
+            lines.pop()
+        if lines:
+            body += [("", None), ("", None)] * bool(body) + [(text, (cell, n)) for n, text in lines]
+    head = [(f'"""{declared.title}: {declared.meta["summary"].rstrip(".")}."""', None), ("", None)]
+    head += _tidy(imports, package)
+    head += [(text, None) for text in ([_all(names), "", ""] if names else [""])]
+    rows = [(line, place) for text, place in head for line in text.split("\n")] + body
+    text = "\n".join(line for line, _ in rows) + "\n"
+    first = (
+        relative
+        if relative.startswith("#")
+        else f"# From {relative} by `tito export`; edit that file, not this one."
+    )
+    return Module(
+        f"{first}\n# checksum: {_checksum(text)}\n{text}",
+        [None, None] + [place for _, place in rows],
+        declared,
+    )
+
+
+def _parse(source, cell):
+    try:
+        return cells.tree_of(cell.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line, what = (
+            getattr(error, "lineno", 1) or 1,
+            getattr(error, "msg", str(error) or "too deeply nested"),
+        )
+        text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
+        problem = TitoError(
+            f"{source.place(cell, line - 1)}: syntax error: {what}"
+            + (f": {text.strip()[:80]}" if text else "."),
+            "Python cannot read the lesson until that is mended.",
+            1,
+        )
+        if text:  # as Python shows it: a terminal has room for the line and a mark under it
+            problem.excerpt = f"{text.strip()}\n{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+        raise problem from None
+
+
+def _shares_a_line(node, tree):
+    """Whether another statement stands on a line of `node` (`import a; a.b()`): then it stays where it is."""
+    return any(
+        other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno
+        for other in tree.body
+    )
+
+
+def defined(node):
+    """The names that a top-level statement defines: functions, classes, assigned names."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return [
+        leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
+    ]
+
+
+@functools.cache  # `tito watch` asks at each save
+def exported_names(lesson):
+    """Every top-level name that a lesson's exported cells define, private ones too."""
+    return [
+        name
+        for cell in lesson.source.exported
+        for node in cells.tree_of(cell.source).body
+        for name in defined(node)
+    ]
+
+
+def _tidy(nodes, ours):
+    """Import lines, once each and in three groups: Python's own, installed, ours. Each with the place of the first that asks for it.
+
+    nodes  [(import statement, (cell, line in it))]
+    """
+    plain, named, places = {}, {}, {}
+    for node, place in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                plain.setdefault((alias.name, alias.asname), place)
+        else:
+            module = "." * node.level + (node.module or "")
+            named.setdefault(module, set()).update(
+                (alias.name, alias.asname) for alias in node.names
+            )
+            places.setdefault(module, place)
+
+    def group(module):
+        top = module.split(".")[0]
+        return (
+            0
+            if module == "__future__"
+            else 1
+            if top in sys.stdlib_module_names
+            else 3
+            if top in ("", ours)
+            else 2
+        )
+
+    lines = [
+        (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
+    ]
+    for module, found in named.items():
+        texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
+        line = f"from {module} import {', '.join(texts)}"
+        if len(line) > LONGEST:
+            line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
+        lines.append((group(module), 1, module, line, places[module]))
+    out, last = [], None
+    for kind, _, _, line, place in sorted(lines, key=lambda one: one[:4]):
+        if last not in (None, kind):
+            out.append(("", None))
+        out.append((line, place))
+        last = kind
+    return out + [("", None)] * bool(out)
+
+
+def _as(name, alias):
+    return f"{name} as {alias}" if alias else name
+
+
+def _all(names):
+    quoted = [f'"{name}"' for name in names]
+    line = f"__all__ = [{', '.join(quoted)}]"
+    if len(line) <= LONGEST:
+        return line
+    rows, row = [], ""
+    for name in quoted:
+        if len(row) + len(name) + 6 > LONGEST:
+            rows.append(row.rstrip())
+            row = ""
+        row += f"{name}, "
+    return "__all__ = [\n" + "".join(f"    {row}\n" for row in [*rows, row.rstrip()]) + "]"
+
+
+def _checksum(text):
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def current(entry, source):
+    """What the package's module of this lesson should be: a Module built from `source`."""
+    return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
+
+
+_current = functools.lru_cache(maxsize=64)(
+    build
+)  # like the sources of lower lessons, see `cells.read`
+
+
+def is_skipped(entry):
+    """Whether the package holds the course's reference for this lesson, put there by `tito skip`."""
+    try:
+        with entry.module_path.open(encoding="utf-8") as file:
+            return file.readline().startswith(SKIPPED.split("{")[0])
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def put(entry, module, command="export"):
+    """Write a built module into the package. Returns (changed, backup folder or None).
+
+    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one with an exercise written
+    that the lesson has lost: emptied by an editor, say, it would take the last copy with it.
+    """
+    path = entry.module_path
+    try:
+        old = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        old = None
+    except (OSError, UnicodeDecodeError):
+        old = ""  # unreadable: replaced, and saved first
+    if old == module.text:
+        return False, None
+    before = path.stat().st_mtime if path.exists() else 0
+    kept = None
+    by_hand = old is not None and not _is_ours(old)
+    if (
+        by_hand
+        or old
+        and not old.startswith(SKIPPED.split("{")[0])
+        and _written(old, module.lesson) - _written(module.text, module.lesson)
+    ):
+        kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
+    else:
+        files.write(path, module.text)
+    _look_newer(path, before)
+    return True, kept
+
+
+def _is_ours(text):
+    """Whether `text` is exactly as an export wrote it."""
+    head = text.split("\n", 2)
+    found = CHECKSUM.match("\n".join(head[1:2]) + "\n")
+    return bool(found) and len(head) == 3 and found.group(1) == _checksum(head[2])
+
+
+def _written(text, declared):
+    """Ids of the exercises that a module's text holds, written."""
+    names = set(DEFINED.findall(text))
+    return {
+        exercise.id
+        for exercise in declared.exercises
+        if stub(declared.name, exercise.id) not in text
+        and names.issuperset(DEFINED.findall(exercise.cell.source))
+    }
+
+
+def _look_newer(path, before):
+    """Give `path` a time in a later second than `before`.
+
+    Python takes compiled code for fresh when second and size agree; two exports within one second, `+` changed
+    to `-`, would run the old code.
+    """
+    if int(path.stat().st_mtime) <= int(before):
+        os.utime(path, (before + 1, before + 1))
