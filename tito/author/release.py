@@ -4,7 +4,7 @@ A release is a workspace (`workspace.contents`) that needs no course beside it. 
 
     bin/*.whl, bin/setup*      tito for learners: the same program, with the released lessons where the course was
     modules/**/*.ipynb         each lesson as a notebook, too
-    binder/, .github/          a session in the browser, and a test run at each push (from `tito/released/`)
+    binder/, .github/          a session in the browser, and a test run at each push (from `released/`)
     .tito/release.json         what was released: a second release knows by it which files somebody changed
 
 It is put together beside its place, read back from the disk and searched for solutions, hidden checks and recorded

@@ -1,7 +1,7 @@
 """The lessons in the browser: JupyterLite below the book, with the learner's notebooks.
 
 The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What the lessons and their notebooks need
-of it is copied, so that the site asks no other host, with a wheel of tito and of the lessons as released beside it (see `tito/browser.py`).
+of it is copied, so that the site asks no other host, with a wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`).
 Where it lacks something, NumPy perhaps, or is not given at all, the notebooks say so.
 """
 

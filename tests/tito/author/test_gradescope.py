@@ -216,11 +216,11 @@ def test_the_image_copies_what_exists_and_enough_to_install(tmp_path):
     (wheel,) = (tmp_path / "dist").iterdir()
     names = zipfile.ZipFile(wheel).namelist()
     assert {
-        "tito/cli.py",
+        "tito/cli/run.py",
         "tito/grading/run.py",
         "tito/course/tito.toml",
-        "tito/released/.github/workflows/lessons.yml",
-        "tito/grading/autograder/run_autograder",
+        "tito/author/released/.github/workflows/lessons.yml",
+        "tito/author/autograder/run_autograder",
     } <= set(names)
 
 

@@ -121,7 +121,7 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
 def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
     small_course, tmp_path
 ):
-    make = "from pathlib import Path; from tito import course, release; import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    make = "from pathlib import Path; from tito.lesson import course; from tito.author import release; import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
     found = []
     for name, environment in (
         ("one", {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"}),

@@ -1,4 +1,4 @@
-"""tito/doctor.py: what is missing on a machine, and what to do about it."""
+"""tito/learn/doctor.py: what is missing on a machine, and what to do about it."""
 
 import json
 import os

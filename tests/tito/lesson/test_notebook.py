@@ -1,4 +1,4 @@
-"""tito/notebook.py: script and notebook of one lesson, in step by content, and neither ever lost."""
+"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by content, and neither ever lost."""
 
 import json
 import os
