@@ -15,7 +15,11 @@ STYLES = {
     "failed": "red",
     "error": "red",
     "timeout": "red",
-    "missing": "yellow",
+    "memory": "red",
+    "crashed": "red",
+    "tampered": "red",
+    "not run": "yellow",
+    "stub": "cyan",
     "new": "dim",
     "started": "cyan",
     "stale": "yellow",
@@ -27,11 +31,9 @@ STYLES = {
 }
 WORDS = {
     "passed": "pass",
-    "failed": "FAIL",
-    "error": "FAIL",
-    "timeout": "FAIL",
-    "missing": "not run",
-}
+    "not run": "not run",
+    "unwritten": "todo",
+}  # of a status; of the others: FAIL
 FIRST = 3  # failures shown in full
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
 VALUES = re.compile(
@@ -146,7 +148,7 @@ def _exercise(name, checks, whole):
 
 
 def _check_line(check):
-    word, style = WORDS[check.status], STYLES[check.status]
+    word, style = WORDS.get(check.status, "FAIL"), STYLES.get(check.status, "dim")
     if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
     points = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
@@ -226,7 +228,11 @@ def _hint_lines(one, hints, key):
     def line(exercise):
         if (left := hints.get(exercise, 0)) <= 0:
             return []
-        how = f"key {key}" if key and exercise == first else f"tito hint {one.lesson} {exercise}"
+        how = (
+            f"key {key}"
+            if key and exercise == first
+            else f"tito hint {one.lesson} {exercise.removeprefix(one.lesson + '-')}"
+        )
         return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold"))]
 
     return line
@@ -261,7 +267,7 @@ def _sum(one, following):
             f"{count(left, 'exercise')} to write." if passed else reason,
         )
     else:
-        word, style = one.verdict, STYLES[one.verdict]
+        word, style = one.verdict, STYLES.get(one.verdict, "red")
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
     lines += [Pieces([line]) for line in (reason, one.remedy) if line]
     if one.passed and following:
@@ -303,11 +309,13 @@ def tested(one):
     """A tested lesson in one line."""
     if not one.asked:
         return Text.assemble(
-            f"{one.number:02} {one.lesson:<14}", ("not tested: ", STYLES[one.verdict]), one.reason
+            f"{one.number:02} {one.lesson:<14}",
+            ("not tested: ", STYLES.get(one.verdict, "red")),
+            one.reason,
         )
     return Text.assemble(
         f"{one.number:02} {one.lesson:<14}",
-        (f"{one.verdict:<8}", STYLES[one.verdict]),
+        (f"{one.verdict:<8}", STYLES.get(one.verdict, "red")),
         f"{one.points} of {count(one.max_points, 'point')}",
     )
 
@@ -410,7 +418,11 @@ def link(root, place):
 
 def hint(one, key=None):
     """A hint, and how to get the next: by `key`, where keys work."""
-    how = f"key {key}" if key else f"tito hint {one.lesson} {one.exercise}"
+    how = (
+        f"key {key}"
+        if key
+        else f"tito hint {one.lesson} {one.exercise.removeprefix(one.lesson + '-')}"
+    )
     said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: {how}"
     again = " (shown before)" if one.again else ""
     return Group(
@@ -420,13 +432,18 @@ def hint(one, key=None):
     )
 
 
-def plain(html):
-    """A hint's text without its HTML tags."""
-    import html as parser
-
-    text = re.sub(r"<br\s*/?>", "\n", html)
-    text = re.sub(r"</?(?:pre|p|code|em|strong|b|i|sub|sup)\b[^>]*>", "", text)
-    return parser.unescape(text).strip()
+def plain(markdown):
+    """A hint's Markdown as it reads in a terminal: a paragraph on one line, formulas without their dollars."""
+    parts, fenced = [], False
+    for line in markdown.split("\n"):
+        fenced ^= line.startswith("```")
+        if line.startswith("```"):
+            parts.append("")
+        elif fenced or not line or not parts or not parts[-1]:
+            parts.append(line)
+        else:
+            parts[-1] += f" {line.strip()}"
+    return re.sub(r"\$+([^$]+)\$+", r"\1", "\n".join(parts)).strip()
 
 
 def doctor(findings):

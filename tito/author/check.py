@@ -4,14 +4,17 @@ Every question is put to a scratch root that holds only this lesson and lower on
 learners use. The answers are `Finding`s; a finding with problems fails the gate.
 """
 
+import ast
 import doctest
+import io
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
+import tokenize
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,9 +29,21 @@ from tito.learn import verdict, workspace
 from tito.learn.process import Process
 from tito.lesson import cells, course, export, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import Lesson
+from tito.lesson.form import CHECKS, HINTS, MARK
 
 ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
+NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+WIDEST = (
+    96  # columns of a chapter, and of what stands beside it: a column of the book holds no more
+)
+LONGEST = 1250  # lines of a chapter
 SECONDS = 5  # a check may take, with a mistake in the code
 
 
@@ -57,6 +72,7 @@ QUESTIONS = (
     "release fails",
     "stubs fail",
     "mistakes caught",
+    "right passes",
     "mutations caught",
     "graded alike",
     "liars fail",
@@ -75,37 +91,23 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     """
     try:
         lesson = entry.declared
-        mistakes, equivalent = misconceptions.load(lesson), load_equivalent(lesson)
+        mistakes, rights = misconceptions.load(lesson), misconceptions.load(lesson, "right")
+        equivalent = misconceptions.equivalent(lesson)
     except TitoError as error:
         yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
         return
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
-        yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
+        yield from _told_right_from_wrong(
+            lesson, mistakes, rights, equivalent, scratches, told, every
+        )
         yield from _graded(
-            entry, lesson, mistakes[::every], dict([*liars.texts(lesson).items()][::every])
+            entry, lesson, mistakes[::every], rights, dict([*liars.texts(lesson).items()][::every])
         )
         yield _through(entry, scratches)
         yield _doctests(entry, scratches)
     yield _fresh(entry)
     yield _clean(lesson)
-
-
-def load_equivalent(lesson):
-    """{(exercise, change): reason} of mutations that change nothing a check could see, from misconceptions.toml."""
-    path = lesson.path.with_name("misconceptions.toml")
-    entries = (
-        tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
-        if path.exists()
-        else []
-    )
-    for one in entries:
-        if one.keys() != {"exercise", "change", "reason"} or not one["reason"].strip():
-            raise TitoError(
-                f"{path}: an [[equivalent]] has the keys {', '.join(one)}.",
-                "It needs exercise, change and reason.",
-            )
-    return {(one["exercise"], one["change"]): one["reason"] for one in entries}
 
 
 def _form(entry, lesson):
@@ -123,9 +125,27 @@ def _form(entry, lesson):
     for name in lesson.prerequisites:
         if name in names and entry.root.lesson(name).number >= entry.number:
             problems.append(f"needs {name}, which does not come before it")
-    if notebook.to_script(notebook.to_notebook(lesson.source.text)) != lesson.source.text:
+    text = lesson.source.text
+    if notebook.to_script(notebook.to_notebook(text, lesson), lesson, text) != text:
+        problems.append("script -> notebook -> script does not give the same bytes")
+    prose = " ".join(c.source for c in lesson.source.cells if c.kind == "markdown").lower()
+    prose = " ".join(re.sub(r"[*`]", "", prose).split())
+    problems += [
+        f"the term {term!r} does not stand in the prose"
+        for term in lesson.meta["terms"]
+        if term.lower() not in prose
+    ]
+    for name in (lesson.path.name, CHECKS, HINTS):
+        path = lesson.path.with_name(name)
+        rows = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+        problems += [
+            f"{name}:{number} has {len(row)} columns, at most {WIDEST}"
+            for number, row in enumerate(rows, 1)
+            if len(row) > WIDEST
+        ]
+    if (length := text.count("\n")) > LONGEST:
         problems.append(
-            "script -> notebook -> script does not give the same bytes: is the header as jupytext writes it?"
+            f"the chapter has {length} lines, at most about 1,200: move given code to the package's support/, or make two lessons"
         )
     return Finding(entry.name, "form", 1, not problems, problems)
 
@@ -158,9 +178,9 @@ def _scratch_root(entry, folder):
         if lower.number <= entry.number:
             for base in (PRISTINE, SOURCE):  # declared whole, hidden checks too
                 (folder / base / lower.folder).mkdir(parents=True, exist_ok=True)
-                (folder / base / lower.folder / lower.script.name).write_bytes(
-                    lower.script.read_bytes()
-                )
+                for name in (lower.script.name, CHECKS, HINTS):
+                    if (path := lower.script.with_name(name)).exists():
+                        (folder / base / lower.folder / name).write_bytes(path.read_bytes())
     return course.open_root(folder)
 
 
@@ -180,9 +200,9 @@ def _noticed(result):
     return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
 
 
-def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every):
+def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told, every):
     whole = lesson.source.text
-    released = Lesson(cells.parse(lesson.path, lesson.released)).source
+    released = cells.parse(lesson.path, lesson.released)
     solved = _run(scratches, whole)
     failing = [f"{c.name}: {c.message}" for c in solved.checks if not c.passed] or (
         [solved.reason] if solved.reason else []
@@ -198,7 +218,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     for exercise in lesson.exercises:
         stubbed = cells.parse(
             lesson.path,
-            stubbed.replaced(stubbed.cell(exercise.id), released.cell(exercise.id).source),
+            stubbed.replaced(stubbed.cell(exercise.name), released.cell(exercise.name).source),
         )
     none = _run(scratches, stubbed.text)
     passing = [c.name for c in none.checks if c.passed]
@@ -213,7 +233,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     mutants = [m for m in mutate.mutations(lesson) if (m.exercise, m.change) not in equivalent][
         ::every
     ]
-    total, done = len(lesson.exercises) + len(mistakes) + len(mutants), 0
+    total, done = len(lesson.exercises) + len(mistakes) + len(rights) + len(mutants), 0
 
     with ThreadPoolExecutor(scratches.qsize()) as pool:
 
@@ -227,7 +247,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
         def as_stub(exercise):
             result = _run(
                 scratches,
-                lesson.source.replaced(exercise.cell, released.cell(exercise.id).source),
+                lesson.source.replaced(exercise.cell, released.cell(exercise.name).source),
                 exercise.id,
             )
             return [c.name for c in result.checks if c.exercise == exercise.id and c.passed]
@@ -261,6 +281,15 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
             lesson.name, "mistakes caught", len(mistakes), len(mistakes) - len(wrong), wrong
         )
 
+        def refused(right):
+            result = _run(scratches, right.apply(lesson), right.exercise)
+            return [
+                c.message for c in result.checks if c.exercise == right.exercise and not c.passed
+            ]
+
+        wrong = [f"{right.id}: {said[0]}" for right, said in each(refused, rights) if said]
+        yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
+
         def survives(mutant):
             # Its own exercise's checks notice nearly all; only what they miss is put to the others, too.
             return not any(
@@ -282,7 +311,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     yield finding
 
 
-def _graded(entry, lesson, mistakes, answers):
+def _graded(entry, lesson, mistakes, rights, answers):
     """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
     lower = {
         one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
@@ -319,7 +348,14 @@ def _graded(entry, lesson, mistakes, answers):
                 problems.append(
                     f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
                 )
-        cases = 2 * len(lesson.checks) + len(mistakes)
+        for right in rights:
+            said = [
+                c.message
+                for c in graded(right.apply(lesson), lesson.exercise(right.exercise).checks)
+                if not c.passed
+            ]
+            problems += [f"graded, {right.id}: {said[0]}"] * bool(said)
+        cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
             f"{c.name} passes when every answer is {answer}"
@@ -407,12 +443,55 @@ def _fresh(entry):
 def _clean(lesson):
     """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
     secret = release.secret_lines(lesson)
-    released = {line.strip().removeprefix("# ") for line in lesson.released.split("\n")}
+    text = f"{lesson.released}\n{lesson.released_checks}"
+    released = {line.strip().removeprefix("# ") for line in text.split("\n")}
     leaked = sorted(secret & released)
     problems = [f"the release holds a line of a solution: {line}" for line in leaked]
-    problems += [
-        f"the release holds a marker: {line}"
-        for line in released
-        if "BEGIN SOLUTION" in line or "HIDDEN TESTS" in line
-    ]
+    problems += [f"the release holds a marker: {line}" for line in released if MARK.match(line)]
     return Finding(lesson.name, "release clean", len(secret), len(secret) - len(leaked), problems)
+
+
+@dataclass
+class Size:
+    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments, empty lines), what of that the learner writes."""
+
+    lesson: str
+    chapter: int
+    code: int
+    learner: int
+
+    @property
+    def share(self) -> float:
+        return self.learner / self.code
+
+
+def size(entry) -> Size:
+    """How long a lesson of a course is."""
+    source = entry.declared.source
+    learner = 0
+    for exercise in entry.declared.exercises:
+        lines, inside = exercise.cell.source.split("\n"), False
+        code = code_lines(exercise.cell.source)
+        for number, line in enumerate(lines, 1):
+            if mark := MARK.match(line):
+                inside = mark[1] == "BEGIN"
+            elif inside:
+                learner += number in code
+    text = export.current(entry, source).text
+    return Size(entry.name, source.text.count("\n"), len(code_lines(text)), learner)
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines of Python that hold code."""
+    held = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            held |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(cells.tree_of(text)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            held -= set(range(node.lineno, node.end_lineno + 1))
+    return held

@@ -27,7 +27,8 @@ from tito.author import wheel
 from tito.errors import TitoError
 from tito.learn import pair, workspace
 from tito.lesson import course, misconceptions, notebook
-from tito.lesson.form import MARK, is_hidden
+from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # what each release holds as it is, at the same paths
@@ -203,7 +204,7 @@ def contents(source, chosen):
     pairs = {}
     for entry in chosen:
         script = entry.declared.released
-        book = notebook.to_notebook(script)
+        book = notebook.to_notebook(script, entry.declared)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
         # Both agree as they are: without this note, tito could not tell which of the two a learner edits first.
@@ -237,6 +238,12 @@ def course_of_stubs(source, held):
         name: data
         for name, data in held.items()
         if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
+    }
+    hints = f"/{HINTS}"  # for learners they lie with the pristine copy
+    out |= {
+        name.replace(PRISTINE.as_posix(), SOURCE.as_posix()): data
+        for name, data in held.items()
+        if name.startswith(PRISTINE.as_posix()) and name.endswith(hints)
     }
     out["tito.toml"] = (
         f'[course]\nname = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'.encode()
@@ -276,17 +283,18 @@ every lesson, too, and shows the results in the summary of the run.
 
 def secret_lines(lesson):
     """The lines of a lesson's solutions and hidden checks that do not also stand in the open, without their indent."""
-    secret, open_ = set(), set()
+    secret, public = set(), set()
     for cell in lesson.source.cells:
         inside = False
         for line in cell.source.split("\n"):
-            if "### BEGIN" in line or "### END" in line:
-                inside = "### BEGIN" in line
-            elif inside or is_hidden(cell):
-                secret.add(line.strip())
+            if mark := MARK.match(line):
+                inside = mark[1] == "BEGIN"
             else:
-                open_.add(line.strip())
-    return {line for line in secret - open_ if len(line) > 3}
+                (secret if inside else public).add(line.strip())
+    hidden = {check.cell for check in lesson.checks if check.hidden}
+    for cell in lesson.checks_source.cells:
+        (secret if cell in hidden else public).update(map(str.strip, cell.source.split("\n")))
+    return {line for line in secret - public if len(line) > 3}
 
 
 def secrets(source, chosen):
@@ -299,15 +307,23 @@ def secrets(source, chosen):
         lesson = entry.declared
         for line in secret_lines(lesson):
             found.setdefault(line, f"a line of a solution or a hidden check of {entry.name}")
-        path = lesson.path.with_name("misconceptions.toml")
+        path = lesson.path.with_name(MISCONCEPTIONS)
         for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
             found.setdefault(line.strip(), f"a line of {entry.name}'s recorded mistakes")
         for mistake in misconceptions.load(lesson):
-            found[mistake.mistake] = f"a recorded mistake of {entry.name}"
+            found[mistake.name] = f"a recorded mistake of {entry.name}"
         for check in lesson.checks:
-            if is_hidden(check.cell):
+            if check.hidden:
                 found[check.function] = f"the name of a hidden check of {entry.name}"
-    read = "\n".join(entry.declared.released for entry in chosen)
+    read = "\n".join(
+        text
+        for entry in chosen
+        for text in (
+            entry.declared.released,
+            entry.declared.released_checks,
+            entry.declared.hints_text,
+        )
+    )
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     return {
         text: what
@@ -329,18 +345,13 @@ def verify(source, chosen, held):
         ):
             _refuse(name, wanted[found], found)
     for entry in chosen:  # in the lesson itself, short lines tell, too
-        lines = {
-            line.strip().removeprefix("# ")
-            for line in held[entry.relative(entry.script)].decode("utf-8").split("\n")
-        }
-        if leaked := sorted(secret_lines(entry.declared) & lines) or [
-            line for line in lines if MARK.match(line)
-        ]:
-            _refuse(
-                entry.relative(entry.script),
-                f"a line of a solution or a hidden check of {entry.name}",
-                leaked[0],
-            )
+        for path in (entry.script, entry.script.with_name(CHECKS)):
+            name = entry.relative(path)
+            rows = held[name].decode("utf-8").split("\n")
+            lines = {line.strip().removeprefix("# ") for line in rows}
+            leaked = sorted(secret_lines(entry.declared) & lines)
+            if leaked := leaked or [line for line in lines if MARK.match(line)]:
+                _refuse(name, f"a line of a solution or a hidden check of {entry.name}", leaked[0])
 
 
 def _refuse(name, what, found):

@@ -201,7 +201,9 @@ def _sources(root, site, edition, shown, package, browser, commands):
         for name, text in out.items()
     }
     for entry in root.lessons:
-        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(entry.declared.released)
+        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
+            entry.declared.released, entry.declared
+        )
         out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
             entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
         )

@@ -21,7 +21,6 @@ from tito import files
 from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import cells, course, export
-from tito.lesson.form import is_hidden
 
 SECONDS = 300  # a cell may take
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
@@ -85,7 +84,7 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
     ]:
         raise TitoError(
             "\n".join(wrong),
-            'Say what the picture shows, in the line above the cell: # %% alt="Loss against step: it falls from 0.7 to 0.1"',
+            "Say what the picture shows, in a comment: plt.show()  # alt: the loss falls from 0.7 to 0.1",
             1,
         )
     if wrong := [
@@ -165,10 +164,8 @@ def _hash(values, held):
 
 
 def _cells(entry):
-    """What is run of a lesson: all that a learner could run. Hidden checks may use helpers that stand below them; `tito check` runs those."""
-    return [
-        cell for cell in entry.declared.source.cells if cell.kind == "code" and not is_hidden(cell)
-    ]
+    """What is run of a lesson: its code without the checks, which `tito check` runs."""
+    return [cell for cell in entry.declared.source.cells if cell.kind == "code" and not cell.checks]
 
 
 @contextlib.contextmanager
@@ -296,8 +293,8 @@ def pictures(shown):
 def _about_pictures(entry, found):
     """What is wrong with the pictures a lesson draws, as sentences."""
     for cell in entry.declared.source.cells:
-        drawn, alt = pictures(found.get(str(cell.number), [])), cell.metadata.get("alt")
-        if drawn and not (isinstance(alt, str) and alt.strip()):
+        drawn, alt = pictures(found.get(str(cell.number), [])), cell.alt
+        if drawn and not alt:
             yield f"{place_of(entry, cell)}: this cell draws a picture and has no alt text."
         elif drawn > 1:
             yield f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text serves one: give each a cell of its own."

@@ -23,7 +23,6 @@ from tito.author import release, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
 from tito.lesson import cells, notebook
-from tito.lesson.form import is_hidden
 
 KERNEL = (
     "micropip",
@@ -135,7 +134,7 @@ def libraries(root, exported=False):
     for entry in root.lessons:
         source = entry.declared.source
         for cell in source.exported if exported else source.cells:
-            if cell.kind == "code" and not is_hidden(cell):
+            if cell.kind == "code":
                 for node in cells.tree_of(cells.comment_magics(cell.source)).body:
                     if isinstance(node, ast.Import):
                         found |= {alias.name.split(".")[0] for alias in node.names}
@@ -234,7 +233,7 @@ def _added(given, file, data, name, module, depends):
 
 def page(entry, found):
     """A lesson's notebook, as text: as released, with what is particular to the browser before it."""
-    book = json.loads(notebook.to_notebook(entry.declared.released))
+    book = json.loads(notebook.to_notebook(entry.declared.released, entry.declared))
     first = [
         {
             "cell_type": "markdown",
@@ -244,7 +243,7 @@ def page(entry, found):
         }
     ]
     if found:
-        begin = f"from tito import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
+        begin = f"from tito.learn import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
         first.append(
             {
                 "cell_type": "code",
@@ -307,9 +306,9 @@ def lessons(root):
         if name.startswith(("modules/source/", f"{root.package}/"))
     }
     held |= {
-        entry.relative(entry.notebook): notebook.to_notebook(entry.declared.released).encode(
-            "utf-8"
-        )
+        entry.relative(entry.notebook): notebook.to_notebook(
+            entry.declared.released, entry.declared
+        ).encode("utf-8")
         for entry in root.lessons
     }
     name, data = wheel.build("lite", release.course_of_stubs(root, held))

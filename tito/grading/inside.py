@@ -23,6 +23,10 @@ import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
+MOST_NAMES, MOST_NAME = (
+    20,
+    60,
+)  # parameters of a function that are looked at, and characters of each
 MARK = "_raised_by_the_judge"
 
 
@@ -262,7 +266,17 @@ class Agent:
         frames, trace = [], error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename in self.files:
-                frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno or 0))
+                frame, code = trace.tb_frame, trace.tb_frame.f_code
+                values, names = (
+                    frame.f_locals,
+                    code.co_varnames[: code.co_argcount + code.co_kwonlyargcount],
+                )
+                nones = [
+                    name[:MOST_NAME]
+                    for name in names[:MOST_NAMES]
+                    if values.get(name, code) is None
+                ]
+                frames.append((code.co_filename, trace.tb_lineno or 0, nones))
             trace = trace.tb_next
         mark = getattr(error, "__dict__", {}).get(MARK)
         try:

@@ -734,8 +734,8 @@ def _written(entry, file):
     """How many exercises are written in this file: those whose code is there without the line that is released in it."""
     count = 0
     for exercise in entry.declared.exercises:
-        line = stub(entry.name, exercise.id)
-        cell = file.source.cell(exercise.id)
+        line = stub(entry.name, exercise.name)
+        cell = file.source.cell(exercise.name)
         if cell:
             count += cell.kind == "code" and bool(cell.source.strip()) and line not in cell.source
         else:  # an editor dropped the cell's id: look for what the exercise defines

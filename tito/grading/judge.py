@@ -31,16 +31,15 @@ from tito.errors import TitoError
 from tito.grading import intake, proxy
 from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
-from tito.learn.runner import check_functions, imported
-from tito.learn.verdict import imports_of
-from tito.lesson import cells, course, export
-from tito.lesson.form import is_hidden, stub
+from tito.lesson import cells, course, export, outcome
+from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
+from tito.lesson.form import Lesson, is_unwritten
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
-LONGEST = 4000  # characters of a message
+CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 
@@ -252,38 +251,23 @@ class Judge:
         if attempt.verdict:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
-        if all(status == "passed" for status in statuses):
-            return "passed", ""
-        if "tampered" in statuses:
-            return "tampered", next(
-                check.message for check in result.checks if check.status == "tampered"
-            )
-        untouched = [
-            e.id
-            for e in entry.declared.exercises
-            if (cell := file.source.cell(e.id)) and stub(entry.name, e.id) in cell.source
-        ]
-        if not result.points and len(untouched) == len(entry.declared.exercises):
-            return "stub", "Nothing is written yet: every exercise is as released."
-        for status, verdict in (
-            ("timeout", "timed out"),
-            ("memory", "out of memory"),
-            ("crashed", "crashed"),
-        ):
-            if (
-                not result.points
-                and status in statuses
-                and set(statuses) <= {status, "not run", "unwritten"}
-            ):
-                return verdict, next(
-                    check.message for check in result.checks if check.status == status
+        verdict = outcome.verdict_of(statuses, result.points)
+        exercises = entry.declared.exercises
+        if verdict == "passed":
+            return verdict, ""
+        if not result.points and verdict != "tampered":
+            unwritten = [
+                is_unwritten(entry.name, e.name, file.source.cell(e.name)) for e in exercises
+            ]
+            if all(unwritten):
+                return (
+                    "stub",
+                    f"Nothing is written yet: all {len(exercises)} exercises are as released.",
                 )
-        wrong = sum(status not in ("passed", "unwritten") for status in statuses)
-        waiting = statuses.count("unwritten")
-        parts = [f"{wrong} of {len(statuses)} checks fail"] * bool(wrong) + [
-            f"{waiting} wait for what is not written"
-        ] * bool(waiting)
-        return "failed", ", ".join(parts) + "."
+        if verdict == "failed":
+            return verdict, outcome.count_of(statuses)
+        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+        return verdict, next(check.message for check in result.checks if check.status == status)
 
     # Checks.
 
@@ -376,7 +360,8 @@ class Judge:
     @staticmethod
     def run(check, space, missing, entry):
         """Run the check's function in its namespace. Whatever it raises passes through."""
-        exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
+        remember_lines(check.cell.source, CHECKS_FILE, check.cell.line)
+        exec(functions_of(check.cell.source, CHECKS_FILE, check.cell.line), space)
         try:
             space[check.function]()
         except NameError as error:
@@ -420,7 +405,7 @@ class Judge:
         """Where in the learner's file an error came from, as "tensor_dev.py:12: their line", or ""."""
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
-        lines = [line for file, line in told[2] if file == name] if told else []
+        lines = [line for file, line, _ in told[2] if file == name] if told else []
         if (
             not lines
             or not code.module
@@ -449,20 +434,17 @@ class Prepared:
     imports: bytes
     learner_side: list
     beside: set
-    statements: dict
+    lesson: Lesson
 
     @staticmethod
     @functools.cache
     def of(entry):
-        lesson = entry.declared
-        statements = imports_of(lesson)
+        lesson: Lesson = entry.declared
         sources = [cell.source for cell in lesson.learner_side]
         words = set(re.findall(r"\w+", "\n".join(sources)))
-        used = "\n".join(statement for statement, names in statements.items() if words & set(names))
+        used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
         codes = [
-            marshal.dumps(
-                compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")
-            )
+            marshal.dumps(functions_of(cell.source, CHECKS_FILE, cell.line))
             for cell in lesson.learner_side
         ]
         beside = {
@@ -471,17 +453,14 @@ class Prepared:
             for node in cells.tree_of(source).body
             for name in export.defined(node)
         }
-        return Prepared(
-            export.exported_names(lesson),
-            marshal.dumps(compile(used, "imports", "exec")),
-            codes,
-            beside,
-            statements,
-        )
+        imports = marshal.dumps(compile(used, "imports", "exec"))
+        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
 
     def namespace(self, session, check, module, modules):
-        """What the check sees: the lesson's imports, and proxies for the names it uses; and the names that the learner's lesson lacks."""
-        words = set(re.findall(r"\w+", check.cell.source))
+        """What the check sees, with proxies for the names it uses; and the names that the learner's lesson lacks."""
+        setup = self.lesson.setup
+        text = check.cell.source + self.lesson.helpers
+        words = set(re.findall(r"\w+", text))
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
         found = session.do(
             "load",
@@ -499,8 +478,10 @@ class Prepared:
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
-        space = imported({"imports": self.statements}, check.cell.source)
-        return space | found, set(self.exported) - found.keys()
+        space = imported(self.lesson.imports, text) | found
+        if setup:
+            exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
+        return space, set(self.exported) - found.keys()
 
 
 def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
@@ -611,23 +592,20 @@ def front_doors(root):
 def checks_hash(entry):
     """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
     lesson = entry.declared
-    graded = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [
-        c.source for c in lesson.learner_side
-    ]
+    lesson = entry.declared
     lower = [
         export.current(one, one.declared.source).text
         for one in entry.root.lessons
         if one.number < entry.number
     ]
+    graded = [[check.id, check.points] for check in lesson.checks]
     return hashlib.sha256(
-        json.dumps([graded, lower, list(imports_of(lesson))]).encode()
+        json.dumps([graded, lesson.checks_source.text, lower]).encode()
     ).hexdigest()
 
 
 def blank(check):
-    return CheckResult(
-        check.id, check.exercise, check.name, 0, check.points, hidden=is_hidden(check.cell)
-    )
+    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
 
 
 # Words for how a check ended.
@@ -650,22 +628,17 @@ def explained(error, place, seconds, check):
         return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
         return "error", f"{error}: this is a mistake in the check, tell your instructor"
-    if told and told[0] == "NotImplementedError" and proxy.UNWRITTEN in told[1]:
-        exercise = told[1].split()[1]
+    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
+    if exercise := outcome.unwritten_exercise(name, text):
+        own = exercise == check.exercise
         return "unwritten", clean(
-            told[1]
-            if exercise == check.exercise
-            else f"needs exercise {exercise}, which is not written"
+            text if own else f"needs exercise {exercise}, which is not written yet"
         )
     if isinstance(error, Missing):
         return "error", clean(str(error))
-    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
-    forgotten = name in ("AttributeError", "TypeError") and "'NoneType' object" in text
-    return "error", clean(
-        (f"{name}: {text}" if text else name)
-        + ". Does a function lack its `return`?" * forgotten
-        + at
-    )
+    nones = told[2][-1][2] if told and told[2] else None  # of the innermost frame of the learner's
+    call = outcome.call_in(error, CHECKS_FILE)
+    return "error", clean(outcome.explain(name, text, call, nones) + at)
 
 
 def not_imported(error, place):
@@ -713,12 +686,7 @@ def words_of_death(code):
 
 def clean(text):
     """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
-    text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
-    )
+    return outcome.cut(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))
 
 
 def line_of(check, line):

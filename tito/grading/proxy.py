@@ -17,7 +17,6 @@ from tito.grading import wire
 
 LARGEST = 256 << 20  # bytes one check may receive
 LONGEST = 4000  # characters of a learner's message that are kept
-UNWRITTEN = " is yours to write"
 
 
 class Stop(BaseException):
@@ -153,7 +152,11 @@ class Session:
             error = kind(text)
         except TypeError:  # UnicodeDecodeError and the like want more than a text
             error = RemoteError(text)
-        frames = [(file, line) for file, line in frames if type(file) is str and type(line) is int]
+        frames = [
+            (file, line, [part for part in nones if type(part) is str])
+            for file, line, nones in frames
+            if type(file) is str and type(line) is int and type(nones) is list
+        ]
         error.told = (name[:100], text, frames, [k for k in kinds if type(k) is str])
         return error
 

@@ -173,7 +173,7 @@ class Sheets:
     def __init__(self, entry):
         self.entry, self.lesson = entry, entry.declared
         self.released = self.lesson.released
-        self.ids = [exercise.id for exercise in self.lesson.exercises]
+        self.ids = [exercise.name for exercise in self.lesson.exercises]
         self.max_points = self.lesson.points
         self.worth = [exercise.points for exercise in self.lesson.exercises]
         self.mistakes = misconceptions.load(self.lesson)
@@ -183,7 +183,7 @@ class Sheets:
         """As released, with the first `count` exercises solved as in the course."""
         return self.with_cells(
             {
-                exercise.id: _without_marks(exercise.cell.source)
+                exercise.name: _without_marks(exercise.cell.source)
                 for exercise in self.lesson.exercises[:count]
             }
         )
@@ -196,11 +196,8 @@ class Sheets:
         return source.text
 
     def with_mistake(self, mistake):
-        cell = self.lesson.exercise(mistake.exercise).cell
-        return self.with_cells(
-            {mistake.exercise: _without_marks(cell.source.replace(mistake.old, mistake.new))},
-            self.solved,
-        )
+        exercise = self.lesson.exercise(mistake.exercise)
+        return self.with_cells({exercise.name: _without_marks(mistake.cell)}, self.solved)
 
     def with_stubs_as(self, code):
         """As released, with `code` instead of each line that says what is to be written, wherever that is Python."""

@@ -121,7 +121,7 @@ def gives(root):
     """What all released lessons of the course hold."""
     texts = [
         cell.source for entry in root.lessons for cell in _released(entry) if cell.kind == "code"
-    ]
+    ] + [entry.declared.released_checks for entry in root.lessons]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
     found = {}
     for text in texts:
@@ -240,14 +240,13 @@ def weight_of(runs, weights):
 def written(source, entry):
     """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the released lesson holds."""
     released = {cell.source for cell in _released(entry)}
-    exercises = {exercise.id for exercise in entry.declared.exercises}
-    checks = {check.cell.id for check in entry.declared.checks}
+    exercises = {exercise.name: exercise.id for exercise in entry.declared.exercises}
     found, own = {}, {}
     for cell in source.cells:
-        if cell.kind != "code" or cell.id in checks or cell.source in released:
+        if cell.kind != "code" or cell.checks or cell.source in released:
             continue
-        if cell.id in exercises and cell.id not in found:
-            found[cell.id] = cell.source
+        if (id := exercises.get(cell.exercise)) and id not in found:
+            found[id] = cell.source
         else:
             own[f"own cell {len(own) + 1}"] = cell.source
     kept, left = {}, LETTERS

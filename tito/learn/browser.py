@@ -29,6 +29,7 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
         return
     root = course.installed_course()
     finder.install(root.path)
+    finder.BROWSER = root.path
     sys.meta_path[:] = [
         Notebooks(root, drive),
         *(one for one in sys.meta_path if not isinstance(one, Notebooks)),

@@ -3,6 +3,8 @@
 import re
 import xml.etree.ElementTree as ET
 
+from tito.lesson.outcome import STATUSES
+
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -10,19 +12,16 @@ def xml(verdicts):
     """The XML text of these verdicts: a suite per lesson, points as properties, a failing suite for a failed lesson."""
     top = ET.Element("testsuites")
     for one in verdicts:
-        counts = {
-            status: sum(c.status == status for c in one.checks)
-            for status in ("failed", "error", "timeout", "missing")
-        }
+        counts = {status: sum(c.status == status for c in one.checks) for status in STATUSES}
         # A lesson can fail though no check does (it crashes after the last one): that is one more case, which fails.
-        crashed = not one.passed and not any(counts.values())
+        crashed = not one.passed and counts["passed"] == len(one.checks)
         suite = ET.SubElement(
             top,
             "testsuite",
             name=one.lesson,
             tests=str(len(one.checks) + crashed),
             failures=str(counts["failed"] + crashed),
-            errors=str(counts["error"] + counts["timeout"] + counts["missing"]),
+            errors=str(sum(counts.values()) - counts["passed"] - counts["failed"]),
             skipped="0",
             time=f"{one.seconds:.3f}",
         )

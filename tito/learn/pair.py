@@ -52,10 +52,10 @@ def agree(entry):
 
 
 def differing(entry):
-    """The ids of the exercises and checks that differ between the two files; text and cells without an id are not compared."""
+    """The ids of the exercises that differ between the two files; text and other cells are not compared."""
     try:
         script, book = (
-            {cell.id: cell.source for cell in cells.read(path).cells if cell.id}
+            {f"{entry.name}-{c.exercise}": c.source for c in cells.read(path).cells if c.exercise}
             for path in (entry.script, entry.notebook)
         )
     except TitoError:
@@ -114,7 +114,9 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
         if not keep and seen == record.get("pair"):
             return None
         if side == "script":
-            changes = {entry.notebook: notebook.to_notebook(text, _text(entry.notebook))}
+            changes = {
+                entry.notebook: notebook.to_notebook(text, entry.declared, _text(entry.notebook))
+            }
         else:
             changes = {entry.script: _to_script(entry, text)}
         kept = files.replace(entry.root, "notebook", changes, step=bool(keep))
@@ -126,7 +128,9 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
 def _to_script(entry, text):
     """The script of a notebook's text, under the header of the one it replaces."""
     try:
-        return notebook.to_script(text, _text(entry.script) or _text(entry.declared_path))
+        return notebook.to_script(
+            text, entry.declared, _text(entry.script) or _text(entry.declared_path)
+        )
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
         raise TitoError(
             f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",

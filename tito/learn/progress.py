@@ -69,7 +69,7 @@ def _is_sound(data):
             for one in data.get("milestones", {}).values()
         )
         and all(
-            of(one, started=str, hints=dict, last=dict, pair=dict)
+            of(one, started=str, hints=dict, last=dict, pair=dict, shown=list)
             and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
             and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
             and (
@@ -122,10 +122,8 @@ def change(root, name, warn=lambda text: None, kind="lessons"):
 def code_of(source, lesson):
     """A hash of what a verdict depends on: the code and the checks, not prose or outputs."""
     digest = hashlib.sha256()
-    graded = {c.cell.id for c in lesson.checks}
-    for text in [c.source for c in source.cells if c.kind == "code" and c.id not in graded] + [
-        c.cell.source for c in lesson.checks
-    ]:
+    code = [c.source for c in source.cells if c.kind == "code" and not c.checks]
+    for text in [*code, lesson.checks_source.text]:
         digest.update(text.strip().encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

@@ -15,6 +15,8 @@ from tito.errors import TitoError
 from tito.learn import milestone, pair, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.form import CHECKS, HINTS
+from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = (
@@ -85,9 +87,17 @@ def contents(source, lessons=None):
     """
     lessons = lessons or source.lessons
     out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
-    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in lessons}
-    out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
-    out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
+    for place in (PRISTINE, SOURCE):
+        for entry in lessons:
+            held = {
+                entry.script.name: entry.declared.released,
+                CHECKS: entry.declared.released_checks,
+            }
+            if place == PRISTINE and entry.declared.hints_text:
+                held[HINTS] = entry.declared.hints_text
+            out |= {
+                f"{(place / entry.folder / name).as_posix()}": text for name, text in held.items()
+            }
     out |= _milestones(source, {entry.name for entry in lessons})
     for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
         name = path.relative_to(source.path / source.package)
@@ -170,12 +180,12 @@ def reset(entry, exercise=None, warn=lambda text: None):
         if exercise is None:
             changes[entry.script] = pristine
             if entry.notebook.exists():
-                changes[entry.notebook] = notebook.to_notebook(pristine)
+                changes[entry.notebook] = notebook.to_notebook(pristine, entry.declared)
         else:
             wanted = entry.declared.exercise(exercise)
             pair.settle(entry, warn=warn)
             source = cells.read(entry.script)
-            if not (cell := source.cell(wanted.id)):
+            if not (cell := source.cell(wanted.name)):
                 raise TitoError(
                     f"{entry.script} has no cell {wanted.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
@@ -184,7 +194,9 @@ def reset(entry, exercise=None, warn=lambda text: None):
             changes[entry.script] = source.replaced(cell, wanted.cell.source)
             if entry.notebook.exists():
                 changes[entry.notebook] = notebook.to_notebook(
-                    changes[entry.script], entry.notebook.read_text(encoding="utf-8")
+                    changes[entry.script],
+                    entry.declared,
+                    entry.notebook.read_text(encoding="utf-8"),
                 )
         kept = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
@@ -217,7 +229,7 @@ def skip(entry):
         )
     reference = entry.root.reference.lesson(entry.name).declared
     if not reference.source.exported or any(
-        " is yours to write" in c.source for c in reference.source.exported
+        UNWRITTEN.search(c.source) for c in reference.source.exported
     ):
         raise TitoError(
             f"The course at {reference.path} holds no solutions.",

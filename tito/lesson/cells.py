@@ -22,6 +22,8 @@ LARGEST = {
     ".py": 2_000_000,
     ".ipynb": 10_000_000,
 }  # bytes that grading reads; a notebook holds pictures
+ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
+TITLE = re.compile(r"(?:(?!\s*[\w.-]+=).)*")
 DECODER = json.JSONDecoder()
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
@@ -31,7 +33,7 @@ COMMENTED = re.compile(
 )  # as `comment_magics` writes them; `# right?` is more likely a question
 
 
-@dataclass
+@dataclass(eq=False)
 class Cell:
     """One cell.
 
@@ -50,14 +52,38 @@ class Cell:
     gap: int = 1
 
     @property
-    def nbgrader(self):
-        found = self.metadata.get("nbgrader")
-        return found if isinstance(found, dict) else {}
+    def title(self):
+        """The words that stand behind `# %%` before any `key=value`: "order hidden"."""
+        return self.metadata.get("title", "")
 
     @property
-    def id(self):
-        found = self.nbgrader.get("grade_id")
-        return found if isinstance(found, str) else None
+    def tags(self):
+        tags = self.metadata.get("tags")
+        return tags if isinstance(tags, list) else []
+
+    @property
+    def exercise(self):
+        """The name of the exercise that this cell is, or None. Of a notebook's cell, nbgrader's metadata tell, too."""
+        return self._named("exercise", "solution")
+
+    @property
+    def checks(self):
+        """The name of the exercise whose checks this cell runs, or None."""
+        return self._named("checks", "grade")
+
+    def _named(self, key, flag):
+        name = self.metadata.get(key)
+        if name is None:
+            meta = self.metadata.get("nbgrader")
+            if isinstance(meta, dict) and meta.get(flag) and isinstance(meta.get("grade_id"), str):
+                name = meta["grade_id"].partition("-")[2]  # tensor-strides, check-strides
+        return name if isinstance(name, str) and name else None
+
+    @property
+    def alt(self):
+        """What its picture shows, in words: the comment `# alt: ...`, which may go on over lines of its own; or ""."""
+        found = ALT.search(self.source)
+        return " ".join(re.sub(r"\n#", "\n", found.group(1)).split()) if found else ""
 
     @property
     def directive_lines(self):
@@ -104,9 +130,9 @@ class Source:
             if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
         ]
 
-    def cell(self, grade_id):
-        """The first cell with that grade_id, or None."""
-        return next((c for c in self.cells if c.id == grade_id), None)
+    def cell(self, exercise):
+        """The first cell that is the exercise of that name, or None."""
+        return next((c for c in self.cells if c.exercise == exercise), None)
 
     def replaced(self, cell, text):
         """The script's text with the source of one cell replaced."""
@@ -219,12 +245,13 @@ def _header(path, lines):
 
 
 def _options(path, line, text):
-    """Kind and metadata from what stands behind `# %%`: `[markdown] tags=["x"] nbgrader={...}`."""
+    """Kind and metadata from what stands behind `# %%`: `words [markdown] tags=["x"] points=2`."""
     kind = "code"
     if found := KIND.search(text.split("=")[0]):
         kind = {"md": "markdown"}.get(found.group(1), found.group(1))
         text = text.replace(found.group(0), "", 1)
     metadata = {}
+    title = TITLE.match(text).group()
     while found := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
             value, end = DECODER.raw_decode(text, found.end())
@@ -236,6 +263,8 @@ def _options(path, line, text):
             ) from None
         metadata[found.group(1)] = value
         text = text[end:]
+    if title.strip():
+        metadata["title"] = " ".join(title.split())
     return kind, metadata
 
 
@@ -260,6 +289,8 @@ def _notebook(path, text):
         book = json.loads(text)
         cells = []
         for n, cell in enumerate(book["cells"], 1):
+            if "hints" in ((cell.get("metadata") or {}).get("tags") or ()):
+                continue  # made for the notebook, see notebook.py
             source = cell["source"]
             source = source if isinstance(source, str) else "".join(source)
             source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")

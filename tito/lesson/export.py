@@ -274,7 +274,7 @@ def _written(text, declared):
     return {
         exercise.id
         for exercise in declared.exercises
-        if stub(declared.name, exercise.id) not in text
+        if stub(declared.name, exercise.name) not in text
         and names.issuperset(DEFINED.findall(exercise.cell.source))
     }
 
