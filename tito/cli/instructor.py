@@ -88,6 +88,15 @@ def release(
             show_default=False,
         ),
     ] = None,
+    nbgrader: Annotated[
+        Path | None,
+        typer.Option(
+            "--nbgrader",
+            metavar="DIR",
+            help="Also, or only: source notebooks for nbgrader, in a new folder. They hold the solutions.",
+            show_default=False,
+        ),
+    ] = None,
     gradescope: Annotated[
         Path | None,
         typer.Option(
@@ -110,7 +119,7 @@ def release(
     from tito import views
 
     root = here(root)
-    if not (folder or gradescope):
+    if not (folder or gradescope or nbgrader):
         raise TitoError(
             "Where to?",
             "Name a folder: tito release ../my-course-release; or a zip: tito release --gradescope autograder.zip",
@@ -136,6 +145,17 @@ def release(
             out(
                 f"What was changed by hand is saved in {done.kept}, which is not to be published (git leaves it out; a zip would not)."
             )
+    if nbgrader:
+        from tito.author import nbgrader as sources
+
+        written = sources.write(root, current_folder() / nbgrader.expanduser(), chosen)
+        notebooks = [path for path in written if path.suffix == ".ipynb"]
+        out(
+            f"{nbgrader}, {views.count(len(notebooks), 'source notebook')}. They hold the solutions and the hidden checks.",
+            views.unbroken(
+                f"next: cd {nbgrader} && nbgrader generate_assignment {notebooks[0].stem}"
+            ),
+        )
     if gradescope:
         from tito.author import gradescope as packing
 

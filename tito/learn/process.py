@@ -13,6 +13,7 @@ from pathlib import Path
 from tito.errors import TitoError
 
 RUNNER = Path(__file__).with_name("runner.py")
+IDLE = 0.05  # of a time span on the processor, at the most, is waiting
 GRACE = 3  # seconds in which a process that was told to end must have ended
 SUPERSEDED = object()
 
@@ -61,7 +62,8 @@ class Process:
     def run(self, request, patience):
         """The events of one request; the last is {"event": "exit", "code", "killed"}.
 
-        patience()  seconds to wait for the next event; then the process that runs the checks is killed
+        patience()  seconds for the next event; a process that has computed as long, or waits, is then killed. One that got
+                    little time, on a busy machine, gets more
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
@@ -81,7 +83,8 @@ class Process:
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun
         killed = superseded = False
-        until = time.monotonic() + patience()
+        given, used = patience(), None  # used: seconds on the processor at the last event
+        until = time.monotonic() + given
         while True:
             try:
                 line = self.lines.get(timeout=max(0, until - time.monotonic()))
@@ -89,6 +92,10 @@ class Process:
                 if killed:  # it does not even die
                     yield {"event": "exit", "code": None, "killed": True}
                     return
+                spent = cpu_seconds(child or self.process.pid)
+                if spent is not None and used is not None and IDLE * given < spent - used < given:
+                    until = time.monotonic() + given - (spent - used)
+                    continue
                 killed = True
             else:
                 if line is SUPERSEDED:
@@ -115,7 +122,8 @@ class Process:
                     else:
                         yield event
                     if not killed:
-                        until = time.monotonic() + patience()
+                        given, used = patience(), cpu_seconds(child or self.process.pid)
+                        until = time.monotonic() + given
             if killed:
                 kill(child or self.process.pid)
                 until = time.monotonic() + GRACE
@@ -160,3 +168,12 @@ def kill(pid):
         os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
     except (ProcessLookupError, PermissionError):
         pass  # it is gone already
+
+
+def cpu_seconds(pid):
+    """The seconds that a process has spent on the processor, or None where that cannot be told."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
