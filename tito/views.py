@@ -552,6 +552,39 @@ def _answer(finding):
     return Text(words, "green" if finding.ok else "bold red")
 
 
+def sizes(rows):
+    """How long the lessons are, in lines, and how much of the library's code the learner writes."""
+    table = Table(
+        "lesson",
+        "chapter",
+        "code",
+        "learner's",
+        "share",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(
+            row.lesson, f"{row.chapter:,}", str(row.code), str(row.learner), f"{row.share:.1%}"
+        )
+    if len(rows) > 1:
+        code, learner = sum(row.code for row in rows), sum(row.learner for row in rows)
+        table.add_row(
+            "all",
+            f"{sum(row.chapter for row in rows):,}",
+            str(code),
+            str(learner),
+            f"{learner / code:.1%}",
+        )
+    return Group(
+        Text("\nlines of the chapter, of the module's code, and of those the learner's", "dim"),
+        table,
+    )
+
+
 def check_problems(findings):
     lines = []
     for finding in findings:

@@ -64,7 +64,15 @@ def check(
     else:
         from tito import views
 
-        out(views.check_table(findings, checking.QUESTIONS), views.check_problems(findings))
+        broken = {
+            finding.lesson for finding in findings if finding.question == "form" and not finding.ok
+        }
+        sizes = [checking.size(entry) for entry in entries if entry.name not in broken]
+        out(
+            views.check_table(findings, checking.QUESTIONS),
+            views.sizes(sizes),
+            views.check_problems(findings),
+        )
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
