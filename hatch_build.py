@@ -27,6 +27,7 @@ COURSE = [
     "tinytorch/*.npz",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
+    "tinytorch/support/*.py",
     "tests/conftest.py",
     "tests/test_lessons.py",
 ]

@@ -580,10 +580,12 @@ def reference(entry):
 
 @functools.cache
 def front_doors(root):
-    """{name: code} of the package around the lessons."""
+    """{name: code} of the package around the lessons: its front doors, and what lessons use and do not teach."""
     found = {f"{root.package}.core": None, root.package: None}
-    for path in sorted((root.path / root.package).glob("*.py")):
-        name = root.package if path.stem == "__init__" else f"{root.package}.{path.stem}"
+    package = root.path / root.package
+    for path in sorted([*package.glob("*.py"), *package.glob("support/*.py")]):
+        parts = path.relative_to(root.path).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
     return found
 
