@@ -389,12 +389,15 @@ def test_a_split_that_does_not_exist_is_told():
             make("all")
 
 
-def test_digits_go_with_every_workspace_and_release():
+def test_digits_and_what_the_lesson_uses_go_with_every_workspace_and_release():
     (entry,) = [entry for entry in COURSE.lessons if entry.name == "data"]
     digits_bytes = (COURSE.path / "tinytorch" / "digits.npz").read_bytes()
-    assert workspace.contents(COURSE, [entry])["tinytorch/digits.npz"] == digits_bytes
     released = release.contents(COURSE, [entry])
-    assert released["tinytorch/digits.npz"] == digits_bytes
+    for given in (workspace.contents(COURSE, [entry]), released):
+        assert given["tinytorch/digits.npz"] == digits_bytes
+        assert {f"tinytorch/support/{name}.py" for name in ("datasets", "download", "shelf")} < set(
+            given
+        )
     (wheel,) = [data for name, data in released.items() if name.endswith(".whl")]
     with zipfile.ZipFile(io.BytesIO(wheel)) as held:
         (name,) = [name for name in held.namelist() if name.endswith("tinytorch/digits.npz")]
