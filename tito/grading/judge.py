@@ -594,15 +594,15 @@ def front_doors(root):
 def checks_hash(entry):
     """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
     lesson = entry.declared
-    lesson = entry.declared
     lower = [
         export.current(one, one.declared.source).text
         for one in entry.root.lessons
         if one.number < entry.number
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
+    around = [[name, hashlib.sha256(code or b"").hexdigest()] for name, code in front_doors(entry.root).items()]
     return hashlib.sha256(
-        json.dumps([graded, lesson.checks_source.text, lower]).encode()
+        json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
     ).hexdigest()
 
 
