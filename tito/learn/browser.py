@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tito import finder
 from tito.errors import TitoError
+from tito.learn import builtin
 from tito.lesson import cells, course, export
 from tito.lesson import form as lesson
 
@@ -29,7 +30,8 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
         return
     root = course.installed_course()
     finder.install(root.path)
-    finder.BROWSER = root.path
+    builtin.install()
+    builtin.browser = root.path
     sys.meta_path[:] = [
         Notebooks(root, drive),
         *(one for one in sys.meta_path if not isinstance(one, Notebooks)),

@@ -1,6 +1,6 @@
 """`check("order")` in a chapter: run an exercise's visible checks against the definitions of the running script or notebook.
 
-Every Python of an environment with tito has `check` as a builtin (see `tito/finder.py`), so a chapter
+Every Python of an environment with tito has `check` as a builtin (see `builtin.py`), so a chapter
 needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS Code, and
 in a browser, where `browser.py` puts it. It is silent when the checks pass, and otherwise raises
 `CheckFailed`, which shows as its message alone. What it says counts for nothing: `tito test` does.
