@@ -14,7 +14,6 @@ saved anew before each test. Needs a system with pseudo-terminals.
 """
 
 import argparse
-import ast
 import compileall
 import json
 import os
@@ -182,18 +181,10 @@ def bare_program(app):
 def plain_tests(entry):
     """A pytest file as one would write it by hand: the lesson's imports, its names, its checks."""
     lesson = entry.declared
-    imports = [
-        ast.unparse(node)
-        for cell in lesson.source.cells
-        if cell.kind == "code" and not cell.nbgrader.get("grade")
-        for node in ast.parse(cell.source).body
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
     names = f"from {entry.root.package}.{lesson.module} import {', '.join(dict.fromkeys(export.exported_names(lesson)))}"
-    cells = {check.cell.id: check.cell.source for check in lesson.checks}
-    functions = [re.sub(r"^test_\w+\(.*\)$", "", source, flags=re.M) for source in cells.values()]
-    helpers = [cell.source for cell in lesson.learner_side]
-    return "\n".join([*dict.fromkeys(imports), names, "", *helpers, *functions, ""])
+    sections = dict.fromkeys(check.cell.source for check in lesson.checks)
+    beside = [cell.source for cell in lesson.learner_side]
+    return "\n".join([*lesson.imports, names, lesson.helpers, *beside, *sections, ""])
 
 
 class Watch:

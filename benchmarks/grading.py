@@ -38,8 +38,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tito.author import nbgrader as sources
 from tito.grading import sample
-from tito.lesson import course, notebook
+from tito.lesson import cells, course
 
 HERE = Path(__file__).resolve()
 PEERS = {
@@ -72,6 +73,7 @@ HEADER = """\
 #     hours: 1
 #     prerequisites: []
 #     summary: Six functions on arrays.
+#     terms: []
 #     title: Arrays
 # ---
 
@@ -89,19 +91,16 @@ EXERCISE = """
 # %% [markdown]
 # **Task.** Write `{name}`.
 
-# %% nbgrader={{"grade": false, "grade_id": "arrays-{id}", "locked": false, "schema_version": 3, "solution": true, "task": false}}
+# %% exercise="{id}"
 #| export
 {head}
     ### BEGIN SOLUTION
 {body}
     ### END SOLUTION
 """
-CHECK = """
-# %% nbgrader={{"grade": true, "grade_id": "check-{id}-{number}", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}}
-{source}
-
-
-{function}()
+CHECKS_CELL = """
+# %% checks="{id}"
+check("{id}")
 """
 # Each exercise: its head, its solution, two checks, and (a part of the solution, what some write instead, what the check then says).
 EXERCISES = [
@@ -197,21 +196,20 @@ class Failed(Exception):
 # The exercises, and a class that hands them in.
 
 
-def lesson_text():
-    parts = [HEADER]
+def lesson_texts():
+    """(the chapter, its checks.py)"""
+    chapter, checks = [HEADER], ["# %% setup\nimport numpy as np\n"]
     for head, body, one, two, _ in EXERCISES:
         name = head.removeprefix("def ").partition("(")[0]
         place = name.replace("_", "-")
-        parts.append(EXERCISE.format(name=name, id=place, head=head, body=body))
-        parts += [
-            CHECK.format(id=place, number=number, source=source, function=function_of(source))
-            for number, source in enumerate((one, two), 1)
+        chapter += [
+            EXERCISE.format(name=name, id=place, head=head, body=body),
+            CHECKS_CELL.format(id=place),
         ]
-    return "".join(parts)
-
-
-def function_of(source):
-    return source.removeprefix("def ").partition("(")[0]
+        checks.append(
+            f"\n\n# %% {place} points=1\n{one}\n\n\n# %% {place} hidden points=1\n{two}\n"
+        )
+    return "".join(chapter), "".join(checks)
 
 
 def make_course(folder):
@@ -222,19 +220,21 @@ def make_course(folder):
         place = head.removeprefix("def ").partition("(")[0].replace("_", "-")
         values = {
             "id": f"{place}-wrong",
-            "exercise": f"arrays-{place}",
-            "mistake": "Seen in classes.",
+            "exercise": place,
+            "name": "Seen in classes.",
             "old": old,
             "new": new,
             "message": message,
         }
         mistakes += [
-            "[[misconception]]",
+            "[[mistake]]",
             *(f"{key} = {json.dumps(value)}" for key, value in values.items()),
             "",
         ]
+    chapter, checks = lesson_texts()
     for name, text in {
-        path: lesson_text(),
+        path: chapter,
+        path.with_name("checks.py"): checks,
         path.with_name("misconceptions.toml"): "\n".join(mistakes),
         folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',
         folder / "tinytorch" / "__init__.py": "",
@@ -262,7 +262,7 @@ def make_class(root, size):
     for number, work in enumerate(sample.works(sheets, size, random.Random(0), KINDS), 1):
         (text,) = work.files.values()
         if text not in books:
-            books[text] = notebook.to_notebook(f"{text.rstrip()}\n\n# %%\n# {LEARNER}\n")
+            books[text] = handed_in(root.lessons[0].declared, text)
         student = f"learner{number:04}"
         lessons = {
             name: dict(zip(("least", "most", "verdicts"), wanted))
@@ -274,6 +274,20 @@ def make_class(root, size):
             )
         )
     return found
+
+
+def handed_in(lesson, text):
+    """The notebook of a learner whose script has this text, with the cells of checks that nbgrader gave out."""
+    book = json.loads(sources.source_notebook(lesson))
+    written = cells.parse(lesson.path, text)
+    for cell in book["cells"]:
+        if exercise := cell["metadata"].get("exercise"):
+            cell["source"] = written.cell(exercise).source
+        elif "".join(cell["source"]).startswith("### BEGIN HIDDEN"):
+            cell["source"] = ""
+    own = {"cell_type": "code", "execution_count": None, "id": "own", "metadata": {}, "outputs": []}
+    book["cells"].append(own | {"source": f"# {LEARNER}"})
+    return json.dumps(book)
 
 
 def hand_in(learners, folder):
@@ -507,9 +521,7 @@ class Nbgrader(Peer):
     def make_ready(self):
         path = self.ready / "course" / "source" / "ps" / "arrays.ipynb"
         path.parent.mkdir(parents=True)
-        path.write_text(
-            notebook.to_notebook(self.root.lessons[0].declared.source.text), encoding="utf-8"
-        )
+        path.write_text(sources.source_notebook(self.root.lessons[0].declared), encoding="utf-8")
         self.configure(self.ready / "course")
         run(
             [self.python, "-m", "nbgrader", "generate_assignment", "ps"],
