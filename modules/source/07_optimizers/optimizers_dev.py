@@ -48,6 +48,9 @@ import numpy as np
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.flat import blocks, bundles_of
+from tinytorch.support.parameter_groups import check_groups, matching_state
+from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR
 
 # %% [markdown]
 # ## Downhill
@@ -286,11 +289,10 @@ def with_decay(g, w, weight_decay):
 # as loud. Predict what is left of each:
 
 # %%
-rng = np.random.default_rng(0)
+noise = np.random.default_rng(0).normal(size=(1000, 2)) * [0.1, 10.0]
 w, m, v = np.ones(2), np.zeros(2), np.zeros(2)
-for step in range(1, 1001):
-    g = with_decay(rng.normal(size=2) * [0.1, 10.0], w, 0.3)
-    update_averages(m, v, g, 0.9, 0.999)
+for step, g in enumerate(noise, 1):
+    update_averages(m, v, with_decay(g, w, 0.3), 0.9, 0.999)
     descend(w, adam_direction(m, v, step, (0.9, 0.999), 1e-8), 0.001)
 print(f"quiet {w[0]:.2f}, loud {w[1]:.2f}")
 
@@ -338,11 +340,9 @@ def adamw_update(w, g, m, v, step, lr, betas, eps, weight_decay):
 check("adamw")
 
 # %%
-rng = np.random.default_rng(0)
 w, m, v = np.ones(2), np.zeros(2), np.zeros(2)
-for step in range(1, 1001):
-    adamw_update(w, rng.normal(size=2) * [0.1, 10.0], m, v, step, 0.001,
-                 (0.9, 0.999), 1e-8, 0.3)
+for step, g in enumerate(noise, 1):
+    adamw_update(w, g, m, v, step, 0.001, (0.9, 0.999), 1e-8, 0.3)
 print(f"quiet {w[0]:.2f}, loud {w[1]:.2f}; without noise (1 - 0.001 * 0.3) ** 1000 = "
       f"{(1 - 3e-4) ** 1000:.2f}")
 
@@ -505,139 +505,18 @@ def views_of(flat, shapes):
 check("views")
 
 # %% [markdown]
-# The rest of that bookkeeping is given. A `Bundle` is what is stepped at once: one large array,
-# or many small ones of the same dtype that have taken as many steps.
-
-# %%
-#| exporti
-class Bundle:
-    """Parameters that step together, with one array of weights, one of slopes and one for each
-    thing to remember.
-
-    params   Tensors of one dtype; a single one stays where it is, several are copied end to end
-    states   what is kept for each: {"step": n, name: ndarray, ...}, with equal steps; the
-             arrays become views of ours
-
-    .step    how many steps were taken
-    .state   {name: ndarray}
-    """
-
-    def __init__(self, params, states, names):
-        self.params, self.states, self.step, self.state = params, states, states[0]["step"], {}
-        self.shapes = [p.shape for p in params]
-        for name in names:
-            self.state[name] = states[0][name]
-            if len(params) > 1:
-                self.state[name] = np.concatenate([state[name].ravel() for state in states])
-                for state, view in zip(states, views_of(self.state[name], self.shapes)):
-                    state[name] = view
-        if len(params) > 1:
-            self.w, self.g = [np.empty(sum(p.size for p in params), params[0].dtype)
-                              for _ in range(2)]
-            self.views = views_of(self.w, self.shapes)
-
-    def collect(self):
-        """The weights, which may be written into, and their slopes, which may not."""
-        for p, shape in zip(self.params, self.shapes):
-            if not p.grad.shape == p.data.shape == shape:
-                raise ValueError(f"a parameter had shape {shape} when it was first stepped; "
-                                 f"now it is {p.data.shape} and its gradient {p.grad.shape}: "
-                                 "make a new optimizer for new shapes")
-        if len(self.params) == 1:
-            return self.params[0].data, self.params[0].grad
-        np.concatenate([p.data.ravel() for p in self.params], out=self.w)
-        np.concatenate([p.grad.ravel() for p in self.params], out=self.g)
-        return self.w, self.g
-
-    def give_back(self):
-        """Write the weights back into their tensors, where they were copied, and note how many
-        steps were taken."""
-        if len(self.params) > 1:
-            for p, view in zip(self.params, self.views):
-                p.data[...] = view
-        for state in self.states:
-            state["step"] = self.step
-
-
-def bundles_of(params, states, names, small):
-    """The parameters as a list of Bundles: those of fewer than `small` numbers together, each
-    of the others alone."""
-    together = {}
-    for p in params:
-        alone = None if p.size < small else id(p)
-        together.setdefault((p.dtype, states[p]["step"], alone), []).append(p)
-    return [Bundle(part, [states[p] for p in part], names) for part in together.values()]
-
-
-def blocks(size, *arrays):
-    """Tuples of the parts of arrays that belong together, of at most `size` numbers; whole, if
-    in another order.
-
-    A formula leaves an array behind for each of its operations. Small ones come from memory
-    that Python already has; those of a megabyte may be fetched from the system and given back
-    every time: that made Adam four times as slow.
-    """
-    if not all(array.flags.c_contiguous for array in arrays):
-        return [arrays]
-    flat = [array.reshape(-1) for array in arrays]
-    return [tuple(array[start:start + size] for array in flat)
-            for start in range(0, flat[0].size, size)]
+# The rest of that bookkeeping is in `tinytorch/support/flat.py`. A `Bundle` there is what is
+# stepped at once: one large array, or many small ones of the same dtype that have taken as many
+# steps. `bundle.collect()` gives its weights and slopes, `bundle.step` says how many steps it
+# took, `bundle.state` is what it remembers, and `bundle.give_back()` writes the weights back.
 
 # %% [markdown]
 # ## One step for all
 #
 # What optimizers share is below: groups, and for each parameter a *state* with the number of
 # its steps and what is remembered of its slopes. What differs is `keeps`, the names of what to
-# remember, and `improve`, the formula.
-
-# %%
-#| exporti
-BELOW = {"lr": math.inf, "eps": math.inf, "weight_decay": math.inf, "momentum": 1, "beta": 1}
-
-
-def checked_option(name, value):
-    """An option as plain Python numbers. ValueError or TypeError with its value when it cannot
-    be meant."""
-    if name == "betas":
-        if np.shape(value) != (2,):
-            raise TypeError(f"betas is {value!r:.60}: it should be two numbers")
-        return tuple(checked_option("beta", beta) for beta in value)
-    if name not in BELOW:
-        return value
-    if not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} is {value!r:.60}: it should be a number")
-    if not 0 <= value < BELOW[name]:
-        raise ValueError(f"{name} is {value}: it should be 0 or more, "
-                         f"and less than {BELOW[name]}")
-    return float(value)
-
-
-def checked_groups(groups, known):
-    """The groups, with options as plain numbers, when every parameter can be learned and every
-    option is known."""
-    seen = set()
-    for group in groups:
-        for name in group:
-            if name not in known and name not in ("params", "initial_lr"):
-                raise ValueError(f"there is no option {name!r} here: "
-                                 f"there are {', '.join(known)}")
-            group[name] = checked_option(name, group[name])
-        if group.get("nesterov") and not group["momentum"]:
-            raise ValueError("nesterov looks along the velocity, "
-                             f"and with momentum {group['momentum']} there is none")
-        for p in group["params"]:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"{p!r:.60} is no Tensor: give net.parameters(), "
-                                "or dicts with \"params\" and options")
-            if p.creator is not None:
-                raise ValueError(f"a tensor of shape {p.shape} is the result of an operation, "
-                                 "and would be computed anew: optimize what it is made of (and "
-                                 "put a single parameter into a list)")
-            if id(p) in seen:
-                raise ValueError(f"a parameter of shape {p.shape} is given twice, "
-                                 "and would take two steps at a time")
-            seen.add(id(p))
-    return groups
+# remember, and `improve`, the formula. A rate of -0.1, an option that is misspelled or a
+# parameter that is given twice is refused at once, by `check_groups`.
 
 # %%
 #| export
@@ -659,7 +538,7 @@ class Optimizer:
         if isinstance(params, (Tensor, Module)):
             raise TypeError("an optimizer takes a list of tensors, "
                             f"not a {type(params).__name__}: net.parameters(), or [w]")
-        self.param_groups = checked_groups(groups_of(params, defaults), defaults)
+        self.param_groups = check_groups(groups_of(params, defaults), defaults, Tensor)
         self.state, self.bundles = {}, {}
 
     def keeps(self, group):
@@ -685,16 +564,11 @@ class Optimizer:
         parameters are the same."""
         names = self.keeps(self.param_groups[place])
         key = [names, *map(id, ready)]
-        known, found = self.bundles.get(place, (None, None))
+        known, bundles = self.bundles.get(place, (None, None))
         if known != key:
-            for p in ready:
-                state = self.state.setdefault(p, {"step": 0})
-                for name in names:
-                    if name not in state:
-                        state[name] = np.zeros_like(p.data)
-            found = bundles_of(ready, self.state, names, self.small)
-            self.bundles[place] = key, found
-        return found
+            bundles = bundles_of(ready, self.state, names, self.small, views_of)
+            self.bundles[place] = key, bundles
+        return bundles
 
     def step(self):
         """Improve every parameter that has a gradient."""
@@ -713,7 +587,7 @@ class Optimizer:
     def load_state_dict(self, state):
         """Go on from what `state_dict` gave, with as many parameters in the same order: all of
         it or nothing."""
-        self.param_groups, self.state = loaded_state(self, state)
+        self.param_groups, self.state = matching_state(self, state)
         self.bundles = {}
 
     def __repr__(self):
@@ -790,8 +664,7 @@ class AdamW(Adam):
 
     def improve(self, w, g, state, step, group):
         adamw_update(w, g, state["exp_avg"], state["exp_avg_sq"], step, group["lr"],
-                     group["betas"], group["eps"],
-                     group["weight_decay"])
+                     group["betas"], group["eps"], group["weight_decay"])
 
 # %% [markdown]
 # What is left is the loop. In one step of training some parameters may not have taken part: a
@@ -880,7 +753,8 @@ axis.legend()
 # be kept is all that the next step depends on.
 #
 # A file knows no tensors, so a tensor is named by its place: the parameters of all groups
-# counted from 0.
+# counted from 0. Loading is given (`matching_state`); it refuses what does not fit before it
+# changes anything.
 #
 # **Task.** Write `saved_state`.
 
@@ -910,39 +784,6 @@ def saved_state(optimizer):
               for group in optimizer.param_groups]
     return {"state": state, "param_groups": groups}
     ### END SOLUTION
-
-# %% [markdown]
-# Loading is given; it refuses what does not fit before it changes anything.
-
-# %%
-#| exporti
-def loaded_state(optimizer, saved):
-    """The groups and the state of an optimizer that goes on from what `saved_state` gave;
-    ValueError if it does not fit."""
-    groups, mine, state = [], optimizer.param_groups, {}
-    sizes = ([len(group["params"]) for group in mine],
-             [len(group["params"]) for group in saved["param_groups"]])
-    if sizes[0] != sizes[1]:
-        raise ValueError(f"this optimizer has groups of {sizes[0]} parameters, "
-                         f"the state is for groups of {sizes[1]}")
-    for group, new in zip(mine, saved["param_groups"]):
-        if lost := (group.keys() ^ new.keys()) - {"initial_lr"}:
-            raise ValueError(f"{type(optimizer).__name__} and the state have different "
-                             f"options: {', '.join(sorted(lost))}")
-        groups.append({name: checked_option(name, x) for name, x in new.items()}
-                      | {"params": group["params"]})
-        for p, number in zip(group["params"], new["params"]):
-            if kept := saved["state"].get(number):
-                fit = {name: np.array(x, p.dtype) for name, x in kept.items() if name != "step"}
-                for name, array in fit.items():
-                    if array.shape != p.shape:
-                        raise ValueError(f"{name} of parameter {number} has shape "
-                                         f"{array.shape}, the parameter {p.shape}")
-                if missing := set(optimizer.keeps(groups[-1])) - set(fit):
-                    raise ValueError(f"the state of parameter {number} lacks "
-                                     f"{', '.join(sorted(missing))}")
-                state[p] = {"step": int(kept["step"]), **fit}
-    return groups, state
 
 # %% checks="save"
 check("save")
@@ -1000,56 +841,11 @@ check("clip")
 #
 # Long steps first, while everything is wrong; short ones at the end, to settle. A *schedule*
 # sets the rate of every group before each step or each epoch, from the rate it had at the start
-# (`base`) and the number of times it was told to go on. What they share is given.
-
-# %%
-#| exporti
-class LRScheduler:
-    """Sets the learning rates of an optimizer: at once, and again in every `step()`. One
-    schedule for one optimizer.
-
-    .last_epoch  how often `step()` was called
-    .base_lrs    the rate of each group before any schedule touched it
-
-    A subclass writes rate(self, base, epoch): the rate in that epoch (or step, whatever is
-    counted), 0 being the first.
-    """
-
-    def __init__(self, optimizer):
-        self.optimizer, self.last_epoch = optimizer, 0
-        self.base_lrs = [group.setdefault("initial_lr", group["lr"])
-                         for group in optimizer.param_groups]
-        self.set_rates()
-
-    def rate(self, base, epoch):
-        raise NotImplementedError(f"{type(self).__name__} needs a method rate(self, base, "
-                                  "epoch)")
-
-    def set_rates(self):
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs):
-            group["lr"] = float(self.rate(base, self.last_epoch))
-
-    def step(self):
-        """Go on to the next epoch."""
-        self.last_epoch += 1
-        self.set_rates()
-
-    def get_last_lr(self):
-        """The rate of each group as it is now."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self):
-        """Where the schedule is, in plain numbers."""
-        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
-
-    def load_state_dict(self, state):
-        """Go on from there."""
-        if len(state["base_lrs"]) != len(self.base_lrs):
-            raise ValueError(f"the state is for {len(state['base_lrs'])} groups, "
-                             f"the optimizer has {len(self.base_lrs)}")
-        self.last_epoch, self.base_lrs = (int(state["last_epoch"]),
-                                          [float(base) for base in state["base_lrs"]])
-        self.set_rates()
+# (`base`) and the number of times it was told to go on, `epoch`.
+#
+# What schedules share is the class `LRScheduler`, of which only this matters here: for each
+# group, at the start and after each `schedule.step()`, it sets
+# `group["lr"] = self.rate(base, epoch)`. `rate` is what makes a schedule.
 
 # %% [markdown]
 # The oldest schedule goes down a stair: the rate stays for `step_size` epochs, then it is
@@ -1129,63 +925,9 @@ check("cosine")
 # %% [markdown]
 # At the very beginning, too, long steps are wrong: Adam's averages rest on a few slopes. So the
 # rate is often warmed up: it grows evenly for some steps, and then comes down. `LinearLR` does
-# the one, and `SequentialLR` joins schedules; every part counts its own epochs from 0. All of
-# PyTorch's names and arguments, given:
-
-# %%
-#| export
-class LinearLR(LRScheduler):
-    """The base rate times a factor that goes evenly from `start_factor` to `end_factor` in
-    `total_iters` epochs.
-
-    Source: torch.optim.lr_scheduler.LinearLR.
-    """
-
-    def __init__(self, optimizer, start_factor=1 / 3, end_factor=1.0, total_iters=5):
-        if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
-            raise ValueError("the factors go from above 0, and from 0, to 1, "
-                             f"not {start_factor} and {end_factor}")
-        self.start_factor, self.end_factor, self.total_iters = (
-            start_factor, end_factor, total_iters)
-        super().__init__(optimizer)
-
-    def rate(self, base, epoch):
-        if epoch >= self.total_iters:
-            return base * self.end_factor
-        return base * (self.start_factor
-                       + (self.end_factor - self.start_factor) * epoch / self.total_iters)
-
-
-class LambdaLR(LRScheduler):
-    """The base rate times lr_lambda(epoch). Source: torch.optim.lr_scheduler.LambdaLR."""
-
-    def __init__(self, optimizer, lr_lambda):
-        self.lr_lambda = lr_lambda
-        super().__init__(optimizer)
-
-    def rate(self, base, epoch):
-        return base * self.lr_lambda(epoch)
-
-
-class SequentialLR(LRScheduler):
-    """One schedule after the other; number n + 1 begins at milestones[n]. Only this one is
-    stepped, not its parts.
-
-    Source: torch.optim.lr_scheduler.SequentialLR.
-    """
-
-    def __init__(self, optimizer, schedulers, milestones):
-        if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
-            raise ValueError(f"{len(schedulers)} schedules need {len(schedulers) - 1} growing "
-                             f"milestones, not {milestones}")
-        self.schedulers, self.milestones = list(schedulers), list(milestones)
-        super().__init__(optimizer)
-
-    def set_rates(self):
-        place = sum(self.last_epoch >= milestone for milestone in self.milestones)
-        part = self.schedulers[place]
-        part.last_epoch = self.last_epoch - [0, *self.milestones][place]
-        part.set_rates()
+# the one, `LambdaLR` multiplies the rate by any function of the epoch, and `SequentialLR` joins
+# schedules, each of which counts its own epochs from 0. They are given, in
+# `tinytorch/support/schedules.py`, with PyTorch's names and arguments.
 
 # %% [markdown]
 # Warm-up and half a cosine became the usual schedule of transformers, and two mistakes come
@@ -1225,16 +967,6 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 check("warmup")
 
 # %%
-def rates_in(make, epochs=120):
-    """The rate in each epoch of a schedule for an optimizer that starts with 1."""
-    optimizer = SGD([Tensor([1.0])], lr=1.0)
-    schedule, found = make(optimizer), []
-    for _ in range(epochs):
-        found += schedule.get_last_lr()
-        schedule.step()
-    return found
-
-
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 for name, make in {
     "StepLR(30, 0.3)": lambda o: StepLR(o, 30, 0.3),
@@ -1244,7 +976,11 @@ for name, make in {
     "LambdaLR, warmup_cosine":
         lambda o: LambdaLR(o, lambda step: warmup_cosine(step, 10, 100, 0.1)),
 }.items():
-    axis.plot(rates_in(make), label=name)
+    schedule, rates = make(SGD([Tensor([1.0])], lr=1.0)), []
+    for _ in range(120):
+        rates += schedule.get_last_lr()
+        schedule.step()
+    axis.plot(rates, label=name)
 axis.set(xlabel="epoch", ylabel="learning rate")
 axis.legend(fontsize="small")
 # alt: Learning rate against epoch for four schedules: stairs, half a cosine, a line up and then
