@@ -13,12 +13,13 @@ def plot_history(history, names=("loss", "accuracy")):
     import matplotlib.pyplot as plt  # late: training itself needs no matplotlib
 
     names = [name for name in names if name in history]
-    figure, axes = plt.subplots(1, len(names), figsize=(4.5 * len(names), 3.2), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(4.5 * len(names), 3.2), squeeze=False, layout="constrained"
+    )
     for axis, name in zip(axes[0], names):
         for key, label in [(name, "training"), (f"validation {name}", "validation")]:
             if key in history:
                 axis.plot(range(1, len(history[key]) + 1), history[key], label=label)
         axis.set(xlabel="epoch", ylabel=name)
         axis.legend()
-    figure.tight_layout()
     return figure
