@@ -12,8 +12,7 @@
 #     name: python3
 #   tinytorch:
 #     difficulty: 3
-#     enables:
-#     - autograd
+#     enables: [autograd]
 #     hours: 5
 #     prerequisites: []
 #     summary: A number that remembers how it was made, and 41 of them that learn
@@ -34,11 +33,13 @@
 # %%
 #| default_exp core.backprop
 #| export
-import html
 import itertools
 import math
 import random
 from operator import attrgetter
+
+from tinytorch.support.graphs import Graph as Drawing
+from tinytorch.support.handmade import slopes_from, unknown_slopes
 
 # %% [markdown]
 # ## Nudging
@@ -110,16 +111,14 @@ print(slopes_by_nudging(machine, *dials))
 # $$e = a\,b \qquad f = e + c \qquad g = a + d \qquad L = f\,g$$
 #
 # At $a=2,\ b=-3,\ c=10,\ d=5$: $e=-6$, $f=4$, $g=7$, $L=28$.
-
-# %% [markdown]
+#
 # Now go backward. $L$ moves with itself: slope 1. $L = f\,g$, so turning $f$ by a little moves
 # $L$ by $g$ times as much. $e$ moves $f$ one for one, and $f$ moves $L$ with slope 7, so $e$
 # moves $L$ with slope $1 \cdot 7$: along a path, slopes multiply. That is the *chain rule*.
 #
 # `a` reaches $L$ on two paths, through $e$ and through $g$. Predict: do the two slopes add, or
 # multiply?
-
-# %% [markdown]
+#
 # **Task.** Fill in `traced` with pencil and paper: eight numbers, the slope of $L$ along each.
 # The checks compare them with nudging.
 
@@ -154,8 +153,7 @@ check("traced")
 # %%
 #| exporti
 class Operators:
-    """Arithmetic with Values and Python numbers on either side. A plain number becomes a Value
-    of its own."""
+    """Arithmetic with Values and plain numbers, each of which becomes a Value of its own."""
 
     __slots__ = ()
     __array_ufunc__ = None  # makes `np.float64(2) * value` call Value.__rmul__
@@ -199,8 +197,7 @@ class Value(Operators):
     data       the number
     _children  the Values it was made from; `_op` says how, as text
 
-    .data .grad  two floats: the number, and the slope of the result that `backward` started
-                 from
+    .data .grad  two floats: the number, and the slope of what `backward` started from
     ._prev ._op  the inputs and the operation, () and "" for a number that was not computed
     ._backward() hands `grad` on to the inputs       .label  a name for pictures
 
@@ -227,14 +224,12 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Find the slope of this number along every Value it was made from, and add it to their
-        `grad`."""
+        """Add the slope of this number along each Value it was made from to that `grad`."""
         backward(self)
 
     @property
     def _backward(self):
-        """Call it to hand `grad` on to the inputs. Assign a function of no arguments to say
-        what it should do."""
+        """Call it to hand `grad` on to the inputs; assign a function to change how."""
         return lambda: pull(self)
 
     @_backward.setter
@@ -252,8 +247,8 @@ class Value(Operators):
 
 # %% [markdown]
 # Beside it, `as_float` refuses what is no single number; a Value inside a Value would lose its
-# past. `unknown_slopes` and `slopes_from` are for operations from outside, and wait until we
-# need them.
+# past. (`unknown_slopes` and `slopes_from` are for operations that somebody adds from outside,
+# with inputs for the constructor and a handmade `_backward`.)
 
 # %%
 #| exporti
@@ -272,10 +267,6 @@ def as_float(data):
 # the checks of the constructor, since a network makes thousands of these per step.
 
 # %%
-#| exporti
-new = object.__new__  # makes a Value without running its constructor
-
-# %%
 #| export
 def record(op, data, inputs, slopes):
     """A Value that remembers: `data` came from `inputs` by `op`, and moves with each of them by
@@ -288,7 +279,7 @@ def record(op, data, inputs, slopes):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = new(Value)
+    out = object.__new__(Value)  # without running the constructor
     out.data = data
     out.grad = 0.0
     out._prev = inputs
@@ -334,8 +325,7 @@ check("add")
 # for `out = add(a, a)`.
 #
 # You did both by hand: $c$ got $1 \cdot 7$; and $a$, which was used twice, got a sum.
-
-# %% [markdown]
+#
 # **Task.** Write `pull`. It is the chain rule, and the only place in this chapter where it
 # stands.
 
@@ -469,8 +459,7 @@ check("divide")
 
 # %% [markdown]
 # For powers, Python needs some care: `(-2.0) ** 0.5` would become a complex number, and
-# `10.0 ** 1000` an error in the middle of training. `raised` gives infinity for what is too
-# large, as `exp` will, and refuses what is no real number.
+# `10.0 ** 1000` an error in the middle of training. `raised` takes that care.
 
 # %%
 #| exporti
@@ -619,8 +608,7 @@ print("by age", names(order(r)))
 # Order and handing back make the whole algorithm, with two beginnings. The walk needs a first
 # gradient: what is the slope of $L$ along $L$ itself? And a second walk needs a clean start,
 # which takes a moment of thought.
-
-# %% [markdown]
+#
 # Numbers that were not computed, the *leaves*, collect over many walks: one per example, say.
 # Whoever collects there decides when to start again from 0. But an inner node, such as $f$, is
 # only a stop on the way. What it still holds from the last walk would be handed on a second
@@ -688,192 +676,37 @@ print(slopes_by_nudging(machine, *dials))
 # Predict: how many milliseconds for 10,000 operations, forward and back?
 
 # %%
-def added_again_and_again(x, times):
-    """x + x + x + ..."""
-    y = x
-    for _ in range(times):
-        y = y + x
-    return y
-
-# %%
 import time
 
 start = time.perf_counter()
-added_again_and_again(Value(0.5), 10_000).backward()
-print(f"{1000 * (time.perf_counter() - start):.0f} ms")
-
-# %% [markdown]
-# One thing the class has promised is still missing. Somebody may add an operation from outside,
-# without our `record`: inputs handed to the constructor, and a handmade `_backward`. Its slopes
-# are found by asking it.
-
-# %%
-#| exporti
-class UnknownSlopes:
-    """Stands in for slopes that nobody stated."""
-
-    def __iter__(self):
-        raise RuntimeError("this Value has inputs but no slopes: make it with record(op, data, "
-                           "inputs, slopes), or assign its _backward")
-
-
-unknown_slopes = UnknownSlopes()
-
-
-def slopes_from(function, out):
-    """The slopes that `function`, a handmade _backward of `out`, applies: give `out` 1 and see
-    what arrives."""
-    nodes = {out, *out._prev}
-    before = [(node, node.grad) for node in nodes]
-    for node in nodes:
-        node.grad = 0.0
-    out.grad = 1.0
-    function()
-    arrived = {node: node.grad for node in out._prev}
-    for node, grad in before:
-        node.grad = grad
-    # a node that stands twice gets it once
-    return tuple(arrived.pop(node, 0.0) for node in out._prev)
+x = y = Value(0.5)
+for _ in range(10_000):
+    y = y + x
+y.backward()
+print(f"slope {x.grad:g} after {1000 * (time.perf_counter() - start):.0f} ms")
 
 # %% [markdown]
 # ## A picture
 #
-# A graph wants to be seen. `Drawing` takes boxes and arrows and knows nothing of Values: it
-# writes them in the DOT language, for Graphviz where that is installed, and otherwise lays them
-# out itself, in columns. A plain script prints text only; `tito notebook backprop` opens the
-# chapter with its pictures.
-
-# %%
-#| export
-class Drawing:
-    """A picture of a graph: boxes and the arrows between them.
-
-    boxes   dict: any key -> list of lines of text; a box comes before those that lead to it
-    arrows  list of (key of start, key of end, text)
-
-    .source  the graph in the DOT language      str(drawing)  one line of text per box
-    """
-
-    def __init__(self, boxes, arrows):
-        self.boxes, self.arrows = boxes, arrows
-
-    def __str__(self):
-        return "\n".join("  ".join(line for line in lines if line)
-                         for lines in self.boxes.values())
-
-    @property
-    def source(self):
-        name = {key: f"n{i}" for i, key in enumerate(self.boxes)}
-        lines = [f'  {name[key]} [label="{dot_text(text)}"];'
-                 for key, text in self.boxes.items()]
-        lines += [f'  {name[start]} -> {name[end]} [label="{dot_text([text])}"];'
-                  for start, end, text in self.arrows]
-        return "\n".join(["digraph {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
-
-    def render(self, path=None):
-        """The picture as SVG text, by Graphviz if the graphviz package and `dot` are there;
-        also written to `path`."""
-        svg = svg_by_graphviz(self.source) or svg_by_columns(self.boxes, self.arrows)
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(svg)
-        return svg
-
-    def _repr_svg_(self):
-        return self.render()
-
-# %%
-#| exporti
-def dot_text(lines):
-    """Lines of text as they stand between quotes in the DOT language."""
-    return "\\n".join(str(line).replace("\\", "\\\\").replace('"', '\\"')
-                      for line in lines if line)
-
-
-def svg_by_graphviz(source):
-    """SVG text made by Graphviz, or None where it is not installed."""
-    try:
-        import graphviz
-
-        return graphviz.Source(source).pipe(format="svg").decode()
-    except (ImportError, OSError, RuntimeError):
-        return None
-
-
-def columns_of(boxes, arrows):
-    """Lists of keys, left to right: a box stands left of every box that it leads to, and no
-    further than needed."""
-    column, into, out_of = dict.fromkeys(boxes, 0), {}, {}
-    for start, end, _ in arrows:
-        into.setdefault(end, []).append(start)
-        out_of.setdefault(start, []).append(end)
-    for end in boxes:
-        for start in into.get(end, ()):
-            column[start] = max(column[start], column[end] + 1)
-    columns = [[] for _ in range(max(column.values()) + 1)]
-    for key, n in column.items():
-        columns[n].append(key)
-    # of each box from the middle line; near the boxes it leads to, so that few arrows cross
-    height = {}
-    for keys in columns:
-        keys.sort(key=lambda key: (sum(height[end] for end in out_of.get(key, ()))
-                                   / len(out_of.get(key, "-"))))
-        height.update({key: i - (len(keys) - 1) / 2 for i, key in enumerate(keys)})
-    return columns[::-1]
-
-# %%
-#| exporti
-WIDE, HIGH, ACROSS, DOWN = 110, 50, 170, 70  # a box, and from one box to the next, in pixels
-
-
-def svg_text(x, y, text, style=""):
-    return f'<text x="{x}" y="{y}" {style}>{html.escape(str(text))}</text>'
-
-
-def svg_by_columns(boxes, arrows):
-    """SVG text made without any help: one column per step, boxes centred."""
-    columns = columns_of(boxes, arrows)
-    tallest = max(map(len, columns))
-    place = {key: (20 + ACROSS * n, 20 + DOWN * (i + (tallest - len(column)) / 2))
-             for n, column in enumerate(columns) for i, key in enumerate(column)}
-    parts = []
-    for start, end, text in arrows:
-        (x1, y1), (x2, y2) = place[start], place[end]
-        x1, y1, y2 = x1 + WIDE, y1 + HIGH / 2, y2 + HIGH / 2
-        parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="gray" '
-                     'marker-end="url(#tip)"/>')
-        parts.append(svg_text((x1 + x2) / 2, (y1 + y2) / 2 - 4, text,
-                              'fill="gray" text-anchor="middle"'))
-    for key, lines in boxes.items():
-        x, y = place[key]
-        parts.append(f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" fill="white" '
-                     'stroke="black"/>')
-        parts += [svg_text(x + 6, y + 15 * (n + 1), line) for n, line in enumerate(lines)]
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{ACROSS * len(columns)}" '
-            f'height="{DOWN * tallest + 20}" font-family="monospace" font-size="11" '
-            'style="background: white">')
-    tip = ('<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="8" refY="4" '
-           'orient="auto"><path d="M0,0 L8,4 L0,8" fill="none" stroke="gray"/></marker></defs>')
-    return "\n".join([head, tip, *parts, "</svg>"])
+# A graph wants to be seen. A `Drawing` holds boxes and arrows and knows nothing of Values. A
+# plain script prints its text; `tito notebook backprop` opens the chapter with its pictures.
 
 # %%
 #| export
 def draw_graph(root):
-    """A Drawing of everything `root` was made from: a box per Value, an arrow per input with
-    its slope.
+    """A Drawing of how `root` was made: a box per Value, an arrow with its slope per input.
 
     >>> print(draw_graph(Value(2.0, label="a")))
     a  data 2  grad 0
     """
-    nodes = order(root)
-    boxes, arrows = {}, []
-    for node in nodes:
-        boxes[node] = [f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
-                       f"grad {node.grad:.5g}"]
-        slopes = (itertools.repeat("?") if node._slopes is unknown_slopes
-                  else [f"{s:.4g}" for s in node._slopes])
-        arrows += [(x, node, slope) for x, slope in zip(node._prev, slopes)]
-    return Drawing(boxes, arrows)
+    drawing = Drawing()
+    for node in order(root):
+        drawing.box(node, f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
+                    f"grad {node.grad:.5g}")
+        slopes = itertools.repeat("?") if node._slopes is unknown_slopes else node._slopes
+        for x, slope in zip(node._prev, slopes):
+            drawing.arrow(x, node, slope if slope == "?" else f"{slope:.4g}")
+    return drawing
 
 # %% [markdown]
 # Your machine. On each arrow stands the slope that `record` was given; in each box, the
@@ -1056,8 +889,7 @@ check("sigmoid")
 # %%
 #| exporti
 def oldest_first(roots):
-    """Everything that the Values in `roots` were made from, and they themselves: inputs before
-    those that use them."""
+    """The Values in `roots` and all that they were made from, inputs before their users."""
     together = record("", 0.0, tuple(roots), (0.0,) * len(roots))
     return order(together)[:0:-1]  # from the last to the second
 
@@ -1094,67 +926,34 @@ def forward_slopes(roots, leaf):
 check("forward")
 
 # %% [markdown]
-# Now count, for real: in a walk, each node is asked for its slopes once, and watched nodes
-# count that. What differs is the number of walks. First 41 numbers and one result, then one
-# number and 41 results.
+# Count the multiplications: in a walk of either kind, each arrow costs one. What differs is the
+# number of walks. First 41 numbers and one result, then one number and 41 results.
 
 # %%
-class Watched(Value):
-    """A Value that counts how often inputs and slopes are read, and how often two nodes are
-    compared."""
-
-    __slots__ = ()
-    counts = {"inputs": 0, "slopes": 0, "compared": 0}
-
-    @property
-    def _prev(self):
-        self.counts["inputs"] += 1
-        return Value._prev.__get__(self)
-
-    @property
-    def _slopes(self):
-        self.counts["slopes"] += 1
-        return Value._slopes.__get__(self)
-
-    def __eq__(self, other):
-        self.counts["compared"] += 1
-        return id(self) == id(other)
-
-    __hash__ = object.__hash__
+def arrows(nodes):
+    return sum(len(node._prev) for node in nodes)
 
 
-def watched(node):
-    """The same node, from now on counting."""
-    node.__class__ = Watched
-    return node
-
-
-def counted(walk):
-    """What `walk()` returns, and the counts of what it asked the watched nodes meanwhile."""
-    Watched.counts.update(inputs=0, slopes=0, compared=0)
-    return walk(), dict(Watched.counts)
-
-# %%
-def count(inputs, outputs):
-    """Count how often slopes are read until all slopes of all outputs are known, in both
-    directions."""
-    for node in oldest_first(outputs):
-        watched(node)
-    forward, ahead = counted(lambda: [forward_slopes(outputs, x) for x in inputs])
-    _, back = counted(lambda: [out.backward() for out in outputs])
-    for i, x in enumerate(inputs):  # x.grad has collected over all outputs
-        assert abs(sum(forward[i]) - x.grad) < 1e-9
-    print(f"{len(inputs):2} -> {len(outputs):2}: forward {len(inputs):2} walks, "
-          f"{ahead['slopes']:6,} reads; backward {len(outputs):2} walks, "
-          f"{back['slopes']:6,} reads")
+def compare(inputs, outputs):
+    """Find all slopes of all outputs in both directions, and print what each costs."""
+    forward = [forward_slopes(outputs, x) for x in inputs]
+    for out in outputs:
+        out.backward()
+    for slopes, x in zip(forward, inputs):  # x.grad has collected over all outputs
+        assert abs(sum(slopes) - x.grad) < 1e-9
+    ahead = len(inputs) * arrows(oldest_first(outputs))
+    back = sum(arrows(order(out)) for out in outputs)
+    print(f"{len(inputs):2} -> {len(outputs):2}: "
+          f"forward {len(inputs):2} walks, {ahead:6,} multiplications; "
+          f"backward {len(outputs):2} walks, {back:6,}")
 
 
 many = [Value(i / 10) for i in range(41)]
-count(many, [sum(x * x.sin() for x in many)])
+compare(many, [sum(x * x.sin() for x in many)])
 trunk = one = Value(0.5)
 for _ in range(40):
     trunk = (trunk * 1.1).sin()
-count([one], [trunk * k for k in range(41)])
+compare([one], [trunk * k for k in range(41)])
 
 # %% [markdown]
 # Training has millions of inputs and one loss. That is the whole reason why it goes backward.
@@ -1304,8 +1103,7 @@ check("mlp")
 # parameters.
 #
 # Predict: a parameter with slope 5. Should it grow or shrink, if the loss is to fall?
-
-# %% [markdown]
+#
 # **Task.** Write `train_step`. The three words to remember: forget, walk, move.
 
 # %% exercise="train"
@@ -1378,8 +1176,7 @@ axes.legend();
 # 3. Why must `a` wait for all its users before it hands on, and why does "youngest first"
 #    guarantee it?
 # 4. `c.grad` is 7. Say in one sentence what that promises, and for which moves of $c$ it holds.
-
-# %% [markdown]
+#
 # ## Look back
 #
 # 1. `check_slopes(lambda x: x.relu(), 0.0)` raises. Which of the two is wrong, the walk or the
