@@ -1,8 +1,8 @@
 """Pictures of computation graphs: boxes and arrows, as text, in the DOT language and as SVG.
 
-A lesson walks its own graph and adds a box per value and an arrow per input; nothing here knows
-what a value is. Graphviz makes the picture where its program `dot` is installed. Elsewhere the
-boxes are laid out here, in columns from left to right.
+A `Graph` takes boxes and arrows and knows nothing of what they stand for; `graph_of` fills one
+from what tensors remember of their origin. Graphviz makes the picture where its program `dot` is
+installed. Elsewhere the boxes are laid out here, in columns from left to right.
 """
 
 import graphlib
@@ -157,6 +157,54 @@ class Graph:
             'text-anchor="middle" style="background: white">'
         )
         return "\n".join([head, *parts, "</svg>"])
+
+
+def graph_of(nodes, names):
+    """The Graph of how a tensor was made: a box per tensor and per number, an arrow per input.
+
+    nodes    tensors, each after those that it was made from; a tensor is anything with `creator`,
+             whose `op` and `inputs` say how it was made, or None
+    names    {name: tensor}: what is shown by its name instead of its operation. ValueError for
+             what is not part of the graph
+    returns  a Graph, whose boxes have their tensors as keys
+    """
+    graph, name_for = Graph(), {id(x): name for name, x in names.items()}
+
+    def box(x):
+        if not hasattr(x, "creator"):
+            key = object()  # each number has a box of its own
+            graph.box(key, label_of(x), kind="given")
+            return key
+        if x not in graph.boxes:
+            kind = "made" if x.creator is not None else "leaf" if x.requires_grad else "given"
+            graph.box(x, label_of(x, name_for.get(id(x))), kind=kind)
+        return x
+
+    for node in nodes:
+        inputs = [box(x) for x in node.creator.inputs] if node.creator is not None else []
+        for start in inputs:
+            graph.arrow(start, box(node))
+        box(node)
+    for name, x in names.items():
+        if not any(x is key for key in graph.boxes):
+            raise ValueError(
+                f"{name} is no tensor of this graph: name what the result was made from, as in x=x"
+            )
+    return graph
+
+
+def label_of(x, name=None):
+    """The text of the box of a tensor, a number or an array: name or operation, shape or number."""
+    import numpy as np  # late: the graphs of lesson 05 need no NumPy
+
+    from tinytorch.support.validation import name_of
+
+    if not hasattr(x, "creator"):
+        return f"{x:.4g}" if isinstance(x, (int, float)) else f"given {np.shape(x)}"
+    if not name and x.creator is not None:
+        name = name_of(x.creator.op)
+    name = name or ("leaf" if x.requires_grad else "given")
+    return f"{name} {x.shape}" if x.ndim else f"{name} = {x.item():.4g}"
 
 
 def graphviz(source, format):

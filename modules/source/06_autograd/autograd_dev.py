@@ -12,15 +12,9 @@
 #     name: python3
 #   tinytorch:
 #     difficulty: 4
-#     enables:
-#     - optimizers
-#     - convolutions
-#     - attention
+#     enables: [optimizers, convolutions, attention]
 #     hours: 7
-#     prerequisites:
-#     - tensor
-#     - losses
-#     - backprop
+#     prerequisites: [tensor, losses, backprop]
 #     summary: The slopes of a loss for a million weights, in one walk back
 #     terms: []
 #     title: Autograd
@@ -31,35 +25,31 @@
 #
 # A small network has a hundred thousand weights and one loss. Learning asks each weight: which
 # way, and how much? Nudging them one by one would run the network a hundred thousand times.
-# This chapter gets all the answers from one walk backward, at about twice the price of the run
-# itself.
+# This chapter gets all the answers from one walk backward, at about twice the price of a run.
 #
-# **You need** 01 (Tensor), 04 (losses) and 05, where one number at a time went this way. **You
-# write** the table of slopes, the walk, and what people build on: `no_grad`, `Function`, a
-# check by nudging.
+# **You need** 01 (Tensor), 04 (losses) and 05, which went this way by single numbers. **You
+# write** the table of slopes, the walk, `no_grad`, `Function` and a check by nudging.
 
 # %%
 #| default_exp core.autograd
 #| export
 import contextlib
 import copy
-import functools
-import gc
-import html
-import inspect
 import math
 import operator
-import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 
+from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
                                    concatenate_forward, max_forward, min_forward, operand,
                                    pad_forward, raise_to, recording, relu_forward,
                                    reshape_forward, run, sigmoid_forward, stack_forward,
                                    sum_forward, take_forward)
+from tinytorch.support import validation
+from tinytorch.support.graphs import Graph, graph_of
+from tinytorch.support.memory import HOLDERS, collect_less_often, count_holders, held, is_ours
+from tinytorch.support.rules import FREED, Rules, parts_of
 
 # %% [markdown]
 # ## What the notes say
@@ -84,30 +74,8 @@ while z.creator is not None:
 
 # %%
 #| export
-class Rules(dict):
-    """operation -> its rules. What is not there yet is looked for, once, by `__missing__`."""
-
-    def __missing__(self, op):
-        if op in waiting:
-            waiting[op]()  # writes the rules of a whole group into the table
-            if op in self:
-                waiting.pop(op, None)
-                return self[op]
-        if op is None:
-            raise RuntimeError("this note was already freed: a tensor hands on first, "
-                               "then its creator becomes FREED")
-        # the forward method of a Function
-        if hasattr(op, "__self__") and hasattr(op.__self__, "slopes_of_all"):
-            # not kept: each use of a Function is an operation of its own
-            return op.__self__.slopes_of_all
-        name = getattr(op, "__name__", op)
-        raise NotImplementedError(f"no slope is known for {name}: "
-                                  f"tell it with derivative({name}, ...), "
-                                  "one rule for each input")
-
-
 table = Rules()
-waiting = {}  # operation -> the function that will write its rules, for those of this lesson
+waiting, rules_for = table.waiting, table.rules_for
 
 
 def derivative(op, *rules, together=None):
@@ -116,45 +84,25 @@ def derivative(op, *rules, together=None):
     op        a function of arrays, as `apply` takes it
     rules     one for each input: rule(g, out, *arrays, **options) is the gradient for that
               input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with. Shapes that were broadcast need no care. None for an input that has
-              no slope, such as a mask.
-    together  instead of `rules`: one function of the same arguments that returns a sequence
-              with a gradient (or None) for each input. For operations with any number of
-              inputs, or with shared work.
+              called with; broadcasting needs no care. None for an input that has no slope.
+    together  instead of `rules`, for any number of inputs or shared work: one function of the
+              same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only when its input wants a gradient, and must change none of the arrays it
-    is given.
+    A rule is called only when its input wants a gradient, and must change none of the arrays.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
     table[op] = rules if together is None else together
 
 # %% [markdown]
-# The rules of this lesson are yours, and a package must be importable before you have written
-# them. Hence one more small piece: `@rules_for(...)` above a function says "call this when a
-# slope of one of these operations is first wanted".
-
-# %%
-#| export
-def rules_for(*ops):
-    """Mark the function below as the one that calls `derivative` for each of `ops`. It is
-    called when first needed."""
-
-    def remember(write):
-        for op in ops:
-            table.pop(op, None)
-            waiting[op] = write
-        return write
-
-    return remember
-
-# %% [markdown]
+# The rules of this lesson are yours. `@rules_for(...)` above a function says "call this when a
+# rule of one of these is first wanted", so that the package can be imported before you begin.
+#
 # Addition first. If `out = a + b` and one place of `a` grows by a little, the same place of
 # `out` grows by as much, and the loss by `g` times that. So the rule of `+` hands `g` on, to
 # both. For `a * b`, a little more of `a` gives `b` times as much more of the result.
 #
-# Predict for `a - b` and `a / b`: for which input does the sign turn, and what grows when `b`
-# shrinks?
+# Predict for `a - b` and `a / b`: where does the sign turn, and what grows when `b` shrinks?
 #
 # **Task.** Write the rules of the five operations.
 
@@ -162,11 +110,9 @@ def rules_for(*ops):
 #| export
 @rules_for(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
-    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide and
-    np.negative.
+    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide, np.negative.
 
-    Each rule takes g, out and the inputs, and returns an array; none of the arrays may be
-    changed.
+    Each rule takes g, out and the inputs, changes none of them, and returns an array.
 
     >>> arithmetic_rules()
     >>> to_a, to_b = table[np.subtract]
@@ -250,12 +196,10 @@ derivative(raise_to, power_to_base, power_to_exponent)
 # `maximum(a, b)` copies, place by place, one of its inputs; so the slope goes to the one that
 # was copied and the other gets 0. Predict: what should happen where `a` equals `b`? Nudge `a`
 # up and the result grows; nudge `a` down and nothing happens. So the slope of `a` is something
-# between 0 and 1, and likewise for `b`; but nudge both, and the result moves exactly as they
-# do.
+# between 0 and 1, and likewise for `b`; but nudge both, and the result moves as they do.
 #
-# **Task.** Write the rules of `maximum minimum absolute relu clip where`. Equal inputs of
-# `maximum` and `minimum` share `g` evenly; `relu` and `absolute` have slope 0 at 0; `clip` has
-# slope 1 at its limits.
+# **Task.** Write the rules of `maximum minimum absolute relu clip where`. What equal inputs
+# receive, and which slope counts at 0 and at the limits of `clip`, stands in the docstring.
 
 # %% exercise="choices"
 #| export
@@ -301,9 +245,8 @@ check("choices")
 # ## Undoing a broadcast
 #
 # Add a bias of shape (4,) to a batch of shape (3, 4) and every row uses the same four numbers.
-# Nudge one of them and three places of the result move. Each place reports its own slope, so
-# the slope of the bias has to come from all three. A rule hands back shape (3, 4); the bias
-# wants (4,).
+# Nudge one of them and three places of the result move, each with its own slope. A rule hands
+# back shape (3, 4), and the slope of the bias, of shape (4,), has to come from all three.
 #
 # Predict: is it their sum or their mean? Nudge and see.
 
@@ -321,19 +264,16 @@ print("the loss moves by", (g * (batch + moved)).sum() - (g * (batch + bias)).su
 # %% exercise="unbroadcast"
 #| export
 def unbroadcast(g, shape):
-    """The gradient for an array of `shape`, from the gradient `g` for what broadcasting made of
-    it.
+    """The gradient for an array of `shape`, from the gradient `g` for what it was broadcast to.
 
     g        ndarray
     shape    a tuple that broadcasts to g.shape
-    returns  ndarray of shape `shape`: each place has the sum of all places that it was copied
-             to
+    returns  ndarray of shape `shape`: each place has the sum over all of its copies
 
     >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
     array([111, 222])
 
-    Source: the adjoint of copying is summing; autograd tutorial by Maclaurin, Duvenaud, Johnson
-    (2015).
+    Source: copying has summing as its adjoint; Maclaurin, Duvenaud, Johnson, autograd (2015).
     """
     ### BEGIN SOLUTION
     extra = g.ndim - len(shape)
@@ -347,55 +287,28 @@ check("unbroadcast")
 # %%
 #| exporti
 def fit(g, data, op=None):
-    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours
-    goes back as float32.
-
-    op   what `g` went through, to be named in errors
-    """
-    try:
-        if g.shape != data.shape:
-            lengths = zip(data.shape[::-1], g.shape[::-1])
-            if g.ndim < data.ndim or any([n != 1 and n != m for n, m in lengths]):
-                raise ValueError(f"the rule of {name_of(op)} gave a gradient of shape "
-                                 f"{g.shape} for an input of shape {data.shape}: "
-                                 "it should give back the shape of the input")
-            g = unbroadcast(g, data.shape)
-        if g.dtype is data.dtype:
-            return g
-    except AttributeError:
-        if isinstance(g, (np.ndarray, np.generic)):
-            raise
-        raise TypeError(f"the rule of {name_of(op)} gave {g!r:.60}, a {type(g).__name__}: "
-                        "one array for its input is needed") from None
-    if data.dtype.kind != "f":
-        raise TypeError(f"a tensor of {data.dtype} wants a gradient, and slopes are fractions: "
-                        "make it with Tensor(data, requires_grad=True) or Variable(data), "
-                        "which turn whole numbers into float32")
+    """The gradient `g` in the shape and dtype of `data`; errors say that `op` is its origin."""
+    if getattr(g, "shape", None) != data.shape:
+        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        g = unbroadcast(g, data.shape)
+    if g.dtype is data.dtype:
+        return g
+    validation.check_float(data.dtype)
     return g.astype(data.dtype)
-
-
-def name_of(op):
-    """The name of an operation, or of the Function that it is the forward method of."""
-    if hasattr(op, "__self__"):
-        return type(op.__self__).__name__
-    return getattr(op, "__name__", "an operation").removesuffix("_forward")
 
 # %% [markdown]
 # ## In which order?
 #
-# A number may be used twice. In `h = x * x; z = h * h + h` three arrows arrive at `h`, and only
-# when all of them have, may `h` hand on their sum. Nobody may go before all its users have
-# gone.
+# In `h = x * x; z = h * h + h` three arrows arrive at `h`, and only when all of them have, may
+# `h` hand on their sum. Nobody may go before all its users have gone.
 #
 # Predict: you meet the notes by following inputs from `z`. Is the order in which you meet them
 # good enough? And what goes wrong with a function that calls itself for each input, on a loss
 # 100,000 operations deep?
 #
-# A result is younger than its inputs, always, and `creator.order` counts births. So the oldest
-# come last.
+# A result is younger than its inputs, and `creator.order` counts births: the oldest come last.
 #
-# **Task.** Write `oldest_first`: every tensor with a note, each once. The walk will take them
-# from the end.
+# **Task.** Write `oldest_first`. The walk will take what it lists from the end.
 
 # %% exercise="order"
 #| export
@@ -405,8 +318,7 @@ def oldest_first(tensor):
     tensor   Tensor
     returns  list of Tensors, each once; empty when `tensor` has no creator
 
-    Must not call itself: a loss can be 100,000 operations deep, Python calls no more than
-    1,000.
+    Must not call itself: a loss can be 100,000 operations deep, and Python stops at 1,000.
 
     >>> x = Variable(2.0)
     >>> y = x * x
@@ -433,8 +345,7 @@ check("order")
 #
 # During the walk a dictionary holds, for each tensor, the gradient received so far. What
 # arrives second is added to what came first; `=` instead of `+=` is the most frequent mistake
-# in home-made engines. The second most frequent is hidden here. Predict what `a` and `b`
-# receive:
+# in home-made engines. The next is hidden here. Predict what `a` and `b` receive:
 
 # %%
 g = np.array([1.0])  # the rule of a + b hands the very same array to both
@@ -444,8 +355,7 @@ print("a:", for_a, " b:", for_b)
 
 # %% [markdown]
 # An array that came from a rule may be held by others, or be a read-only view. An array that
-# *we* made, as a sum of two, belongs to us, and the third, the fourth, the thousandth arrival
-# can go into it in place.
+# *we* made, as a sum of two, is ours, and the third, the thousandth arrival can go into it.
 #
 # **Task.** Write `accumulate`. `mine` is the set of tensors whose array was made here.
 
@@ -461,8 +371,7 @@ def accumulate(gradients, mine, x, g):
     g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it:
                never written into
 
-    The first arrival is stored as it is, the second makes a new array, all others go into that
-    one.
+    The first arrival is stored as it is, the second makes a new array, all others go into it.
 
     >>> x, gradients, mine = Variable([0.0]), {}, set()
     >>> for g in (np.array([1.0]), np.array([20.0]), np.array([300.0])):
@@ -470,8 +379,7 @@ def accumulate(gradients, mine, x, g):
     >>> gradients[x]
     array([321.])
 
-    Source: the multivariate chain rule: Griewank and Walther, Evaluating Derivatives (2008),
-    section 3.2.
+    Source: the chain rule: Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
     ### BEGIN SOLUTION
     if x not in gradients:
@@ -493,23 +401,7 @@ check("accumulate")
 # Most inputs of a network want nothing: a batch of pictures, a constant 0.1. Their rules are
 # not even called; for the first layer this saves a third of the work.
 #
-# Some operations, such as `concatenate`, have one rule for all inputs together. `parts_of`
-# makes a row of rules of what it returned, so that your loop need not know.
-
-# %%
-#| exporti
-def parts_of(found, made):
-    """One rule per input, with nothing left to compute, from the gradients that a rule for all
-    inputs returned."""
-    if type(found) not in (tuple, list) or len(found) != len(made.inputs):
-        raise ValueError(f"the rule of {made.op.__name__} should return a tuple of "
-                         f"{len(made.inputs)} gradients, one for each input, "
-                         f"not {type(found).__name__} of {np.size(found)} numbers")
-    return [part if part is None else lambda *_, part=part, **__: part for part in found]
-
-# %% [markdown]
-# **Task.** Write the loop of `hand_on`. Predict: what are `node.creator.inputs` and `rules` for
-# `x * x`?
+# **Task.** Write the loop of `hand_on`. Predict: what are `made.inputs` and `rules` of `x * x`?
 
 # %% exercise="hand-on"
 #| export
@@ -532,13 +424,9 @@ def hand_on(node, g, gradients, mine):
     """
     made = node.creator
     rules = table[made.op]
-    # one for all inputs together: call it now, and let each input have its part
-    if callable(rules):
+    if callable(rules):  # one for all inputs together: call it now, and let each have its part
         rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
-    elif len(rules) != len(made.inputs):
-        raise ValueError(f"{name_of(made.op)} has {len(made.inputs)} inputs, "
-                         f"and rules for {len(rules)}: give derivative() one for each input, "
-                         "None where there is no slope")
+    validation.check_rules(rules, made)
     ### BEGIN SOLUTION
     for x, rule in zip(made.inputs, rules):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
@@ -556,8 +444,7 @@ check("hand-on")
 # several numbers there is no such thing as *the* slope; somebody must say how much each number
 # matters. To take ones silently would hide a forgotten `mean()` for weeks.
 #
-# **Task.** Write the rest of `first_gradient`. An error, too, is a small lesson: what was
-# given, what to do.
+# **Task.** Write the rest of `first_gradient`. An error says what was given, and what to do.
 
 # %% exercise="start"
 #| export
@@ -581,11 +468,7 @@ def first_gradient(tensor, gradient=None):
         raise RuntimeError("backward() starts from a result of tensors that want a gradient; "
                            "this one has no note. Was it made inside no_grad(), from .data, "
                            "of whole numbers, or from tensors without requires_grad=True?")
-    if tensor.data.dtype.kind != "f":
-        raise TypeError(f"a tensor of {tensor.data.dtype} wants a gradient, "
-                        "and slopes are fractions: make it with Tensor(data, "
-                        "requires_grad=True) or Variable(data), which turn whole numbers into "
-                        "float32")
+    validation.check_float(tensor.dtype)
     ### BEGIN SOLUTION
     if gradient is None:
         if tensor.size != 1:
@@ -607,46 +490,24 @@ check("start")
 # %% [markdown]
 # ## The walk
 #
-# Three given pieces, then the walk itself. A note holds on to all arrays that went into a
-# result, so it is taken away as soon as it has served, and memory shrinks while we walk. What
-# is put in its place tells whoever comes a second time:
-
-# %%
-#| exporti
-class Freed:
-    """Stands in `creator` where a note has been used up."""
-
-    __slots__ = ()
-    order, op = -1, None
-
-    @property
-    def inputs(self):
-        raise RuntimeError("a gradient has been taken through this graph before, "
-                           "and its notes were freed on the way. Compute the result again; or, "
-                           "to walk twice, say backward(retain_graph=True) the first time")
-
-
-FREED = Freed()
-
-# %% [markdown]
-# Then the door that `Tensor.backward` opens. It starts your walk and hands the gradients to the
-# *leaves*, the tensors that were given and not made. They keep them in `.grad`, added to what
-# is there: two losses, two calls, one sum. Results in between keep nothing. A leaf must own its
-# gradient; a copy sees to that, except when the array is nobody else's anyway, which Python can
-# tell by counting.
+# A note holds on to all arrays that went into a result, so it is taken away as soon as it has
+# served, and memory shrinks while we walk. `FREED`, which is put in its place, tells whoever
+# comes a second time to say `retain_graph=True` the first time.
+#
+# The door that `Tensor.backward` opens is given. It starts your walk and hands the gradients to
+# the *leaves*, the tensors that were given and not made. They keep them in `.grad`, added to
+# what is there: two losses, two calls, one sum. Results in between keep nothing. A leaf must
+# own its gradient; a copy sees to that, unless `is_ours` finds that nobody else holds it.
 
 # %%
 #| export
 def backward(tensor, gradient=None, retain_graph=False):
-    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` with respect
-    to it.
+    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` along it.
 
-    tensor        Tensor; for more than one number, `gradient` of the same shape says how much
-                  each matters
+    tensor        Tensor; `gradient` of the same shape says how much each number matters
     retain_graph  keep the notes, so that this graph can be walked again
 
-    A leaf is a Tensor that wants a gradient and has no creator. `.grad` is an ndarray of its
-    shape and dtype, shared with nobody.
+    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
 
     >>> x = Variable([1.0, 2.0, 4.0])
     >>> backward((x * x).sum())
@@ -661,32 +522,8 @@ def backward(tensor, gradient=None, retain_graph=False):
         x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
 
 
-def is_ours(g):
-    """Whether nobody but the caller, in one variable, holds the array `g` or its memory."""
-    return type(g) is np.ndarray and g.base is None and sys.getrefcount(g) <= HOLDERS
-
-
-def count_holders():
-    g = np.empty(0)
-    return held(g)
-
-
-def held(g):
-    return sys.getrefcount(g)
-
-
-# how many Python counts for an array that one variable of the caller holds
-HOLDERS = count_holders()
-
-# %% [markdown]
-# And a word to Python. It frees what nobody holds at once; besides, it searches all objects for
-# groups that hold only each other, again and again while they become more. A graph has no such
-# groups, but 400,000 objects: the search cost a third of building one. So it shall search less
-# often.
-
-# %%
-#| exporti
-gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)
+# a graph is many objects and no garbage: let Python look for some less often
+collect_less_often()
 
 # %% [markdown]
 # **Task.** Write the walk, from the end of `oldest_first` to its beginning.
@@ -727,19 +564,17 @@ def gradients_of(tensor, gradient, retain_graph=False):
 check("walk")
 
 # %% [markdown]
-# Forty lines, and the notes that lesson 01 took have become slopes. Predict both, for
-# $\sin(xy / (x + y))$ at 5 and 3, then nudge:
+# The notes have become slopes. Predict both, for $\sin(xy / (x + y))$ at 5 and 3, then nudge:
 
 # %%
 def f(x, y):
-    return ((x * y) / (x + y)).sin()
+    return np.sin(x * y / (x + y))
 
 
-x, y = Variable(np.array(5.0)), Variable(np.array(3.0))
-backward(f(x, y))
-print("by the walk: ", x.grad, y.grad)
-print("by nudging:  ", float(f(x.data + 1e-6, y) - f(x, y)) / 1e-6,
-      float(f(x, y.data + 1e-6) - f(x, y)) / 1e-6)
+x, y = Variable(5.0), Variable(3.0)
+backward(((x * y) / (x + y)).sin())
+print("by the walk:", x.grad, y.grad)
+print("by nudging: ", (f(5 + 1e-6, 3) - f(5, 3)) / 1e-6, (f(5, 3 + 1e-6) - f(5, 3)) / 1e-6)
 
 # %% [markdown]
 # ## Rules for sums
@@ -748,21 +583,15 @@ print("by nudging:  ", float(f(x.data + 1e-6, y) - f(x, y)) / 1e-6,
 # that it went into. The numbers are easy; the shape is not. Summing (2, 3, 4) along axis 1 left
 # (2, 4), and to stretch that over (2, 3, 4) the axis must come back, as a 1.
 #
-# Predict what NumPy says to, or makes of, a gradient of shape (3,) for rows of a (3, 3) matrix.
-# Which of the two is worse?
-
-# %%
-sums_of_rows = np.array([1.0, 10.0, 100.0])
-print(np.broadcast_to(sums_of_rows, (3, 3)))
-
-# %% [markdown]
+# Predict what `np.broadcast_to` says to, or makes of, a gradient of shape (3,) that came from
+# the rows of a (3, 3) matrix. Which of the two is worse?
+#
 # **Task.** Write `put_back`.
 
 # %% exercise="put-back"
 #| export
 def put_back(g, shape, axis=None, keepdims=False):
-    """`g` with the axes that a reduction took away, each of length 1, so that it broadcasts to
-    `shape`.
+    """`g` with the axes that a reduction took away, of length 1: it broadcasts to `shape`.
 
     g         ndarray, of the shape that reducing `shape` along `axis` gives
     shape     tuple: the shape of what was reduced
@@ -783,8 +612,7 @@ def put_back(g, shape, axis=None, keepdims=False):
     ### END SOLUTION
 
 # %% [markdown]
-# With it, the rules. The largest number of a row gets the whole gradient, and equals share it
-# evenly.
+# With it, the rules. The largest number of a row gets the whole gradient; equals share it.
 
 # %%
 #| exporti
@@ -815,8 +643,7 @@ check("put-back")
 #
 # Reshaping and transposing move numbers and change none. Their rules move the gradient back.
 #
-# Predict: axes (1, 2, 0) take shape (2, 3, 4) to (3, 4, 2). Which axes take it back? Try (1,
-# 2, 0) once more on paper.
+# Predict: axes (1, 2, 0) take shape (2, 3, 4) to (3, 4, 2). Do the same axes take it back?
 #
 # **Task.** Write the rules of `reshape_forward(x, shape=...)`, `np.transpose(x, axes=...)` and
 # `np.broadcast_to(x, shape=...)`.
@@ -828,8 +655,7 @@ def shape_rules():
     """Tell `derivative` the rules of reshape_forward, np.transpose and np.broadcast_to.
 
     Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
-    once by a number from 0, and np.broadcast_to(x, shape=...). The options reach the rules by
-    name.
+    once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
 
     >>> shape_rules()
     >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)),
@@ -859,10 +685,8 @@ full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# 1 is lost: NumPy adds for each place once. `np.add.at` would do it, slowly. There is a
-# counting function that adds up weights by place, in one run:
-# `np.bincount(places, weights, how_many)`. It is needed only where a place can come twice, and
-# only lists and arrays of whole numbers can do that.
+# 1 is lost: NumPy adds for each place once. `np.bincount(places, weights, how_many)` adds up
+# weights by place. It is needed only where lists or arrays of whole numbers may repeat one.
 
 # %%
 #| exporti
@@ -882,8 +706,7 @@ def index_rule(g, out, x, index):
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  ndarray of the shape of `x`: at each place the sum of all of `g` that was picked
-             there, 0 elsewhere
+    returns  ndarray of the shape of `x`: at each place the sum of all `g` picked there, or 0
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
@@ -922,15 +745,14 @@ check("index")
 # them transposed, fits. That is how most people remember the rule. The reason: nudge $a_{ik}$,
 # and $c_{ij}$ moves by $b_{kj}$, for every $j$.
 #
-# Stacks of matrices go through the same rule, the last two axes at a time. The given piece
-# makes matrices of everything, also of a 1-D row or column; and where the right side is one
-# matrix, a layer's weights, it lets all rows of a batch stand in one tall matrix.
+# Stacks of matrices go through the same rule. The given piece makes matrices of everything,
+# also of a 1-D row or column; and where the right side is one matrix, a layer's weights, it
+# lets all rows of a batch stand in one tall matrix.
 
 # %%
 #| exporti
 def as_matrices(g, a, b):
-    """`g`, `a` and `b` of a product, as stacks of matrices of shapes (..., i, j), (..., i, k)
-    and (..., k, j)."""
+    """The arrays as stacks of matrices of shapes (..., i, j), (..., i, k) and (..., k, j)."""
     if b.ndim > 2:
         return (g, a, b) if a.ndim > 1 else (g[..., None, :], a[None], b)
     k, j = b.shape if b.ndim == 2 else (b.size, 1)
@@ -941,8 +763,7 @@ def as_matrices(g, a, b):
 def matmul_rule(n):
     def rule(g, out, a, b):
         found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
-        # A reshape that changes nothing would still be a view, and a view is copied before a
-        # leaf may keep it.
+        # no reshape that changes nothing: it makes a view, which a leaf would have to copy
         return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
     return rule
 
@@ -961,8 +782,7 @@ def matmul_slope(n, g, a, b):
     g        ndarray of shape (..., i, j)
     a        ndarray of shape (..., i, k)
     b        ndarray of shape (..., k, j)
-    returns  ndarray of shape (..., i, k) or (..., k, j); stacks that were broadcast are summed
-             later
+    returns  ndarray of shape (..., i, k) or (..., k, j); broadcast stacks are summed later
 
     >>> matmul_slope(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
     ...              np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
@@ -982,23 +802,20 @@ check("matmul")
 # %% [markdown]
 # ## No notes, please
 #
-# Measuring how good a network is, or changing its weights, needs results and no slopes. Notes
-# would cost time and hold memory for nothing. `recording.on` of lesson 01 says whether they are
-# taken in this thread. It must be what it was before when the block ends, whatever happened
-# inside.
+# Measuring how good a network is, or changing its weights, needs results and no slopes; notes
+# would cost time and memory for nothing. `recording.on` of lesson 01 says whether they are
+# taken in this thread. It must be what it was before when the block ends, whatever happened.
 #
 # Predict three traps: a block inside a block, an exception in the middle, and a second thread.
 #
-# **Task.** Write the body of `no_grad`. Above it, `contextlib.contextmanager` makes of one
-# function with a `yield` both a `with` block and a decorator: what stands before the `yield`
-# happens on the way in.
+# **Task.** Write the body of `no_grad`. `contextlib.contextmanager` makes a `with` block and a
+# decorator of a function with a `yield`: what stands before it happens on the way in.
 
 # %% exercise="no-grad"
 #| export
 @contextlib.contextmanager
 def no_grad():
-    """Take no notes in this thread: as a block, `with no_grad():`, or above a function,
-    `@no_grad()`.
+    """Take no notes in this thread: `with no_grad():`, or `@no_grad()` above a function.
 
     Afterwards `recording.on` is what it was before, also after an exception, and inside another
     no_grad().
@@ -1036,46 +853,9 @@ print(x.grad)
 # %% [markdown]
 # ## An operation of your own
 #
-# Sometimes a rule should keep something that was computed on the way forward, and a class reads
-# better than a line in the table. `Function` is that class: you say `forward` and `backward`,
-# it says the rest.
-
-# %%
-#| exporti
-def checked_forward(forward):
-    """A forward method that says so when it returns anything but one array."""
-
-    @functools.wraps(forward)
-    def checked(self, *arrays, **options):
-        out = forward(self, *arrays, **options)
-        if out is None or isinstance(out, (tuple, list)):
-            said = ("None: is `return` missing?"
-                    if out is None else f"a {type(out).__name__}: one operation, one result")
-            raise TypeError(f"{type(self).__name__}.forward should return one array, "
-                            f"and returned {said}")
-        return out
-
-    return checked
-
-
-def checked_slopes(found, arrays, name):
-    """What a backward method returned, as a tuple of arrays that fit `arrays`, or an error that
-    says what does not."""
-    if found is None:
-        raise ValueError(f"{name}.backward returned None: is `return` missing? "
-                         "(For one input without a slope: (None,).)")
-    found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-    if len(found) != len(arrays):
-        raise ValueError(f"{name}.backward should return {len(arrays)} gradients, "
-                         f"one for each input, not {len(found)}")
-    found = tuple([part if part is None else np.asarray(operand(part)) for part in found])
-    for n, (part, array) in enumerate(zip(found, arrays)):
-        if part is not None and part.shape != np.shape(array):
-            raise ValueError(f"{name}.backward returned a gradient of shape {part.shape} for "
-                             f"input {n}, which has shape {np.shape(array)}")
-    return found
-
-# %% [markdown]
+# Sometimes a rule should keep something that was computed on the way forward. Then a class, a
+# `Function`, reads better than a line in the table. You say `forward` and `backward`.
+#
 # The saved arrays live in the object, and there lies a trap. Predict: if the *same* object
 # computes `f(x)` and then `f(f(x))`, what has it saved when the walk comes to the inner one?
 #
@@ -1115,13 +895,7 @@ class Function:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        for name in ("forward", "backward"):
-            if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
-                raise TypeError(f"{cls.__name__}.{name}: methods of a Function take self, "
-                                "not ctx. Leave @staticmethod out, "
-                                "and say self.save_for_backward(...) and self.saved_tensors")
-        if "forward" in vars(cls):
-            cls.forward = checked_forward(cls.forward)
+        validation.check_methods(cls)
 
     def __call__(self, *inputs, **options):
         ### BEGIN SOLUTION
@@ -1144,7 +918,8 @@ class Function:
 
     def slopes_of_all(self, g, out, *arrays, **options):
         """The rule for all inputs together, as `derivative` would have it."""
-        return checked_slopes(self.backward(g), arrays, type(self).__name__)
+        return validation.checked_gradients(self.backward(g), arrays,
+                                            type(self).__name__, operand)
 
 # %% checks="function"
 check("function")
@@ -1153,18 +928,14 @@ check("function")
 # ## Who checks the rules?
 #
 # A wrong rule raises no error; the network just learns badly, for weeks. But there is a witness
-# who knows nothing of rules: nudge one number up and down, look at the loss. Slow, and good for
-# a test.
-#
-# The size of the nudge $h$ is a bargain. Predict which is best for $e^x$ at 1, and why small
-# ones are *worse*:
+# who knows nothing of rules: nudge one number up and down, look at the loss. The size of the
+# nudge $h$ is a bargain. Predict which is best for $e^x$ at 1, and why small ones are *worse*:
 
 # %%
 for h in (1e-1, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11):
     one_side = (math.exp(1 + h) - math.exp(1)) / h
     both = (math.exp(1 + h) - math.exp(1 - h)) / (2 * h)
-    print(f"h = {h:.0e}   error, one side {abs(one_side - math.e):.0e}   both sides "
-          f"{abs(both - math.e):.0e}")
+    print(f"{h = :.0e}  error {abs(one_side - math.e):.0e}, both ways {abs(both - math.e):.0e}")
 
 # %% [markdown]
 # The difference of two nearly equal numbers loses its digits: lesson 01 met that in the
@@ -1204,18 +975,15 @@ check("nudge")
 
 # %% [markdown]
 # The check around it is given. A result of many numbers is weighed with a random gradient
-# first: with ones, a rule that mixes up places would often pass. Only copies of the inputs are
-# touched.
+# first: with ones, a rule that mixes up places would often pass.
 
 # %%
 #| export
 def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     """Compare the gradients of f(*inputs) with nudges of every number of every input.
 
-    f          a function of Tensors that returns a Tensor, of any shape, and the same one each
-               time
-    inputs     Tensors or arrays of fractions, or a single one; the check computes with float64
-               copies of them
+    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    inputs     Tensors or arrays of fractions, or a single one; copied as float64
     tolerance  the largest error allowed, relative to slopes above 1 and absolute below
     returns    True
 
@@ -1228,21 +996,9 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
-    try:
-        inspect.signature(f).bind(*leaves)
-    except TypeError as error:
-        raise TypeError(f"f does not take the {len(leaves)} inputs given, "
-                        f"one argument for each entry of the list ({error}). "
-                        "A single input stands alone: Tensor([1.0, 2.0])") from None
-    except ValueError:
-        pass  # some functions written in C do not say what they take
+    validation.check_arguments(f, leaves)
     out = f(*leaves)
-    if not isinstance(out, Tensor):
-        raise TypeError(f"f returned a {type(out).__name__} and no Tensor: "
-                        "float() and .data cut off the notes")
-    if out.dtype != np.float64:
-        raise ValueError(f"the result is {out.dtype} though the inputs are float64: "
-                         "too few digits to compare slopes")
+    validation.check_result(out)
     rng = np.random.default_rng(0)
     weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
     if out.size == 1:  # nothing to mix up: the slopes themselves
@@ -1259,9 +1015,8 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
             wanted = slope_by_nudging(weighed, arrays, n, at, step)
             if not abs(slopes[at] - wanted) <= tolerance * max(1, abs(wanted)):
                 note = "" if leaf in found else " (no gradient arrived at all)"
-                raise AssertionError(f"input {n} at {at}: "
-                                     f"the rules say {slopes[at]:.8g}{note}, "
-                                     f"a nudge says {wanted:.8g}")
+                raise AssertionError(f"input {n} at {at}: the rules say {slopes[at]:.8g}"
+                                     f"{note}, a nudge says {wanted:.8g}")
     return True
 
 # %%
@@ -1280,216 +1035,74 @@ except AssertionError as error:
 # %% [markdown]
 # ## A picture of the notes
 #
-# The notes can be drawn. Nothing here is yours to write; read `draw_graph` as one more walk. It
-# makes text in the DOT language and, where the program `dot` is missing, a plain picture of its
-# own.
-
-# %%
-#| exporti
-def label_of(x, names):
-    """What stands in the box of an input or a result: its name or operation, and its shape or
-    number."""
-    if isinstance(x, Tensor):
-        made = (x.creator.op.__name__.removesuffix("_forward")
-                if x.creator is not None and x.creator.op else "")
-        kind = next((name for name, tensor in names.items() if tensor is x),
-                    made or ("leaf" if x.requires_grad else "given"))
-        return f"{kind} {x.shape}" if x.ndim else f"{kind} = {x.item():.4g}"
-    return f"{x:.4g}" if isinstance(x, (int, float)) else f"given {np.shape(x)}"
-
-
-def boxes_and_arrows(tensor, names):
-    """([(label, level, kind)], [(from, to)]) with inputs on smaller levels than what is made of
-    them."""
-    boxes, arrows, place = [], [], {}
-
-    def box(x, level):
-        kind = ("made" if getattr(x, "creator", None) is not None
-                else "leaf" if getattr(x, "requires_grad", False) else "given")
-        boxes.append((label_of(x, names), level, kind))
-        return len(boxes) - 1
-
-    for node in oldest_first(tensor) or [tensor]:
-        sources = []
-        for x in node.creator.inputs if node.creator is not None else ():
-            if not isinstance(x, Tensor):
-                sources.append(box(x, 0))
-                continue
-            if x not in place:
-                place[x] = box(x, 0)
-            sources.append(place[x])
-        place[node] = box(node, 1 + max((boxes[s][1] for s in sources), default=-1))
-        arrows += [(s, place[node]) for s in sources]
-    for name, x in names.items():
-        if not isinstance(x, Tensor) or x not in place:
-            raise ValueError(f"{name} is no tensor of this graph: "
-                             "name what the result was made from, as in x=x")
-    return boxes, arrows
+# The notes can be drawn, before a walk frees them: a box per tensor, an arrow per input.
 
 # %%
 #| export
-class Graph:
-    """A drawing of how a result was made: `.source` in the DOT language, `.svg()`, `.render()`;
-    a picture in notebooks."""
-
-    def __init__(self, boxes, arrows):
-        self.boxes, self.arrows = boxes, arrows
-
-    @property
-    def source(self):
-        """The graph in the DOT language of Graphviz."""
-        looks = {"made": "box", "leaf": "ellipse", "given": "plaintext"}
-        lines = [f'  n{n} [label="{label.replace(chr(34), chr(39))}", shape={looks[kind]}];'
-                 for n, (label, _, kind) in enumerate(self.boxes)]
-        return "\n".join(["digraph {", *lines,
-                          *[f"  n{a} -> n{b};" for a, b in self.arrows], "}"])
-
-    def svg(self):
-        """The picture, as text: by Graphviz where it is installed, else level by level."""
-        return self._graphviz("svg").decode() if self._graphviz else self.plain_svg()
-
-    def render(self, filename="graph", format="svg"):
-        """Write the picture to `filename` with the ending `format`, and return the path."""
-        path = Path(f"{filename}.{format}")
-        if format != "svg" and not self._graphviz:
-            raise RuntimeError(f"{format} pictures need Graphviz: "
-                               "its program `dot` and the Python package `graphviz`; "
-                               "svg works without")
-        path.write_bytes(self._graphviz(format)
-                         if self._graphviz else self.plain_svg().encode())
-        return path
-
-    @property
-    def _graphviz(self):
-        try:
-            import graphviz
-        except ImportError:
-            return None
-        return (shutil.which("dot")
-                and (lambda format: graphviz.Source(self.source).pipe(format=format)))
-
-    def plain_svg(self):
-        """The picture without Graphviz: one row per level, inputs above, straight arrows."""
-        rows, at = {}, {}
-        for n, (label, level, _) in enumerate(self.boxes):
-            x = rows.get(level, 10)
-            at[n] = x, 10 + 60 * level, 16 + 7 * len(label)
-            rows[level] = x + at[n][2] + 20
-        width, height = max(rows.values(), default=10), 60 * len(rows)
-        parts = ['<defs><marker id="tip" orient="auto" markerWidth="8" markerHeight="8" '
-                 'refX="7" refY="3"><path d="M0,0 L7,3 L0,6"/></marker></defs>']
-        for a, b in self.arrows:
-            (x1, y1, w1), (x2, y2, w2) = at[a], at[b]
-            parts.append(f'<line x1="{x1 + w1 / 2}" y1="{y1 + 26}" x2="{x2 + w2 / 2}" '
-                         f'y2="{y2}" stroke="black" marker-end="url(#tip)"/>')
-        for n, (label, _, kind) in enumerate(self.boxes):
-            x, y, w = at[n]
-            look = {"made": 'fill="white" stroke="black"',
-                    "leaf": 'fill="#cde" stroke="black" rx="13"', "given": 'fill="none"'}
-            parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="26" {look[kind]}/><text '
-                         f'x="{x + w / 2}" y="{y + 17}" text-anchor="middle" '
-                         f'font-family="monospace" font-size="11">{html.escape(label)}</text>')
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
-                f'height="{height}">{"".join(parts)}</svg>')
-
-    def _repr_svg_(self):
-        return self.svg()
-
-
 def draw_graph(tensor, /, **names):
     """Draw how `tensor` was made, from its notes.
 
     names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w)
-    returns  a Graph
+    returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
 
     >>> x = Variable([1.0, 2.0])
-    >>> print(draw_graph((2.0 * x).sum(), x=x).source)
-    digraph {
-      n0 [label="2", shape=plaintext];
-      n1 [label="x (2,)", shape=ellipse];
-      n2 [label="multiply (2,)", shape=box];
-      n3 [label="sum = 6", shape=box];
-      n0 -> n2;
-      n1 -> n2;
-      n2 -> n3;
-    }
+    >>> print(draw_graph((2.0 * x).sum(), x=x))
+    2
+    x (2,)
+    multiply (2,)
+    sum = 6
     """
     if tensor.creator is FREED:
         raise RuntimeError("backward() has freed the notes of this result: "
                            "draw before backward(), or say backward(retain_graph=True)")
-    return Graph(*boxes_and_arrows(tensor, names))
+    return graph_of(oldest_first(tensor) or [tensor], names)
 
 # %%
 x, w = Variable([[1.0, 2.0]]), Variable([[3.0], [-1.0]])
 draw_graph(((x @ w).tanh() * x).sum(), x=x, w=w)
-# alt: The graph of an expression, from the boxes x and w over the matrix product, tanh and
-# times to the sum; x has two arrows.
+# alt: A graph, from boxes x and w over matmul, tanh and multiply to sum; x has two arrows.
 
 # %% [markdown]
 # ## What a graph weighs
 #
-# Notes hold arrays: all that the rules may need. A network that is run is light, one that will
-# learn keeps every layer's results until the walk comes by. Predict, for 20 operations on a
-# tensor of 400 kB: how much memory inside `no_grad`, with notes, after the walk, and after a
-# walk with `retain_graph=True`?
+# A network that is run is light; one that will learn keeps every layer's results, for the
+# rules, until the walk comes by. Predict, for 20 operations on a tensor of 400 kB: how much
+# memory inside `no_grad`, with notes, after the walk, and after one with `retain_graph=True`?
 
 # %%
-import tracemalloc
+from tinytorch.support.memory import kilobytes_held
 
 
-def chain(x):
+def chain(walked=False, retain_graph=False):
+    x = result = Variable(np.ones(100_000, "float32"))
     for _ in range(20):
-        x = x.sin()
-    return x.sum()
-
-
-def kilobytes(make):
-    """The memory that stays in use while the result of make() is held."""
-    tracemalloc.start()
-    kept = make()
-    used = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    return used // 1000
-
-
-def walked(retain_graph):
-    x = Variable(np.ones(100_000, "float32"))
-    result = chain(x)
-    backward(result, retain_graph=retain_graph)
+        result = result.sin()
+    result = result.sum()
+    if walked:
+        backward(result, retain_graph=retain_graph)
     return x, result
 
 
-print("no notes:          ",
-      kilobytes(lambda: no_grad()(chain)(Variable(np.ones(100_000, "float32")))), "kB")
-print("with notes:        ",
-      kilobytes(lambda: chain(Variable(np.ones(100_000, "float32")))), "kB")
-print("after the walk:    ", kilobytes(lambda: walked(False)), "kB")
-print("with retain_graph: ", kilobytes(lambda: walked(True)), "kB")
+print("no notes:          ", kilobytes_held(no_grad()(chain)), "kB")
+print("with notes:        ", kilobytes_held(chain), "kB")
+print("after the walk:    ", kilobytes_held(lambda: chain(True)), "kB")
+print("with retain_graph: ", kilobytes_held(lambda: chain(True, retain_graph=True)), "kB")
 
 # %% [markdown]
-# After the walk only `x` and its gradient are left. This is why a loop that collects
-# `losses.append(loss)` before any walk, instead of `losses.append(float(loss))`, fills the
-# memory of any machine.
-
-# %% [markdown]
+# After the walk only `x` and its gradient are left. This is why a loop that collects `loss`
+# before any walk, instead of `float(loss)`, fills the memory of any machine.
+#
 # ## One operation or seven?
 #
-# Lesson 04 made cross-entropy one operation, `cross_entropy_forward`, although it could be
-# built of a maximum, a difference, an exponential, a sum, a logarithm... Each of these would
-# have a rule of its own, and an array to keep. But all of them together have a rule of one
-# line. The loss of a row is $\log \sum_j e^{z_j} - \sum_j t_j z_j$, with $t$ the target; its
-# slope with respect to $z_j$ is the probability that the network gave, minus the one it should
-# have given:
-#
-# $$\mathrm{softmax}(z)_j - t_j$$
-#
-# Smoothing changes the target only: a share of it goes evenly to all classes.
+# Lesson 04 made cross-entropy one operation, although it could be built of a maximum, a
+# difference, an exponential, a sum, a logarithm... Each of these would have a rule of its own,
+# and an array to keep. All of them together have a rule of one line. The loss of a row is
+# $\log \sum_j e^{z_j} - \sum_j t_j z_j$, with $t$ the target; its slope along $z_j$ is the
+# probability that the network gave, minus the one it should have given,
+# $\mathrm{softmax}(z)_j - t_j$. Smoothing gives a share of the target evenly to all classes.
 
 # %%
 #| exporti
-from tinytorch.core.losses import cross_entropy_forward
-
-
 def cross_entropy_rule(g, out, logits, labels, smoothing):
     slope = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
     slope /= np.add.reduce(slope, axis=-1, keepdims=True)  # softmax
@@ -1504,7 +1117,7 @@ def cross_entropy_rule(g, out, logits, labels, smoothing):
 derivative(cross_entropy_forward, cross_entropy_rule)
 
 # %%
-from tinytorch.core.losses import cross_entropy
+from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy
 
 scores = Variable(np.random.default_rng(0).normal(size=(4, 3)))
 print(numerical_gradient_check(
@@ -1518,17 +1131,14 @@ print((4 * scores.grad).round(3))
 # ## Two moons
 #
 # Everything together. Two half-moons reach into each other, so no straight line parts them. The
-# network is made of parts from lessons 02 to 04, written before there was a slope in sight;
-# none of their lines changes. One step of learning: run, measure, walk back, and move every
-# weight a little against its slope.
+# network is made of parts from lessons 02 to 04, written before there was a slope in sight. One
+# step of learning: run, measure, walk back, and move every weight a little against its slope.
 #
-# Predict the share of points on the right side before learning, and what shape the boundary
-# will take.
+# Predict the share of points on the right side before learning, and the shape of the boundary.
 
 # %%
 from tinytorch.core.activations import Tanh
 from tinytorch.core.layers import Dense, Sequential, manual_seed
-from tinytorch.core.losses import binary_cross_entropy_with_logits
 
 rng = np.random.default_rng(1)
 angle = rng.uniform(0, np.pi, 200)
@@ -1546,14 +1156,14 @@ network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
 def share_right():
     return float(np.mean((network(points).data > 0) == upper[:, None]))
 
-# %%
+
 print(f"before: {share_right():.1%} of the points on the right side")
 losses = []
-for step in range(300):
+for step in range(150):
     loss = binary_cross_entropy_with_logits(network(points), moon)
     backward(loss)
     for parameter in network.parameters():
-        parameter.data -= 0.5 * parameter.grad
+        parameter.data -= 1.0 * parameter.grad
         parameter.grad = None
     losses.append(float(loss))
 print(f"after:  {share_right():.1%}, the loss fell from {losses[0]:.3f} to {losses[-1]:.3f}")
@@ -1564,27 +1174,19 @@ import matplotlib.pyplot as plt
 across, up = np.meshgrid(np.linspace(-1.6, 2.6, 90), np.linspace(-1.2, 1.7, 70))
 with no_grad():
     grid = network(Tensor(np.stack([across, up], -1).astype("float32"))).sigmoid().data[..., 0]
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
-left.contourf(across, up, grid, levels=[0, 0.25, 0.5, 0.75, 1], cmap="RdBu", alpha=0.6)
-left.scatter(*points.data.T, c=upper, cmap="RdBu", edgecolors="black", s=14)
-left.set(xlabel="first coordinate", ylabel="second coordinate",
-         title="probability of the upper moon")
-right.plot(losses)
-right.set(xlabel="step", ylabel="loss (nats)", title="learning")
-figure.tight_layout()
-# alt: Left: two half-moons of points, and between them a curved band where the network is
-# undecided. Right: the loss against the step; it falls from 0.6, rests near 0.2, and falls
-# again.
+figure, axes = plt.subplots(figsize=(6, 3.6))
+axes.contourf(across, up, grid, levels=[0, 0.25, 0.5, 0.75, 1], cmap="RdBu", alpha=0.6)
+axes.scatter(*points.data.T, c=upper, cmap="RdBu", edgecolors="black", s=14)
+axes.set(xlabel="across", ylabel="up", title="probability of the upper moon");
+# alt: Two half-moons of points, and between them a curved band where the network is undecided.
 
 # %% [markdown]
-# Here `backward(loss)` was the one you wrote above. After `tito export autograd`,
-# `loss.backward()` is the same call, for every tensor of the package.
+# After `tito export autograd`, `loss.backward()` is the same call as `backward(loss)` here.
 #
 # ## Look back
 #
 # 1. Forgetting `parameter.grad = None` above does not break the program. What does it do
-#    instead? Measure the loss after 300 steps, and explain why adding up was the right choice
-#    for `backward` all the same.
+#    instead? Measure the loss after 150 steps, and explain why adding up is right all the same.
 # 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
 #    two rules. How much does one step backward cost, in steps forward? Which of the two
 #    products is spared in the first layer, and by which line of yours?

@@ -2,12 +2,19 @@
 
 import doctest
 import stat
+import subprocess
+import sys
 import xml.dom.minidom
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tinytorch.support import graphs
-from tinytorch.support.graphs import Graph
+from tinytorch.support.graphs import Graph, graph_of
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -155,3 +162,66 @@ def test_graphviz_draws_where_it_is_installed(fake_dot, tmp_path):
 def test_a_graphviz_that_fails_is_done_without(fake_dot):
     fake_dot.write_text("#!/bin/sh\nexit 1\n")
     assert len(rectangles(diamond().svg())) == 5
+
+
+class Box:
+    """What graph_of asks of a tensor."""
+
+    def __init__(self, data, op=None, inputs=(), requires_grad=True):
+        self.data, self.requires_grad = np.asarray(data), requires_grad
+        self.creator = SimpleNamespace(op=op, inputs=inputs) if op else None
+        self.shape, self.ndim, self.item = self.data.shape, self.data.ndim, self.data.item
+
+
+def test_the_graph_of_a_tensor_has_a_box_for_each_tensor_and_each_number():
+    x, given = Box([1.0, 2.0]), Box([[0.5]], requires_grad=False)
+    twice = Box([2.0, 4.0], np.multiply, (2.0, x))
+    total = Box(12.34567, np.add, (twice, x, 2.0, given, np.zeros(3)))
+    graph = graph_of([twice, total], {"x": x})
+    assert list(graph.boxes.values()) == [
+        ["2"],
+        ["x (2,)"],
+        ["multiply (2,)"],
+        ["2"],
+        ["given (1, 1)"],
+        ["given (3,)"],
+        ["add = 12.35"],
+    ]
+    assert list(graph.kinds.values()) == [
+        "given",
+        "leaf",
+        "made",
+        "given",
+        "given",
+        "given",
+        "made",
+    ]
+    texts = [
+        (graph.boxes[start][0], graph.boxes[end][0])
+        for start, end, _ in graph.arrows
+        if start in (x, twice, given)
+    ]
+    assert texts == [
+        ("x (2,)", "multiply (2,)"),
+        ("multiply (2,)", "add = 12.35"),
+        ("x (2,)", "add = 12.35"),
+        ("given (1, 1)", "add = 12.35"),
+    ]
+    assert len(graph.arrows) == 7
+
+
+def test_a_tensor_that_nothing_made_is_one_box():
+    assert str(graph_of([Box(3.0)], {})) == "leaf = 3"
+
+
+@pytest.mark.parametrize("stranger", [3.0, Box(1.0)])
+def test_a_name_for_what_is_not_in_the_graph_is_refused(stranger):
+    with pytest.raises(ValueError, match="y is no tensor of this graph"):
+        graph_of([Box(3.0)], {"y": stranger})
+
+
+def test_drawing_needs_no_numpy_until_there_are_tensors():
+    code = (
+        "import sys; from tinytorch.support.graphs import Graph; sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
