@@ -11,8 +11,11 @@ jail.py        starts the untrusted process at an isolation level
 inside.py      that process: loads the learner's code, answers calls
 confine.py     the limits it puts on itself: Landlock, seccomp, resource limits
 result.py      what became of one lesson of one learner
-gradebook.py   the database: results, overrides, comments, extensions, and who changed what (`migrations/`: its schema)
 late.py        what lateness costs
+grade.py       what a grade is: results, overrides and lateness become one
+tables.py      the tables of a gradebook
+database.py    opening it: connections, transactions, its schema (`migrations/`)
+gradebook.py   the operations: what is written into a gradebook and read from it
 exports.py     the gradebook as other systems read it
 feedback.py    a page for each learner
 similar.py     pairs of submissions that are too much alike
