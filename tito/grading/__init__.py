@@ -14,7 +14,7 @@ result.py      what became of one lesson of one learner
 late.py        what lateness costs
 grade.py       what a grade is: results, overrides and lateness become one
 tables.py      the tables of a gradebook
-database.py    opening it: connections, transactions, its schema (`migrations/`)
+database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
 exports.py     the gradebook as other systems read it
 feedback.py    a page for each learner

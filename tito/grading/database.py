@@ -10,11 +10,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading.tables import sql
+from tito.grading.tables import TABLES, VERSION, sql
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-HEAD = "0001"  # the newest file in migrations/versions; a test holds the two together
-VERSION_TABLE = "tito_gradebook"  # where alembic keeps the version: what tells a gradebook from any other database
+# {version: what changes the schema of the version before into it, a function of the connection}.
+# A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
+# SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
+MIGRATIONS = {}
 BUSY_SECONDS = 60  # to wait for another process that writes
 
 
@@ -47,18 +48,39 @@ def connect(where, create=True):
 
 
 def _prepare(engine, path):
+    """Make the tables, or bring them to the newest version, in one transaction."""
     try:
         with transaction(engine) as database:
-            revision = _revision(database)
-        if revision != HEAD:
+            version = _version(database)
+        if version == _newest():
+            return
+        try:
             with transaction(engine, writes=True) as database:
-                _upgrade(
-                    database, _revision(database), path
-                )  # asked again: another process may have been faster
+                _bring_forward(database, path)
+        except (TitoError, sql.exc.IntegrityError):
+            # Where nothing locks what is not there yet, two processes may make the tables at once;
+            # the second of them is refused.
+            with transaction(engine) as database:
+                is_made = version is None and _version(database) == _newest()
+            if not is_made:
+                raise
     except TitoError as error:
         if "file is not a database" in error.what:
             raise _foreign(engine.url) from None
         raise
+
+
+def _bring_forward(database, path):
+    version = _version(database, lock=True)  # asked again: another process may have been faster
+    if version is None:
+        TABLES.create_all(database)
+        database.execute(sql.insert(VERSION).values(version_num=f"{_newest():04}"))
+    elif version < _newest():
+        if path:
+            _copy(path, path.with_name(f"{path.name}.schema-{version:04}"))
+        for number in range(version + 1, _newest() + 1):
+            MIGRATIONS[number](database)
+        database.execute(sql.update(VERSION).values(version_num=f"{_newest():04}"))
 
 
 @contextmanager
@@ -145,44 +167,41 @@ def _engine(url):
     return engine
 
 
-def _revision(database):
-    """The version of the schema, None in an empty database. Raises TitoError for no gradebook, or a newer one."""
-    tables = sql.inspect(database).get_table_names()
-    if not tables:
+def _newest():
+    """The version of the schema that this tito knows."""
+    return max(MIGRATIONS, default=1)
+
+
+def _version(database, lock=False):
+    """The version of the schema, None in an empty database.
+
+    lock  whether others who ask for the lock wait until this transaction is over; SQLite, which
+          knows no such locks, lets one transaction write at a time
+
+    Raises TitoError for what is no gradebook, and for a newer version.
+    """
+    names = sql.inspect(database).get_table_names()
+    if not names:
         return None
-    found = None
-    if VERSION_TABLE in tables:
-        found = database.execute(sql.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
-    if not (found and found.isdecimal()):
+    text = None
+    if VERSION.name in names:
+        query = sql.select(VERSION.c.version_num)
+        text = database.execute(query.with_for_update() if lock else query).scalar()
+    if not (text and text.isdecimal()):
         raise _foreign(database.engine.url)
-    if int(found) > int(HEAD):
+    if int(text) > _newest():
         raise TitoError(
-            f"The gradebook {shown(database.engine.url)} was made by a newer tito: its schema is {found}, "
-            f"this tito knows {HEAD}.",
+            f"The gradebook {shown(database.engine.url)} was made by a newer tito: its schema is "
+            f"{text}, this tito knows {_newest():04}.",
             "Install the newer tito, or name another gradebook.",
         )
-    return found
+    return int(text)
 
 
 def _foreign(url):
     return TitoError(
         f"{shown(url)} is no gradebook; it was left as it is.", "Name another one with --gradebook."
     )
-
-
-def _upgrade(database, revision, path):
-    """Bring the schema to HEAD, within the transaction of `database`: done or, when killed, not begun."""
-    if revision == HEAD:
-        return
-    if revision is not None and path:
-        _copy(path, path.with_name(f"{path.name}.schema-{revision}"))
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = database
-    command.upgrade(config, "head")
 
 
 def _copy(path, to):

@@ -1,10 +1,11 @@
 """The tables of a gradebook, and how its values are stored.
 
-Three tables. `learner`: who is in the class. `result`: the one current result of a learner's
+Four tables. `learner`: who is in the class. `result`: the one current result of a learner's
 lesson. `change`: an entry for each change of a grade, comment or extension, never edited;
 overrides, comments and extensions are read from it, so the history cannot disagree with the
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
-are those before the late rules.
+are those before the late rules. `tito_gradebook`: the version of the schema, by which a gradebook
+is told from any other database; `database.py` changes the tables when the version does.
 """
 
 import json
@@ -64,6 +65,13 @@ class Json(sql.types.TypeDecorator):
 
 
 TABLES = sql.MetaData()
+# Named as Alembic did, which made the first gradebooks: so they are at version 1 as they are.
+VERSION = sql.Table(
+    "tito_gradebook",
+    TABLES,
+    sql.Column("version_num", sql.String(32)),  # 0001, 0002, ...: a single row
+    sql.PrimaryKeyConstraint("version_num", name="tito_gradebook_pkc"),
+)
 LEARNER = sql.Table(
     "learner",
     TABLES,

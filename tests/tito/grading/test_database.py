@@ -3,42 +3,18 @@
 import multiprocessing
 import os
 import random
-import shutil
 import sqlite3
 import sys
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
-from some_results import points, result
+import sqlalchemy as sql
+from some_results import MONDAY, points, result
 
 from tito.errors import TitoError
-from tito.grading import database, tables
+from tito.grading import database
 from tito.grading.gradebook import open_gradebook
-
-
-def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path):
-    from alembic.autogenerate import compare_metadata
-    from alembic.config import Config
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(database.MIGRATIONS))
-    assert ScriptDirectory.from_config(config).get_heads() == [database.HEAD]
-    with open_gradebook(tmp_path / "class.db") as book, book.engine.connect() as connection:
-        context = MigrationContext.configure(
-            connection, opts={"version_table": database.VERSION_TABLE}
-        )
-        assert compare_metadata(context, tables.TABLES) == []
-
-
-def next_version(folder, body, monkeypatch):
-    """Teach tito a schema 0002, made by `body`, the lines of a migration."""
-    shutil.copytree(database.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    text = f'import sqlalchemy as sql\nfrom alembic import op\nrevision, down_revision = "0002", "0001"\n\n\ndef upgrade():\n    {body}\n'
-    (folder / "versions" / "0002_next.py").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(database, "MIGRATIONS", folder)
-    monkeypatch.setattr(database, "HEAD", "0002")
 
 
 def dump(path):
@@ -46,42 +22,160 @@ def dump(path):
         return list(raw.iterdump())
 
 
-ADD = 'op.add_column("learner", sql.Column("pronouns", sql.Text))'
+# What the first tito made, by Alembic: text, so that a change of the tables does not change it.
+FIRST_GRADEBOOK = """
+CREATE TABLE tito_gradebook (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT tito_gradebook_pkc PRIMARY KEY (version_num)
+);
+CREATE TABLE learner (
+    student VARCHAR(500) NOT NULL, name TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (student)
+);
+CREATE TABLE result (
+    student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, number INTEGER NOT NULL,
+    title TEXT NOT NULL, max_points INTEGER NOT NULL, "key" VARCHAR(255) NOT NULL,
+    sha256 VARCHAR(64) NOT NULL, arrived DATETIME, graded DATETIME NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (student, lesson), FOREIGN KEY(student) REFERENCES learner (student)
+);
+CREATE TABLE change (
+    id INTEGER NOT NULL, student VARCHAR(500) NOT NULL, lesson VARCHAR(100), check_id TEXT,
+    kind VARCHAR(20) NOT NULL, who TEXT NOT NULL, at DATETIME NOT NULL, why TEXT NOT NULL,
+    old_points INTEGER, new_points INTEGER, points INTEGER, text TEXT, until DATETIME,
+    days INTEGER, checks TEXT, replaced TEXT,
+    PRIMARY KEY (id), FOREIGN KEY(student) REFERENCES learner (student)
+);
+CREATE INDEX change_of_learner ON change (student, lesson);
+INSERT INTO tito_gradebook VALUES ('0001');
+INSERT INTO learner VALUES ('ada', 'Ada L.', '{"id":"17"}');
+INSERT INTO result VALUES (
+    'ada', 'numbers', 1, 'Numbers', 6, 'key', 'aa',
+    '2026-11-02 12:00:00.000000', '2026-11-02 12:01:00.000000',
+    '{"student":"ada","lesson":"numbers","number":1,"title":"Numbers","max_points":6,"points":3,'
+    || '"key":"key","sha256":"aa","verdict":"failed","notes":["a note"],"checks":[{"id":"c0",'
+    || '"exercise":"add","name":"check 0","points":3,"max_points":3,"status":"passed"}]}'
+);
+INSERT INTO change VALUES (
+    1, 'ada', 'numbers', NULL, 'graded', 'me', '2026-11-02 12:01:00.000000', 'graded',
+    NULL, 300, NULL, NULL, NULL, NULL, '[]', NULL
+);
+INSERT INTO change VALUES (
+    2, 'ada', 'numbers', NULL, 'override', 'prof', '2026-11-02 13:00:00.000000', 'in the lab',
+    300, 550, 550, NULL, NULL, NULL, NULL, NULL
+);
+INSERT INTO change VALUES (
+    3, 'ada', NULL, NULL, 'extension', 'prof', '2026-11-02 14:00:00.000000', 'ill',
+    NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL
+);
+"""
 
 
-def test_an_older_gradebook_is_brought_up_to_date_and_a_copy_is_kept(tmp_path, monkeypatch):
+@pytest.fixture
+def first_gradebook(tmp_path):
+    """The path of a gradebook that the first tito made."""
     path = tmp_path / "class.db"
-    with open_gradebook(path) as book:
-        book.save([result()], None, "me")
-    old = dump(path)
-    next_version(tmp_path / "100% new", ADD, monkeypatch)
-    with open_gradebook(path, create=False) as book:
-        assert points(book) == {"numbers": "3"}
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.executescript(FIRST_GRADEBOOK)
+    return path
+
+
+def schema(path):
+    """{table: its columns, keys and indexes}; in which order the columns stand does not matter."""
     with closing(sqlite3.connect(path)) as raw:
-        assert [row[1] for row in raw.execute("PRAGMA table_info(learner)")][-1] == "pronouns"
-    assert dump(tmp_path / "class.db.schema-0001") == old
-    with open_gradebook(path) as book:  # and this is done once
-        assert points(book) == {"numbers": "3"}
-    assert sorted(one.name for one in tmp_path.iterdir()) == [
-        "100% new",
-        "class.db",
-        "class.db.schema-0001",
-    ]
+        names = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE sql <> ''")]
+        pragmas = ("table_info", "foreign_key_list", "index_list", "index_info")
+        return {
+            (name, pragma): sorted(row[1:] for row in raw.execute(f"PRAGMA {pragma}({name})"))
+            for name in names
+            for pragma in pragmas
+        }
 
 
-def test_an_upgrade_that_breaks_off_leaves_the_old_gradebook(tmp_path, monkeypatch):
-    path = tmp_path / "class.db"
-    with open_gradebook(path) as book:
-        book.save([result()], None, "me")
-    with monkeypatch.context() as patched:
-        next_version(tmp_path / "new", ADD + '\n    op.execute("no sql")', patched)
-        with pytest.raises(TitoError) as caught, open_gradebook(path):
+def add_column(connection):
+    connection.execute(sql.text("ALTER TABLE learner ADD COLUMN pronouns TEXT"))
+
+
+def columns(path):
+    with closing(sqlite3.connect(path)) as raw:
+        return [row[1] for row in raw.execute("PRAGMA table_info(learner)")]
+
+
+def version(path):
+    with closing(sqlite3.connect(path)) as raw:
+        return raw.execute("SELECT version_num FROM tito_gradebook").fetchall()
+
+
+def test_a_gradebook_of_the_first_tito_is_read_with_nothing_lost(first_gradebook):
+    rows = {line for line in dump(first_gradebook) if line.startswith("INSERT")}
+    with open_gradebook(first_gradebook, create=False) as book:
+        ((learner, (grade,)),) = book.by_learner()
+        changes = list(book.history())
+        book.save([result(lesson="sums")], None, "me")
+        assert points(book) == {"numbers": "5.5", "sums": "3"}
+    assert (learner.name, learner.columns) == ("Ada L.", {"id": "17"})
+    assert grade.result.notes == ["a note"] and grade.result.checks[0].name == "check 0"
+    assert grade.override.why == "in the lab" and grade.extension.days == 2
+    assert grade.arrived == MONDAY and grade.graded == MONDAY + timedelta(minutes=1)
+    assert [change.kind for change in changes] == ["graded", "override", "extension"]
+    assert rows - set(dump(first_gradebook)) == set()
+
+
+def test_a_new_gradebook_has_the_schema_of_an_old_one_that_was_brought_forward(
+    first_gradebook, tmp_path
+):
+    for path in (first_gradebook, tmp_path / "new.db"):
+        with open_gradebook(path):
             pass
-        assert caught.value.code == 3
-    with open_gradebook(path) as book:
-        assert points(book) == {"numbers": "3"}
-    with closing(sqlite3.connect(path)) as raw:
-        assert [row[1] for row in raw.execute("PRAGMA table_info(learner)")][-1] == "columns"
+    assert schema(tmp_path / "new.db") == schema(first_gradebook)
+    assert version(tmp_path / "new.db") == version(first_gradebook)
+
+
+def test_an_older_gradebook_is_brought_forward_once_and_a_copy_is_kept(
+    first_gradebook, tmp_path, monkeypatch
+):
+    old, steps = dump(first_gradebook), []
+    migrations = {2: lambda connection: steps.append(2) or add_column(connection), 3: steps.append}
+    monkeypatch.setattr(database, "MIGRATIONS", migrations)
+    for _ in range(2):
+        with open_gradebook(first_gradebook, create=False) as book:
+            assert points(book) == {"numbers": "5.5"}
+        assert steps[0] == 2 and len(steps) == 2
+    assert columns(first_gradebook)[-1] == "pronouns" and version(first_gradebook) == [("0003",)]
+    assert dump(tmp_path / "class.db.schema-0001") == old
+    names = sorted(one.name for one in tmp_path.iterdir())
+    assert names == ["class.db", "class.db.schema-0001"]
+
+
+def test_a_new_gradebook_is_made_at_the_newest_version_without_any_step(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "MIGRATIONS", {2: None})
+    for _ in range(2):
+        with open_gradebook(tmp_path / "class.db"):
+            pass
+    assert version(tmp_path / "class.db") == [("0002",)]
+    assert [one.name for one in tmp_path.iterdir()] == ["class.db"]
+
+
+def test_who_makes_a_gradebook_second_uses_the_first(first_gradebook, monkeypatch):
+    """Two processes that both saw an empty database, as a server allows and SQLite does not."""
+    versions = iter([None, None])
+    look = database._version
+    monkeypatch.setattr(
+        database, "_version", lambda *args, **options: next(versions, look(*args, **options))
+    )
+    with open_gradebook(first_gradebook) as book:
+        assert points(book) == {"numbers": "5.5"}
+    assert next(versions, "both were used") == "both were used"
+
+
+def test_a_step_that_breaks_off_leaves_the_old_gradebook(first_gradebook, monkeypatch):
+    old = dump(first_gradebook)
+    with monkeypatch.context() as patch:
+        broken = {2: add_column, 3: lambda connection: connection.execute(sql.text("no sql"))}
+        patch.setattr(database, "MIGRATIONS", broken)
+        with pytest.raises(TitoError) as error, open_gradebook(first_gradebook):
+            pass
+        assert error.value.code == 3
+    assert dump(first_gradebook) == old
+    with open_gradebook(first_gradebook) as book:
+        assert points(book) == {"numbers": "5.5"}
 
 
 def test_a_newer_gradebook_is_refused_and_left_as_it_is(tmp_path):
@@ -235,3 +329,25 @@ def test_two_runs_at_once_lose_nothing(tmp_path):
             "x",
         ]
         assert len(list(book.history())) == 3 * 31  # each kept once: the same key is no change
+
+
+def open_and_close(path):
+    with open_gradebook(path):
+        pass
+
+
+@needs_fork
+@pytest.mark.parametrize("age", ["new", "old"])
+def test_processes_that_open_a_gradebook_at_once_make_or_change_it_once(
+    age, first_gradebook, tmp_path, monkeypatch
+):
+    path = first_gradebook if age == "old" else tmp_path / "new.db"
+    monkeypatch.setattr(database, "MIGRATIONS", {2: add_column})  # twice, it would be refused
+    processes = [fork.Process(target=open_and_close, args=(path,)) for _ in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 8
+    assert version(path) == [("0002",)]
+    assert columns(path).count("pronouns") == (age == "old")
