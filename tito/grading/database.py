@@ -6,8 +6,10 @@ SQLite by default, any database that SQLAlchemy knows by URL.
 import os
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tito.errors import TitoError
 from tito.grading.tables import TABLES, VERSION, sql
@@ -15,13 +17,16 @@ from tito.grading.tables import TABLES, VERSION, sql
 # {version: what changes the schema of the version before into it, a function of the connection}.
 # A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
 # SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
-MIGRATIONS = {}
+MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
 BUSY_SECONDS = 60  # to wait for another process that writes
 
 
 @contextmanager
-def connect(where, create=True):
-    """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's."""
+def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
+    """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.
+
+    Without `create`, a file must be there. Raises what `gradebook.open_gradebook` says.
+    """
     url = _url(where)
     path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
     try:
@@ -84,7 +89,7 @@ def _bring_forward(database, path):
 
 
 @contextmanager
-def transaction(engine, writes=False):
+def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connection]:
     """A connection whose transaction is committed if the block succeeds, else rolled back."""
     try:
         with engine.connect() as database:
@@ -96,13 +101,13 @@ def transaction(engine, writes=False):
     except sql.exc.DBAPIError as error:
         reason = " ".join(str(error.orig).split())
         raise TitoError(
-            f"The gradebook {shown(engine.url)} does not work: {reason}.",
+            f"The gradebook {display_url(engine.url)} does not work: {reason}.",
             "Whole submissions are kept. Mend that and run it again.",
             3,
         ) from None
 
 
-def write(engine, work):
+def write(engine: sql.Engine, work: Callable[[sql.Connection], Any]) -> Any:
     """The result of `work(database)` in a transaction.
 
     Where a database lets two processes add the same row, the second of them tries again.
@@ -116,7 +121,7 @@ def write(engine, work):
                 raise
 
 
-def shown(url):
+def display_url(url: sql.URL) -> str:
     """The database as one may print it: a file's path, or the URL without its password."""
     is_file = url.drivername.startswith("sqlite") and url.database
     return url.database if is_file else url.render_as_string(hide_password=True)
@@ -145,22 +150,23 @@ def _engine(url):
         ) from None
     except ModuleNotFoundError as error:
         raise TitoError(
-            f"A gradebook at {url.drivername} needs the Python package {error.name}, which is not here.",
+            f"A gradebook at {url.drivername} needs the Python package {error.name}, "
+            "which is not here.",
             "Install it, or use a file.",
             3,
         ) from None
     if sqlite:
 
         @sql.event.listens_for(engine, "connect")
-        def connected(connection, record):
-            connection.isolation_level = (
-                None  # transactions begin where we say, and hold changes of the schema, too
-            )
+        def prepare_connection(connection, record):
+            # Transactions begin where we say, and hold changes of the schema, too.
+            connection.isolation_level = None
             connection.execute("PRAGMA foreign_keys=ON")
 
         @sql.event.listens_for(engine, "begin")
-        def begun(database):
-            # Who is going to write says so first: two who read and then both want to write could only fail.
+        def begin(database):
+            # Who is going to write says so first: two who read and then both want to write could
+            # only fail.
             writes = database.get_execution_options().get("tito_writes")
             database.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -191,8 +197,8 @@ def _version(database, lock=False):
         raise _foreign(database.engine.url)
     if int(text) > _newest():
         raise TitoError(
-            f"The gradebook {shown(database.engine.url)} was made by a newer tito: its schema is "
-            f"{text}, this tito knows {_newest():04}.",
+            f"The gradebook {display_url(database.engine.url)} was made by a newer tito: "
+            f"its schema is {text}, this tito knows {_newest():04}.",
             "Install the newer tito, or name another gradebook.",
         )
     return int(text)
@@ -200,20 +206,21 @@ def _version(database, lock=False):
 
 def _foreign(url):
     return TitoError(
-        f"{shown(url)} is no gradebook; it was left as it is.", "Name another one with --gradebook."
+        f"{display_url(url)} is no gradebook; it was left as it is.",
+        "Name another one with --gradebook.",
     )
 
 
 def _copy(path, to):
     """A copy of an SQLite file, whole or not there."""
-    handle, new = tempfile.mkstemp(".tito-tmp", f".{to.name}.", to.parent)
+    handle, part = tempfile.mkstemp(".tito-tmp", f".{to.name}.", to.parent)
     os.close(handle)
     try:
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(new)) as target:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as target:
             source.backup(target)
-        os.replace(new, to)
+        os.replace(part, to)
     except (OSError, sqlite3.Error) as error:
-        os.unlink(new)
+        os.unlink(part)
         raise TitoError(
             f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
             "Free some space, then run it again.",

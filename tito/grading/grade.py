@@ -5,18 +5,22 @@ changed rule or extension counts at once. Nothing here knows the database.
 """
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
 from tito.errors import TitoError
 from tito.grading import late
-from tito.grading.result import LessonResult
+from tito.grading.result import CheckResult, LessonResult
 
 
 @dataclass(frozen=True)
 class Override:
-    """Points set by hand, of a lesson or of one check. They are final: no late rule and no grading changes them."""
+    """Points set by hand, of a lesson or of one check.
+
+    They are final: no late rule and no grading changes them.
+    """
 
     points: Decimal
     who: str
@@ -44,13 +48,13 @@ class Learner:
 
     student: str
     name: str
-    columns: dict
-    comments: list = field(default_factory=list)
+    columns: dict[str, str]
+    comments: list[Comment] = field(default_factory=list)
 
 
 @dataclass
 class Grade:
-    """The grade of one lesson of one learner, as it stands: what `show`, the exports and the feedback read.
+    """The grade of one lesson of one learner: what `show`, the exports and the feedback read.
 
     result           the LessonResult, as graded
     override         the Override of the whole lesson, or None
@@ -60,14 +64,16 @@ class Grade:
     extension        late.Extension or None
     late_days        started days after `due` and the grace
     penalty_percent  what lateness takes from the graded points; 0 under an override of the lesson
-    late_reason      both in words: "2 days late: -20 %", "2 days late" where that costs nothing, "" in time
+    late_reason      both in words: "2 days late: -20 %", "2 days late" where that costs nothing,
+                     "" in time
     comments         Comments about this lesson, oldest first
     before_late      points before the late rules, overrides included
     points           the points that count: a Decimal of at most two places, written 8 or 7.5
     max_points       of the lesson
     graded           when it was graded
 
-    All times have a time zone. Names, messages and comments are text from others: escape them wherever they are shown.
+    All times have a time zone. Names, messages and comments are text from others: escape them
+    wherever they are shown.
     """
 
     student: str
@@ -77,32 +83,29 @@ class Grade:
     title: str
     result: LessonResult
     override: Override | None
-    check_overrides: dict
+    check_overrides: dict[str, Override]
     arrived: datetime | None
     due: datetime | None
     extension: late.Extension | None
     late_days: int
     penalty_percent: Decimal
     late_reason: str
-    comments: list
+    comments: list[Comment]
     before_late: Decimal
     points: Decimal
     max_points: int
     graded: datetime
 
-    def check_points(self, check):
-        """The points of one CheckResult of `result` that count: overridden or earned, before the late rules."""
-        return (
-            self.check_overrides[check.id].points
-            if check.id in self.check_overrides
-            else Decimal(check.points)
-        )
+    def check_points(self, check: CheckResult) -> Decimal:
+        """The points of a check that count: by hand or earned, before the late rules."""
+        override = self.check_overrides.get(check.id)
+        return override.points if override else Decimal(check.points)
 
-    def as_json(self):
-        """The keys of `tito grade --json`, with the points that count, and what else is known about this grade."""
+    def as_json(self) -> dict:
+        """The keys of `tito grade --json`, with the points that count, and what else is known."""
         number, value = late.plain_number, self.result.as_json()
-        for check, one in zip(value["checks"], self.result.checks):
-            check |= {"graded_points": check["points"], "points": number(self.check_points(one))}
+        for item, check in zip(value["checks"], self.result.checks):
+            item |= {"graded_points": item["points"], "points": number(self.check_points(check))}
         return value | {
             "name": self.name,
             "points": number(self.points),
@@ -114,12 +117,13 @@ class Grade:
             "arrived": _iso(self.arrived),
             "due": _iso(self.due),
             "graded": _iso(self.graded),
-            "override": _plain(self.override),
+            "override": _override_json(self.override),
             "check_overrides": {
-                check: _plain(override) for check, override in self.check_overrides.items()
+                check: _override_json(override) for check, override in self.check_overrides.items()
             },
             "comments": [
-                {"text": one.text, "who": one.who, "when": _iso(one.when)} for one in self.comments
+                {"text": comment.text, "who": comment.who, "when": _iso(comment.when)}
+                for comment in self.comments
             ],
         }
 
@@ -130,13 +134,15 @@ class Change:
 
     lesson      None: all lessons
     check       the id of the check that was overridden, or None
-    kind        "graded", "regraded" (the same submission and checks once more), "override", "comment" or "extension"
+    kind        "graded", "regraded" (the same submission and checks once more), "override",
+                "comment" or "extension"
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it
     text        of a comment, None takes the comments back; with a grade, what else there is to say
     extension   late.Extension, or None: taken back
-    checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there was no such check
+    checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there
+                was no such check
     """
 
     student: str
@@ -151,9 +157,9 @@ class Change:
     points: Decimal | None
     text: str | None
     extension: late.Extension | None
-    checks: list
+    checks: list[dict]
 
-    def as_json(self):
+    def as_json(self) -> dict:
         points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}
         extension = self.extension and {
             "until": _iso(self.extension.until),
@@ -166,7 +172,7 @@ class Change:
         return vars(self) | numbers | {"when": _iso(self.when), "extension": extension}
 
 
-def _plain(override):
+def _override_json(override):
     return override and vars(override) | {
         "points": late.plain_number(override.points),
         "when": _iso(override.when),
@@ -177,173 +183,189 @@ def _iso(when):
     return when and when.isoformat(timespec="seconds")
 
 
-def standing(result, override, check_overrides):
+def sum_points(
+    result: LessonResult, override: Override | None, check_overrides: dict[str, Override]
+) -> Decimal:
     """Points of a lesson before the late rules."""
     if override:
         return override.points
-    return late.tidy(_earned(result, check_overrides) + _given(check_overrides))
+    earned, by_hand = _split_points(result, check_overrides)
+    return late.tidy(earned + by_hand)
 
 
-def _given(check_overrides):
-    """What was set by hand: what lateness cannot take from."""
-    return sum((one.points for one in check_overrides.values()), Decimal(0))
+def _split_points(result, check_overrides):
+    """(what was graded and is not overridden, what was set by hand).
+
+    Lateness can take from the first only.
+    """
+    replaced = sum(check.points for check in result.checks if check.id in check_overrides)
+    by_hand = sum((override.points for override in check_overrides.values()), Decimal(0))
+    return Decimal(max(0, result.points - replaced)), by_hand
 
 
-def _earned(result, check_overrides):
-    """What was graded and is not overridden: what lateness can take from."""
-    return Decimal(
-        max(
-            0,
-            result.points
-            - sum(check.points for check in result.checks if check.id in check_overrides),
-        )
-    )
+def make_grade(learner, row, instructions: "Instructions", rules: late.Rules) -> Grade:
+    """The Grade of a row of the table `result`, by what instructors said and by the late rules.
 
-
-def make_grade(learner, row, instructions, rules):
-    """The Grade of a row of `result`, by what instructors said and by the late rules."""
+    learner  has `student` and `name`
+    """
     result = LessonResult.from_json(row.value)
-    override, check_overrides = instructions.of(result)
+    override, check_overrides = instructions.select_overrides(result)
     extension = instructions.extension(row.lesson)
     due = rules.due.get(row.lesson)
     days = late.lateness(row.arrived, due, extension, rules.grace)
     percent = Decimal(0) if override else late.percent(days, rules)
-    before_late = points = standing(result, override, check_overrides)
+    before_late = points = sum_points(result, override, check_overrides)
     if percent:
-        points = late.tidy(
-            late.penalised(_earned(result, check_overrides), percent) + _given(check_overrides)
-        )
+        earned, by_hand = _split_points(result, check_overrides)
+        points = late.tidy(late.penalised(earned, percent) + by_hand)
     return Grade(
-        learner.student,
-        learner.name,
-        row.lesson,
-        row.number,
-        row.title,
-        result,
-        override,
-        check_overrides,
-        row.arrived,
-        extension.applied(due) if extension and due else due,
-        extension,
-        days,
-        percent,
-        late.reason(days, percent),
-        instructions.comments(row.lesson),
-        before_late,
-        points,
-        row.max_points,
-        row.graded,
+        student=learner.student,
+        name=learner.name,
+        lesson=row.lesson,
+        number=row.number,
+        title=row.title,
+        result=result,
+        override=override,
+        check_overrides=check_overrides,
+        arrived=row.arrived,
+        due=extension.applied(due) if extension and due else due,
+        extension=extension,
+        late_days=days,
+        penalty_percent=percent,
+        late_reason=late.reason(days, percent),
+        comments=instructions.comments(row.lesson),
+        before_late=before_late,
+        points=points,
+        max_points=row.max_points,
+        graded=row.graded,
     )
 
 
 class Instructions:
-    """What instructors have said about one learner, and still holds."""
+    """What instructors have said about one learner, and still holds.
 
-    def __init__(self, entries):
-        self.overrides, self.said, self.extensions = {}, {}, {}
+    entries  rows of the table `change`, oldest first: overrides, comments and extensions
+    """
+
+    def __init__(self, entries: Iterable):
+        self.overrides, self.comments_by_lesson, self.extensions = {}, {}, {}
         for entry in entries:
             if entry.kind == "override":
                 self.override(
                     entry.lesson, entry.check_id, entry.points, entry.who, entry.at, entry.why
                 )
             elif entry.kind == "extension":
-                self.extensions[entry.lesson] = extension_of(entry)
+                self.extensions[entry.lesson] = make_extension(entry)
             elif entry.text is None:
-                self.said.pop(entry.lesson, None)
+                self.comments_by_lesson.pop(entry.lesson, None)
             else:
-                self.said.setdefault(entry.lesson, []).append(
-                    Comment(entry.text, entry.who, entry.at)
-                )
+                comment = Comment(entry.text, entry.who, entry.at)
+                self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
 
-    def override(self, lesson, check, points, who, when, why):
+    def override(
+        self,
+        lesson: str,
+        check: str | None,
+        points: Decimal | None,
+        who: str,
+        when: datetime,
+        why: str,
+    ) -> None:
         if points is None:
             self.overrides.pop((lesson, check), None)
         else:
             self.overrides[lesson, check] = Override(points, who, when, why)
 
-    def of(self, result):
+    def select_overrides(self, result: LessonResult) -> tuple[Override | None, dict[str, Override]]:
         """(Override of the lesson or None, {check id: Override} of the checks that it has)."""
-        found = {check.id: self.overrides.get((result.lesson, check.id)) for check in result.checks}
-        return self.overrides.get((result.lesson, None)), {
-            check: one for check, one in found.items() if one
+        by_check = {
+            check.id: self.overrides[result.lesson, check.id]
+            for check in result.checks
+            if (result.lesson, check.id) in self.overrides
         }
+        return self.overrides.get((result.lesson, None)), by_check
 
-    def standing(self, result):
-        return standing(result, *self.of(result))
+    def sum_points(self, result: LessonResult) -> Decimal:
+        return sum_points(result, *self.select_overrides(result))
 
-    def comments(self, lesson):
-        return self.said.get(lesson, [])
+    def comments(self, lesson: str | None) -> list[Comment]:
+        return self.comments_by_lesson.get(lesson, [])
 
-    def extension(self, lesson):
+    def extension(self, lesson: str) -> late.Extension | None:
         return self.extensions.get(lesson) or self.extensions.get(None)
 
-    def kept(self, before, result):
-        """What happens to the overrides when `result` replaces `before`, in words, or None when there are none."""
-        said = []
-        if before:
-            for (lesson, check), override in self.overrides.items():
-                if lesson == result.lesson and check is None:
-                    said.append(
-                        f"graded {before.points} -> {result.points}; the override to {override.points} stays"
-                    )
-                elif lesson == result.lesson and check in {one.id for one in result.checks}:
-                    said.append(f"the override of check {check} to {override.points} stays")
-                elif lesson == result.lesson:
-                    said.append(
-                        f"check {check}, overridden to {override.points}, is no longer there"
-                    )
-        return "; ".join(said) or None
+    def describe_overrides(self, before: LessonResult | None, result: LessonResult) -> str | None:
+        """What happens to the overrides when `result` replaces `before`, or None without any."""
+        if not before:
+            return None
+        sentences, ids = [], {check.id for check in result.checks}
+        for (lesson, check), override in self.overrides.items():
+            if lesson != result.lesson:
+                continue
+            if check is None:
+                sentences.append(
+                    f"graded {before.points} -> {result.points}; "
+                    f"the override to {override.points} stays"
+                )
+            elif check in ids:
+                sentences.append(f"the override of check {check} to {override.points} stays")
+            else:
+                sentences.append(
+                    f"check {check}, overridden to {override.points}, is no longer there"
+                )
+        return "; ".join(sentences) or None
 
 
-def extension_of(row):
+def make_extension(row) -> late.Extension | None:
+    """The extension in a row of the table `change`."""
     return late.Extension(row.until, row.days) if row.until or row.days else None
 
 
-def differences(before, after):
+def differences(before: LessonResult | None, after: LessonResult) -> list[dict]:
     """The checks whose points are others than before."""
     if not before:
         return []
     old, new = ({check.id: check for check in result.checks} for result in (before, after))
-    pairs = [(old.get(key), new.get(key)) for key in old | new]
+    pairs = [(old.get(check_id), new.get(check_id)) for check_id in old | new]
     return [
         {
-            "id": (two or one).id,
-            "name": (two or one).name,
-            "old": one and one.points,
-            "new": two and two.points,
+            "id": (new_check or old_check).id,
+            "name": (new_check or old_check).name,
+            "old": old_check and old_check.points,
+            "new": new_check and new_check.points,
         }
-        for one, two in pairs
-        if not (one and two and one.points == two.points)
+        for old_check, new_check in pairs
+        if not (old_check and new_check and old_check.points == new_check.points)
     ]
 
 
-def select_check(wanted, lesson, ids):
-    """The one of `ids` that is `wanted`, or has it as a part."""
-    found = [wanted] if wanted in ids else [one for one in ids if wanted in one]
-    if len(found) == 1:
-        return found[0]
-    first = ", ".join((found or ids)[:5]) + ("" if len(found or ids) <= 5 else ", ...")
-    if found:
+def select_check(text: str, lesson: str, ids: list[str]) -> str:
+    """The one of `ids` that is `text`, or has it as a part."""
+    matches = [text] if text in ids else [check_id for check_id in ids if text in check_id]
+    if len(matches) == 1:
+        return matches[0]
+    listed = matches or ids
+    first = ", ".join(listed[:5]) + ("" if len(listed) <= 5 else ", ...")
+    if matches:
         raise TitoError(
-            f"Lesson {lesson} has {len(found)} checks with {wanted!r} in their names.",
+            f"Lesson {lesson} has {len(matches)} checks with {text!r} in their names.",
             f"Write more of one: {first}",
         )
-    close = difflib.get_close_matches(wanted, ids, n=1)
+    close = difflib.get_close_matches(text, ids, n=1)
     raise TitoError(
-        f"Lesson {lesson} has no check {wanted!r}.",
+        f"Lesson {lesson} has no check {text!r}.",
         f"Did you mean {close[0]!r}?"
         if close
         else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}",
     )
 
 
-def parse_points(points, result, check):
+def parse_points(
+    points: Decimal | int | float | str, result: LessonResult, check: str | None
+) -> Decimal:
     """The Decimal that is meant, within what lesson or check can earn."""
-    most = (
-        result.max_points
-        if check is None
-        else next(one.max_points for one in result.checks if one.id == check)
-    )
+    limits = {item.id: item.max_points for item in result.checks}
+    most = result.max_points if check is None else limits[check]
     try:
         value = late.exact(points)
     except ValueError:
@@ -352,7 +374,8 @@ def parse_points(points, result, check):
         ) from None
     if not 0 <= value <= most:
         raise TitoError(
-            f"{points} points are not possible: {check or result.lesson} can earn between 0 and {most}.",
+            f"{points} points are not possible: {check or result.lesson} can earn between 0 "
+            f"and {most}.",
             "Give a number in between.",
         )
     return value

@@ -5,19 +5,23 @@ One transaction holds one submission: a killed run leaves whole submissions. SQL
 """
 
 import difflib
-from collections import namedtuple
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
 
 from tito.errors import TitoError
 from tito.grading import late
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
+    Grade,
     Instructions,
     Learner,
     differences,
-    extension_of,
+    make_extension,
     make_grade,
     parse_points,
     select_check,
@@ -27,35 +31,51 @@ from tito.grading.tables import CHANGE, LEARNER, RESULT, clean, learner_id, sql
 
 PAGE = 500  # entries of the history held in memory at a time
 
-_Row = namedtuple("_Row", "lesson key sha256 arrived value")
+
+class _Row(NamedTuple):
+    """What `save` needs of a row of the table `result`."""
+
+    lesson: str
+    key: str
+    sha256: str
+    arrived: datetime | None
+    value: dict
 
 
 class Gradebook:
-    """An open gradebook; use it with `with open_gradebook(...) as book`. Every method is one transaction.
+    """An open gradebook: `with open_gradebook(...) as book`. A method that writes is a transaction.
 
-    Methods raise TitoError for an unknown learner, lesson or check, and (code 3) for whatever the database refuses.
+    Methods raise TitoError for an unknown learner, lesson or check, and (code 3) for whatever the
+    database refuses.
     """
 
-    def __init__(self, engine, rules):
+    def __init__(self, engine: sql.Engine, rules: late.Rules):
         self.engine, self.rules = engine, rules
 
     # What grading writes
 
-    def keys(self):
+    def keys(self) -> dict[str, dict[str, str]]:
         """{learner: {lesson: key}} of every current result: what need not be graded again."""
+        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
         with transaction(self.engine) as database:
-            found = {}
-            for student, lesson, key in database.execute(
-                sql.select(RESULT.c["student", "lesson", "key"])
-            ):
-                found.setdefault(student, {})[lesson] = key
-        return found
+            for student, lesson, key in database.execute(query):
+                keys.setdefault(student, {})[lesson] = key
+        return keys
 
-    def save(self, results, arrived, who, name="", why="graded", regrade=False):
-        """Keep the LessonResults of one learner: all of them, or, when anything stops it, none.
+    def save(
+        self,
+        results: list[LessonResult],
+        arrived: datetime | None,
+        who: str,
+        name: str = "",
+        why: str = "graded",
+        regrade: bool = False,
+    ) -> list[LessonResult]:
+        """Keep the results of one learner: all of them, or, when anything stops it, none.
 
-        arrived  datetime with time zone at which the submission arrived, or None. Of a lesson file with the same bytes
-                 as before the earliest arrival counts: handing in a workspace again makes no lesson late that was in it
+        arrived  when the submission arrived, with a time zone, or None. Of a lesson file with the
+                 same bytes as before the earliest arrival counts: handing in a workspace again
+                 makes no lesson late that was in it
         name     of the learner; "" leaves what the book has
         regrade  also replace a result of the same key; without it, such a result is left as it is
 
@@ -79,12 +99,12 @@ class Gradebook:
             row.lesson: row
             for row in database.execute(sql.select(columns).where(RESULT.c.student == student))
         }
-        kept, replaced, changes = [], [], []
+        news, replaced, changes = [], [], []
         for result in results:
             old = current.get(result.lesson)
             if old and old.key == result.key and not regrade:
                 continue
-            kept.append(result)
+            news.append(result)
             replaced += [result.lesson] if old else []
             before = LessonResult.from_json(old.value) if old else None
             since = arrived
@@ -101,36 +121,37 @@ class Gradebook:
                     "who": clean(who),
                     "at": _now(),
                     "why": clean(why),
-                    "text": instructions.kept(before, result),
-                    "old_points": before and instructions.standing(before),
-                    "new_points": instructions.standing(result),
+                    "text": instructions.describe_overrides(before, result),
+                    "old_points": before and instructions.sum_points(before),
+                    "new_points": instructions.sum_points(result),
                     "checks": differences(before, result),
                     "replaced": old and old.value,
                 }
             )
-        if kept:
+        if news:
             database.execute(
                 sql.delete(RESULT).where(RESULT.c.student == student, RESULT.c.lesson.in_(replaced))
             )
-            database.execute(
-                sql.insert(RESULT),
-                [
-                    current[one.lesson]._asdict()
-                    | {
-                        "student": student,
-                        "number": one.number,
-                        "title": clean(one.title),
-                        "max_points": one.max_points,
-                        "graded": _now(),
-                    }
-                    for one in kept
-                ],
-            )
+            rows = [
+                current[result.lesson]._asdict()
+                | {
+                    "student": student,
+                    "number": result.number,
+                    "title": clean(result.title),
+                    "max_points": result.max_points,
+                    "graded": _now(),
+                }
+                for result in news
+            ]
+            database.execute(sql.insert(RESULT), rows)
             database.execute(sql.insert(CHANGE), changes)
-        return kept
+        return news
 
-    def remember_roster(self, learners):
-        """Keep id, name and columns of these learners (roster.read_roster), also of those whom the book has already."""
+    def remember_roster(self, learners: Iterable) -> None:
+        """Keep id, name and columns of these learners (`roster.read_roster`).
+
+        Also of those whom the book has already.
+        """
 
         def work(database):
             for learner in learners:
@@ -142,7 +163,7 @@ class Gradebook:
         new = ({"name": clean(name)} if name else {}) | (
             {"columns": columns} if columns is not None else {}
         )
-        if not database.execute(_locked(student)).first():
+        if not database.execute(_learner_query(student)).first():
             database.execute(
                 sql.insert(LEARNER).values({"student": student, "name": "", "columns": {}} | new)
             )
@@ -151,50 +172,60 @@ class Gradebook:
 
     # What an instructor writes
 
-    def override(self, student, lesson, points, who, why, check=None):
+    def override(
+        self,
+        student: str,
+        lesson: str,
+        points: Decimal | int | float | str | None,
+        who: str,
+        why: str,
+        check: str | None = None,
+    ) -> tuple[Decimal, Decimal]:
         """Set the points of a lesson, or of one check of it, by hand; `points` None lifts that.
 
-        points  a number or text such as "7.5", kept to 0.01 point, between 0 and what lesson or check can earn: 80 for
-                8.0 is a slip of the finger. They are final: no lateness is taken from them, no grading changes them.
+        points  a number or text such as "7.5", kept to 0.01 point, between 0 and what lesson or
+                check can earn: 80 for 8.0 is a slip of the finger. They are final: no lateness is
+                taken from them, no grading changes them.
         check   its id, or a part of it that no other check of the lesson has
 
         Returns (points of the lesson before, points after), before the late rules.
         """
 
         def work(database):
-            place = self._place(database, student, who, why)
+            learner = self._lock(database, student, who, why)
             query = sql.select(RESULT.c.value).where(
-                RESULT.c.student == place, RESULT.c.lesson == lesson
+                RESULT.c.student == learner, RESULT.c.lesson == lesson
             )
             value = database.execute(query).scalar()
             if value is None:
                 raise TitoError(
-                    f"{place} has no grade in {lesson} yet.",
-                    f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
+                    f"{learner} has no grade in {lesson} yet.",
+                    "Grade it first, even if nothing was handed in: "
+                    f"tito grade SUBMISSIONS {lesson}",
                 )
             result = LessonResult.from_json(value)
-            instructions = Instructions(self._instructions(database, place))
-            ids = [one.id for one in result.checks]
+            instructions = Instructions(self._instructions(database, learner))
+            ids = [check.id for check in result.checks]
             if points is None:  # what was set may be of a check that the lesson has no more
-                ids += [one for where, one in instructions.overrides if where == lesson and one]
-            which = check and select_check(check, lesson, list(dict.fromkeys(ids)))
-            new = None if points is None else parse_points(points, result, which)
-            if new is None and (lesson, which) not in instructions.overrides:
+                ids += [name for place, name in instructions.overrides if place == lesson and name]
+            check_id = check and select_check(check, lesson, list(dict.fromkeys(ids)))
+            new = None if points is None else parse_points(points, result, check_id)
+            if new is None and (lesson, check_id) not in instructions.overrides:
                 raise TitoError(
-                    f"{place} has no override of {which or lesson} that could be lifted.",
-                    f"What was set: tito gradebook history {place}",
+                    f"{learner} has no override of {check_id or lesson} that could be lifted.",
+                    f"What was set: tito gradebook history {learner}",
                 )
-            before = instructions.standing(result)
-            instructions.override(lesson, which, new, who, _now(), why)
-            after = instructions.standing(result)
-            self._note(
+            before = instructions.sum_points(result)
+            instructions.override(lesson, check_id, new, who, _now(), why)
+            after = instructions.sum_points(result)
+            self._add_change(
                 database,
-                place,
+                learner,
                 lesson,
                 "override",
                 who,
                 why,
-                check_id=which,
+                check_id=check_id,
                 points=new,
                 old_points=before,
                 new_points=after,
@@ -203,23 +234,34 @@ class Gradebook:
 
         return write(self.engine, work)
 
-    def comment(self, student, lesson, text, who):
-        """Tell the learner something about a lesson or (None) in general; text None takes those comments back."""
+    def comment(self, student: str, lesson: str | None, text: str | None, who: str) -> None:
+        """Tell the learner something about a lesson or (None) in general.
+
+        text  None takes those comments back
+        """
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
 
         def work(database):
-            self._note(
-                database, self._place(database, student, who), lesson, "comment", who, "", text=text
-            )
+            learner = self._lock(database, student, who)
+            self._add_change(database, learner, lesson, "comment", who, "", text=text)
 
         write(self.engine, work)
 
-    def extend(self, student, lesson, who, why, until=None, days=None):
-        """Give a learner more time for a lesson, or (lesson None) for all that have no extension of their own.
+    def extend(
+        self,
+        student: str,
+        lesson: str | None,
+        who: str,
+        why: str,
+        until: datetime | None = None,
+        days: int | None = None,
+    ) -> None:
+        """Give a learner more time for a lesson.
 
-        until  the new due date, a datetime with a time zone; or
-        days   that many days more, 1 or more; with neither, the extension is taken back
+        lesson  None: for all that have no extension of their own
+        until   the new due date, with a time zone; or
+        days    that many days more, 1 or more; with neither, the extension is taken back
         """
         if until is not None and days is not None:
             raise TitoError(
@@ -237,43 +279,42 @@ class Gradebook:
             )
 
         def work(database):
-            self._note(
-                database,
-                self._place(database, student, who, why),
-                lesson,
-                "extension",
-                who,
-                why,
-                until=until,
-                days=days,
+            learner = self._lock(database, student, who, why)
+            self._add_change(
+                database, learner, lesson, "extension", who, why, until=until, days=days
             )
 
         write(self.engine, work)
 
-    def _place(self, database, student, who, why="-"):
-        """The learner's id in the book. Raises TitoError when there is none, or when `who` or `why` is empty."""
+    def _lock(self, database, student, who, why="-"):
+        """The learner's id in the book, which nobody else writes about meanwhile.
+
+        Raises TitoError when there is none, or when `who` or `why` is empty.
+        """
         if not (who.strip() and why.strip()):
             raise TitoError(
                 "Every change of a grade keeps who made it, and why.",
                 "Give both: --who NAME --why TEXT",
             )
         self._check_learner(database, student)
-        return database.execute(_locked(learner_id(student))).scalar_one()
+        return database.execute(_learner_query(learner_id(student))).scalar_one()
 
     def _check_learner(self, database, student):
-        if not database.execute(
-            sql.select(LEARNER.c.student).where(LEARNER.c.student == learner_id(student))
-        ).first():
-            known = database.execute(sql.select(LEARNER.c.student)).scalars().all()
-            close = difflib.get_close_matches(learner_id(student), known, n=1)
-            others = f"It has {len(known)}: `tito gradebook show` lists them, `tito gradebook roster CSV` adds some."
-            raise TitoError(
-                f"The gradebook has no learner {student!r}.",
-                f"Did you mean {close[0]!r}?" if close else others,
-            )
+        ids = sql.select(LEARNER.c.student)
+        if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
+            return
+        names = database.execute(ids).scalars().all()
+        close = difflib.get_close_matches(learner_id(student), names, n=1)
+        raise TitoError(
+            f"The gradebook has no learner {student!r}.",
+            f"Did you mean {close[0]!r}?"
+            if close
+            else f"It has {len(names)}: `tito gradebook show` lists them, "
+            "`tito gradebook roster CSV` adds some.",
+        )
 
     @staticmethod
-    def _note(database, student, lesson, kind, who, why, text=None, **more):
+    def _add_change(database, student, lesson, kind, who, why, text=None, **more):
         database.execute(
             sql.insert(CHANGE).values(
                 student=student,
@@ -289,8 +330,11 @@ class Gradebook:
 
     # What is read
 
-    def lessons(self):
-        """{lesson: (number, title, max_points)} of what was graded, in order; where results differ, the newest's."""
+    def lessons(self) -> dict[str, tuple[int, str, int]]:
+        """{lesson: (number, title, max_points)} of what was graded, in order.
+
+        Where results differ, the newest's.
+        """
         latest = sql.func.max(RESULT.c.graded).label("graded")
         newest = sql.select(RESULT.c.lesson, latest).group_by(RESULT.c.lesson).subquery()
         query = (
@@ -304,13 +348,13 @@ class Gradebook:
             rows = sorted(database.execute(query).all(), key=lambda row: (row.number, row.lesson))
         return {row.lesson: (row.number, row.title, row.max_points) for row in rows}
 
-    def headers(self):
+    def headers(self) -> list[str]:
         """The column headers of the rosters, each once."""
         with transaction(self.engine) as database:
             rows = database.execute(sql.select(LEARNER.c.columns)).scalars()
             return list(dict.fromkeys(header for columns in rows for header in columns))
 
-    def rows(self, student=None, lesson=None):
+    def rows(self, student: str | None = None, lesson: str | None = None) -> Iterator[Grade]:
         """The Grades, by learner and lesson number: of all, of one learner, of one lesson.
 
         One learner's are in memory at a time.
@@ -318,7 +362,9 @@ class Gradebook:
         for _, grades in self.by_learner(student, lesson):
             yield from grades
 
-    def by_learner(self, student=None, lesson=None):
+    def by_learner(
+        self, student: str | None = None, lesson: str | None = None
+    ) -> Iterator[tuple[Learner, list[Grade]]]:
         """(Learner, their Grades) one after the other, those without a grade too.
 
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
@@ -329,29 +375,23 @@ class Gradebook:
                 ids = [learner_id(student)]
             else:
                 ids = sorted(database.execute(sql.select(LEARNER.c.student)).scalars())
-        for one in ids:
+        results = sql.select(RESULT).order_by(RESULT.c.number, RESULT.c.lesson)
+        if lesson is not None:
+            results = results.where(RESULT.c.lesson == lesson)
+        for name in ids:
+            learners = sql.select(LEARNER).where(LEARNER.c.student == name)
             with transaction(self.engine) as database:
-                learner = database.execute(
-                    sql.select(LEARNER).where(LEARNER.c.student == one)
-                ).one()
-                query = (
-                    sql.select(RESULT)
-                    .where(RESULT.c.student == one)
-                    .order_by(RESULT.c.number, RESULT.c.lesson)
-                )
-                found = database.execute(
-                    query if lesson is None else query.where(RESULT.c.lesson == lesson)
-                ).all()
-                instructions = Instructions(self._instructions(database, one))
-            yield (
-                Learner(
-                    learner.student, learner.name, learner.columns, instructions.comments(None)
-                ),
-                [make_grade(learner, row, instructions, self.rules) for row in found],
-            )
+                row = database.execute(learners).one()
+                rows = database.execute(results.where(RESULT.c.student == name)).all()
+                instructions = Instructions(self._instructions(database, name))
+            learner = Learner(row.student, row.name, row.columns, instructions.comments(None))
+            yield learner, [make_grade(learner, row, instructions, self.rules) for row in rows]
 
-    def history(self, student=None, lesson=None):
-        """The Changes, oldest first: of all, of one learner, of one lesson (with what was said of all lessons)."""
+    def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
+        """The Changes, oldest first: of all, of one learner, of one lesson.
+
+        Those of a lesson come with what was said of all lessons.
+        """
         columns = [column for column in CHANGE.c if column.name != "replaced"]
         query = sql.select(*columns).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:
@@ -377,7 +417,7 @@ class Gradebook:
                     row.new_points,
                     row.points,
                     row.text,
-                    extension_of(row),
+                    make_extension(row),
                     row.checks or [],
                 )
             if len(page) < PAGE:
@@ -395,8 +435,11 @@ class Gradebook:
         return database.execute(query).all()
 
 
-def _locked(student):
-    """Finds a learner and, where the database knows such locks, keeps others from writing about them meanwhile."""
+def _learner_query(student):
+    """The query of a learner's id.
+
+    Where the database knows such locks, nobody else can write about them meanwhile.
+    """
     return sql.select(LEARNER.c.student).where(LEARNER.c.student == student).with_for_update()
 
 
@@ -405,14 +448,19 @@ def _now():
 
 
 @contextmanager
-def open_gradebook(where, rules=None, create=True):
-    """The Gradebook at `where`, a path or a database URL, made or brought to this tito's schema if need be.
+def open_gradebook(
+    where: str | Path, rules: late.Rules | None = None, create: bool = True
+) -> Iterator[Gradebook]:
+    """The Gradebook at `where`, a path or a database URL.
 
-    rules   late.Rules that its grades follow; None: nothing is late
+    It is made, or brought forward to this tito's schema, if need be.
+
+    rules   that its grades follow; None: nothing is late
     create  whether to make it where there is none
 
-    Before an older SQLite file is changed, a copy is kept beside it. Raises TitoError (2) when there is none and
-    `create` is not set, for a newer schema, and for whatever is no gradebook; (3) when the database cannot be reached.
+    Before an older SQLite file is changed, a copy is kept beside it. Raises TitoError (2) when
+    there is none and `create` is not set, for a newer schema, and for whatever is no gradebook;
+    (3) when the database cannot be reached.
     """
     with connect(where, create) as engine:
         yield Gradebook(engine, rules or late.Rules())

@@ -24,12 +24,16 @@ except ModuleNotFoundError:
         "In the course's folder: bin/setup instructor",
         3,
     ) from None
+
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
-LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, with every byte escaped or not
+LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
 
 
 class Points(sql.types.TypeDecorator):
-    """Points as a Decimal of whole hundredths, stored as an integer: SQLite knows no decimal fractions."""
+    """Points as a Decimal of whole hundredths, stored as an integer.
+
+    SQLite knows no decimal fractions.
+    """
 
     impl, cache_ok = sql.Integer, True
 
@@ -100,35 +104,35 @@ CHANGE = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", sql.Text),  # of an override of a single check
-    sql.Column(
-        "kind", sql.String(20), nullable=False
-    ),  # graded, regraded, override, comment, extension
+    # graded, regraded, override, comment or extension
+    sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", sql.Text, nullable=False),
     sql.Column("at", Moment, nullable=False),
     sql.Column("why", sql.Text, nullable=False),
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
     sql.Column("points", Points),  # of an override; NULL lifts it
-    sql.Column(
-        "text", sql.Text
-    ),  # of a comment, NULL takes the comments back; of a grade, what else there is to say
+    # of a comment, NULL takes the comments back; of a grade, what else there is to say
+    sql.Column("text", sql.Text),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
-    sql.Column(
-        "checks", Json
-    ),  # of a grade: [{id, name, old, new}], the checks whose points changed
+    # of a grade: [{id, name, old, new}], the checks whose points changed
+    sql.Column("checks", Json),
     sql.Column("replaced", Json),  # of a grade: the result before
     sql.Index("change_of_learner", "student", "lesson"),
 )
 
 
-def clean(text):
+def clean(text: str) -> str:
     """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
-    return UNSTORABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+    return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
-def learner_id(student):
-    """The id under which a learner is kept: cleaned; where it is longer than LONGEST cut, with a hash at its end."""
+def learner_id(student: str) -> str:
+    """The id under which a learner is kept: cleaned.
+
+    Where it is longer than LONGEST, it is cut, with a hash at its end.
+    """
     text = clean(student)
     if len(text) <= LONGEST:
         return text

@@ -8,5 +8,5 @@ from tito.grading.gradebook import open_gradebook
 
 @pytest.fixture
 def book(tmp_path):
-    with open_gradebook(tmp_path / "class.db", RULES) as opened:
-        yield opened
+    with open_gradebook(tmp_path / "class.db", RULES) as gradebook:
+        yield gradebook

@@ -140,7 +140,7 @@ def test_an_older_gradebook_is_brought_forward_once_and_a_copy_is_kept(
         assert steps[0] == 2 and len(steps) == 2
     assert columns(first_gradebook)[-1] == "pronouns" and version(first_gradebook) == [("0003",)]
     assert dump(tmp_path / "class.db.schema-0001") == old
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(file.name for file in tmp_path.iterdir())
     assert names == ["class.db", "class.db.schema-0001"]
 
 
@@ -150,7 +150,7 @@ def test_a_new_gradebook_is_made_at_the_newest_version_without_any_step(tmp_path
         with open_gradebook(tmp_path / "class.db"):
             pass
     assert version(tmp_path / "class.db") == [("0002",)]
-    assert [one.name for one in tmp_path.iterdir()] == ["class.db"]
+    assert [file.name for file in tmp_path.iterdir()] == ["class.db"]
 
 
 def test_who_makes_a_gradebook_second_uses_the_first(first_gradebook, monkeypatch):
@@ -185,11 +185,11 @@ def test_a_newer_gradebook_is_refused_and_left_as_it_is(tmp_path):
     with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("UPDATE tito_gradebook SET version_num = '0099'")
     before = path.read_bytes()
-    with pytest.raises(TitoError) as caught, open_gradebook(path):
+    with pytest.raises(TitoError) as error, open_gradebook(path):
         pass
     assert (
-        "made by a newer tito: its schema is 0099" in caught.value.what
-        and caught.value.code == 2
+        "made by a newer tito: its schema is 0099" in error.value.what
+        and error.value.code == 2
         and path.read_bytes() == before
     )
 
@@ -215,10 +215,12 @@ def test_what_is_no_gradebook_is_refused_and_left_as_it_is(tmp_path, kind):
     path = tmp_path / "class.db"
     foreign(path, kind)
     before = path.read_bytes()
-    with pytest.raises(TitoError) as caught, open_gradebook(path):
+    with pytest.raises(TitoError) as error, open_gradebook(path):
         pass
-    assert "is no gradebook" in caught.value.what and caught.value.code == 2
-    assert path.read_bytes() == before and [one.name for one in tmp_path.iterdir()] == ["class.db"]
+    assert "is no gradebook" in error.value.what and error.value.code == 2
+    assert path.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == [
+        "class.db"
+    ]
 
 
 def test_reading_makes_no_gradebook(tmp_path):
@@ -240,13 +242,13 @@ def test_reading_makes_no_gradebook(tmp_path):
     ],
 )
 def test_a_place_that_cannot_be_opened_is_told_without_its_password(where, what, code):
-    with pytest.raises(TitoError) as caught, open_gradebook(where):
+    with pytest.raises(TitoError) as error, open_gradebook(where):
         pass
     assert (
-        what in caught.value.what
-        and caught.value.code == code
+        what in error.value.what
+        and error.value.code == code
         and not {"tiger", "secret"}
-        & set(caught.value.what.replace("@", " ").replace(":", " ").split())
+        & set(error.value.what.replace("@", " ").replace(":", " ").split())
     )
 
 
@@ -271,44 +273,50 @@ fork = multiprocessing.get_context("fork") if sys.platform == "linux" else None
 THREE = ("numbers", "sums", "products")
 
 
-def save_class(path, students, told=None):
-    """What a run does: submissions of three lessons, one after the other. Tells `told` after each."""
+def save_class(path, students, pipe=None):
+    """What a run does: submissions of three lessons, one after the other.
+
+    Sends the student's id to `pipe` after each.
+    """
     with open_gradebook(path) as book:
         for student in students:
             book.save([result(student, lesson) for lesson in THREE], None, "run")
-            if told:
-                told.send(student)
+            if pipe:
+                pipe.send(student)
 
 
 @needs_fork
 def test_killed_at_any_moment_the_gradebook_holds_whole_submissions(tmp_path):
-    """Killed runs of one class in 25 gradebooks of their own and in one that they share: what was told as kept is kept."""
-    chance, told = random.Random(0), {}
+    """Runs of a class, killed, each in a gradebook of its own or in one that several share.
+
+    What a run has reported as kept is kept.
+    """
+    chance, reports = random.Random(0), {}
     for number in range(25):
         path = tmp_path / ("shared.db" if number % 2 else f"{number}.db")
-        here, there = fork.Pipe(duplex=False)
+        receiver, sender = fork.Pipe(duplex=False)
         process = fork.Process(
-            target=save_class, args=(path, [f"s{number:02}-{n:03}" for n in range(500)], there)
+            target=save_class, args=(path, [f"s{number:02}-{n:03}" for n in range(500)], sender)
         )
         process.start()
-        there.close()
-        told.setdefault(path, set()).update(here.recv() for _ in range(chance.randrange(6)))
+        sender.close()
+        reports.setdefault(path, set()).update(receiver.recv() for _ in range(chance.randrange(6)))
         for _ in range(chance.randrange(1_000_000)):
             pass  # so that it is not always the same moment
         process.kill()
         process.join()
         assert process.exitcode == -9
         with open_gradebook(path) as book:
-            found = {
+            saved = {
                 learner.student: [grade.lesson for grade in grades]
                 for learner, grades in book.by_learner()
             }
-            assert told[path] <= set(found)
-            assert all(sorted(lessons) == sorted(THREE) for lessons in found.values())
+            assert reports[path] <= set(saved)
+            assert all(sorted(lessons) == sorted(THREE) for lessons in saved.values())
             changes = [change.lesson for change in book.history() if change.student != "after"]
-            assert len(changes) == 3 * len(found.keys() - {"after"})
+            assert len(changes) == 3 * len(saved.keys() - {"after"})
             book.save([result("after", lesson, key=str(number)) for lesson in THREE], None, "me")
-        assert [one.name for one in tmp_path.iterdir() if one.suffix != ".db"] == []
+        assert [file.name for file in tmp_path.iterdir() if file.suffix != ".db"] == []
 
 
 @needs_fork

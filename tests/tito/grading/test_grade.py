@@ -57,7 +57,7 @@ def test_a_part_of_a_checks_name_is_enough(book):
 
 
 @pytest.mark.parametrize(
-    ("student", "lesson", "given", "more", "what", "remedy"),
+    ("student", "lesson", "number", "more", "what", "remedy"),
     [
         ("adda", "numbers", 3, {}, "no learner 'adda'", "'ada'"),
         ("ada", "sums", 3, {}, "no grade in sums", "tito grade"),
@@ -74,12 +74,12 @@ def test_a_part_of_a_checks_name_is_enough(book):
     ],
 )
 def test_an_override_that_cannot_be_meant_is_refused(
-    book, student, lesson, given, more, what, remedy
+    book, student, lesson, number, more, what, remedy
 ):
     book.save([result()], None, "me")
-    with pytest.raises(TitoError) as caught:
-        book.override(student, lesson, given, **{"who": "me", "why": "because"} | more)
-    assert what in caught.value.what and remedy in caught.value.remedy and caught.value.code == 2
+    with pytest.raises(TitoError) as error:
+        book.override(student, lesson, number, **{"who": "me", "why": "because"} | more)
+    assert what in error.value.what and remedy in error.value.remedy and error.value.code == 2
     assert points(book) == {"numbers": "3"} and len(list(book.history())) == 1
 
 

@@ -20,13 +20,13 @@ from tito.grading.result import LessonResult
 
 
 def test_a_result_comes_back_as_it_was_saved(tmp_path):
-    given = result(notes=["a note"], isolation="bubblewrap", seconds=0.25)
+    original = result(notes=["a note"], isolation="bubblewrap", seconds=0.25)
     with open_gradebook(tmp_path / "class.db") as book:
-        book.save([given], MONDAY, "lovelace", "Ada L.")
+        book.save([original], MONDAY, "lovelace", "Ada L.")
     with open_gradebook(tmp_path / "class.db", create=False) as book:
         (grade,) = book.rows("ada")
     assert (
-        grade.result == given
+        grade.result == original
         and grade.arrived == MONDAY
         and (grade.name, grade.number, grade.title, grade.max_points) == ("Ada L.", 1, "Numbers", 6)
     )
@@ -57,9 +57,9 @@ def test_a_regrade_of_the_same_key_replaces_and_the_history_says_so(book):
 
 def test_after_a_check_was_mended_the_history_shows_which_checks_changed(book):
     book.save([result(points=(3, 0, 1))], None, "me")
-    mended = result(points=(3, 3, 0), key="with the mended check")
-    del mended.checks[2]
-    book.save([mended], None, "me", why="check 1 was wrong")
+    newer = result(points=(3, 3, 0), key="with the mended check")
+    del newer.checks[2]
+    book.save([newer], None, "me", why="check 1 was wrong")
     assert book.keys() == {"ada": {"numbers": "with the mended check"}}
     change = list(book.history("ada"))[-1]
     assert (change.old_points, change.new_points) == (4, 6)
@@ -73,8 +73,8 @@ def test_the_replaced_result_stays_in_the_file(book, tmp_path):
     book.save([result()], None, "me")
     book.save([result(key="new", points=(0, 0))], None, "me")
     with closing(sqlite3.connect(tmp_path / "class.db")) as raw:
-        ((kept,),) = raw.execute("SELECT replaced FROM change WHERE replaced IS NOT NULL")
-    assert LessonResult.from_json(json.loads(kept)) == result()
+        ((text,),) = raw.execute("SELECT replaced FROM change WHERE replaced IS NOT NULL")
+    assert LessonResult.from_json(json.loads(text)) == result()
 
 
 def test_a_submission_is_kept_whole_or_not_at_all(book):
@@ -178,4 +178,4 @@ def test_the_history_tells_who_when_why_and_from_what_to_what(book):
         "checks": [],
     }
     assert before <= change.when <= datetime.now(timezone.utc)
-    assert [one.student for one in book.history(lesson="numbers")] == ["ada", "bob", "ada"]
+    assert [change.student for change in book.history(lesson="numbers")] == ["ada", "bob", "ada"]
