@@ -1,9 +1,13 @@
-"""Grading a class. From the folder of submissions to the gradebook and the learners' feedback, in the order in which things happen:
+"""Grading a class.
+
+From the folder of submissions to the gradebook and the learners' feedback, in the order in which
+things happen:
 
 roster.py      who is in the class, and whose a submission is by its name
 boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
-run.py         the class: tasks on workers, each result into the gradebook, again after an interruption
+run.py         the class: tasks on workers, each result into the gradebook, again after an
+               interruption
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
 proxy.py       what stands in the judge for the learner's classes, functions and objects
 wire.py        what may go between the two: plain data, length-prefixed

@@ -1,4 +1,6 @@
-"""What became of one lesson of one learner: what the judge returns, the gradebook keeps and the feedback shows."""
+"""What became of one lesson of one learner: what the judge returns, the gradebook keeps and the
+feedback shows.
+"""
 
 from dataclasses import asdict, dataclass, field
 
@@ -8,7 +10,8 @@ VERDICTS = {
     "failed": "some checks fail",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
-    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not UTF-8, a link, or too large",
+    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not UTF-8, a "
+    "link, or too large",
     "syntax error": "Python cannot read the lesson",
     "import failed": "the lesson stops while it is imported",
     "crashed": "the process that ran the learner's code died",
@@ -36,10 +39,12 @@ class CheckResult:
 
     points     earned, of max_points
     status     one of STATUSES
-    message    why it did not pass; plain text from the learner's side, to be escaped wherever it is shown
+    message    why it did not pass; plain text from the learner's side, to be escaped wherever it is
+               shown
     hidden     learners see its name and points only
     base       the base on which these points were earned: "own" or "reference"
-    caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base, or None
+    caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base, or
+               None
     """
 
     id: str
