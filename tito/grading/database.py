@@ -65,8 +65,10 @@ def _prepare(engine, path):
         except (TitoError, sql.exc.IntegrityError):
             # Where nothing locks what is not there yet, two processes may make the tables at once;
             # the second of them is refused.
+            if version is not None:
+                raise
             with transaction(engine) as database:
-                is_made = version is None and _version(database) == _newest()
+                is_made = _version(database) == _newest()
             if not is_made:
                 raise
     except TitoError as error:
