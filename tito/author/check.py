@@ -354,7 +354,7 @@ def _graded(entry, lesson, mistakes, rights, answers):
                 for c in graded(right.apply(lesson), lesson.exercise(right.exercise).checks)
                 if not c.passed
             ]
-            problems += [f"graded, {right.id}: {said[0]}"] * bool(said)
+            problems += [f"graded, {right.id}: {message}" for message in said[:1]]
         cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [

@@ -1,10 +1,14 @@
-"""The trusted process: it holds the checks, the expected values and every comparison. Learners' code runs in a jail beside it.
+"""The trusted process: it holds the checks, the expected values and every comparison.
 
-    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as pickles from `run.py`;
-                                        a list of LessonResults goes back for each
+Learners' code runs in a jail beside it.
 
-A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the learner's names, against
-a fresh fork of the jail, and what it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
+    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as
+                                        pickles from `run.py`; a list of LessonResults goes back
+                                        for each
+
+A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the
+learner's names, against a fresh fork of the jail, and what it finds wrong becomes a CheckResult.
+What a learner's code can forge is a wrong value.
 """
 
 import contextlib
@@ -46,8 +50,10 @@ OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 
 @dataclass(frozen=True)
 class Setting:
-    """How a class is graded. root: of the course; lessons: their names; base: own, reference or both; seconds: for a check;
-    memory: MB for a check; level: of isolation; secret: paths that no jail may read."""
+    """How a class is graded. root: of the course; lessons: their names; base: own, reference or
+    both; seconds: for a check; memory: MB for a check; level: of isolation; secret: paths that no
+    jail may read.
+    """
 
     root: Path
     lessons: tuple
@@ -61,7 +67,10 @@ class Setting:
 
 @dataclass
 class Code:
-    """A module of the package, compiled. `code` is marshalled bytecode, or a sentence: why there is none."""
+    """A module of the package, compiled.
+
+    `code` is marshalled bytecode, or a sentence: why there is none.
+    """
 
     code: bytes | str
     module: object = None
@@ -70,7 +79,9 @@ class Code:
 
 @dataclass
 class Attempt:
-    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a verdict and why)."""
+    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a
+    verdict and why).
+    """
 
     checks: dict = field(default_factory=dict)
     verdict: str = ""
@@ -101,7 +112,9 @@ class Judge:
     # A submission.
 
     def grade(self, arrival, known):
-        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was graded already."""
+        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was
+        graded already.
+        """
         submission = intake.open_submission(
             arrival, list(self.entries.values()), self.setting.limits
         )
@@ -211,7 +224,9 @@ class Judge:
             check.message = clean(reason)
 
     def again(self, entry, code, lower, own, attempt, failed):
-        """The failed checks once more, on the course's own earlier lessons; what passes there says which lesson is at fault."""
+        """The failed checks once more, on the course's own earlier lessons; what passes there says
+        which lesson is at fault.
+        """
         on_reference = self.attempt(
             entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE
         )
@@ -240,9 +255,11 @@ class Judge:
         for check in mended:
             blamed = attempt.checks[check.id].caused_by
             attempt.checks[check.id].message = (
-                f"passes on the course's own earlier lessons; on yours it fails because of lesson {blamed}"
+                f"passes on the course's own earlier lessons; on yours it fails because of lesson "
+                f"{blamed}"
                 if blamed
-                else "passes on the course's own earlier lessons; on yours it fails because of several of them"
+                else "passes on the course's own earlier lessons; on yours it fails because of "
+                "several of them"
             )
         return attempt
 
@@ -272,7 +289,10 @@ class Judge:
     # Checks.
 
     def attempt(self, entry, code, lower, checks, base):
-        """Run these checks of a lesson on the given earlier lessons ({name: Code}). Returns an Attempt with a result for each."""
+        """Run these checks of a lesson on the given earlier lessons ({name: Code}).
+
+        Returns an Attempt with a result for each.
+        """
         package = self.root.package
         modules = (
             front_doors(self.root)
@@ -319,8 +339,11 @@ class Judge:
         return attempt
 
     def check(self, entry, check, code, modules, seconds):
-        """Run one check in a fork of its own. Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
-        imported. Raises JailFailed when the jail died with its fork."""
+        """Run one check in a fork of its own.
+
+        Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
+        imported. Raises JailFailed when the jail died with its fork.
+        """
         prepared, fork = Prepared.of(entry), self.fork()
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died, importing, answer = False, True, ("passed", "", "")
@@ -367,12 +390,16 @@ class Judge:
         except NameError as error:
             if error.name in missing:
                 raise Missing(
-                    f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+                    f"the lesson does not define {error.name}: is its cell gone, or its line "
+                    "`#| export`?"
                 ) from None
             raise
 
     def words(self, error, importing, entry, code, seconds, check):
-        """(status, message, verdict) for what ended a check. Making them may ask the learner's side, which may do anything."""
+        """(status, message, verdict) for what ended a check.
+
+        Making them may ask the learner's side, which may do anything.
+        """
         try:
             place = self.place(error, entry, code)
             if importing:
@@ -402,7 +429,9 @@ class Judge:
                     raise
 
     def place(self, error, entry, code):
-        """Where in the learner's file an error came from, as "tensor_dev.py:12: their line", or ""."""
+        """Where in the learner's file an error came from, as "tensor_dev.py:12: their line",
+        or "".
+        """
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
         lines = [line for file, line, _ in told[2] if file == name] if told else []
@@ -428,7 +457,9 @@ class Missing(Exception):
 
 @dataclass
 class Prepared:
-    """What a lesson's checks need, made once: the code of the imports its learner-side cells use, and of those cells."""
+    """What a lesson's checks need, made once: the code of the imports its learner-side cells use,
+    and of those cells.
+    """
 
     exported: list
     imports: bytes
@@ -457,7 +488,9 @@ class Prepared:
         return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
 
     def namespace(self, session, check, module, modules):
-        """What the check sees, with proxies for the names it uses; and the names that the learner's lesson lacks."""
+        """What the check sees, with proxies for the names it uses; and the names that the
+        learner's lesson lacks.
+        """
         setup = self.lesson.setup
         text = check.cell.source + self.lesson.helpers
         words = set(re.findall(r"\w+", text))
@@ -485,7 +518,9 @@ class Prepared:
 
 
 def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
-    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others, and a learner may claim to have none."""
+    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
+    and a learner may claim to have none.
+    """
     a, b = np.asarray(a), np.asarray(b)
     return (a.size == 0) == (b.size == 0) and allclose(a, b, *tolerances, **options)
 
@@ -518,7 +553,9 @@ def standing_in(session, package, entry):
 
 @contextlib.contextmanager
 def interrupted_after(seconds):
-    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's side claims, say."""
+    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
+    side claims, say.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -592,7 +629,9 @@ def front_doors(root):
 
 @functools.cache
 def checks_hash(entry):
-    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
+    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
+    and the reference below it.
+    """
     lesson = entry.declared
     lower = [
         export.current(one, one.declared.source).text
@@ -600,7 +639,10 @@ def checks_hash(entry):
         if one.number < entry.number
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
-    around = [[name, hashlib.sha256(code or b"").hexdigest()] for name, code in front_doors(entry.root).items()]
+    around = [
+        [name, hashlib.sha256(code or b"").hexdigest()]
+        for name, code in front_doors(entry.root).items()
+    ]
     return hashlib.sha256(
         json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
     ).hexdigest()
@@ -644,7 +686,9 @@ def explained(error, place, seconds, check):
 
 
 def not_imported(error, place):
-    """(status of the check that found out, message, verdict) for a lesson that could not be imported."""
+    """(status of the check that found out, message, verdict) for a lesson that could not be
+    imported.
+    """
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
         return (
@@ -673,7 +717,9 @@ def not_imported(error, place):
 
 
 def words_of_death(code):
-    """(status, message) of a process that ended under a check, with this exit code; negative: by that signal."""
+    """(status, message) of a process that ended under a check, with this exit code; negative: by
+    that signal.
+    """
     if code == -signal.SIGXCPU:
         return "timeout", "it has used up its time on the processor: an endless loop?"
     try:

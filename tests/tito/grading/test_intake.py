@@ -1,4 +1,6 @@
-"""Whatever learners hand in becomes, for each of them, the text of their lessons or a sentence that says why not."""
+"""Whatever learners hand in becomes, for each of them, the text of their lessons or a sentence that
+says why not.
+"""
 
 import hashlib
 import io
@@ -187,7 +189,8 @@ def test_of_several_files_the_one_with_more_written_counts(inbox, lessons):
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "work/numbers_dev (1).ipynb"
     assert one.notes == [
-        "numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not numbers_dev.py (0), a/numbers_dev.py (1)."
+        "numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not "
+        "numbers_dev.py (0), a/numbers_dev.py (1)."
     ]
 
 
@@ -533,7 +536,9 @@ def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_p
 
 
 def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, lessons, monkeypatch):
-    """Permissions do not stop root, who may run this test: so the system's answers are put in its mouth."""
+    """Permissions do not stop root, who may run this test: so the system's answers are put in its
+    mouth.
+    """
     for name in ("a", "b", "c"):
         put(inbox / name / "numbers_dev.py")
     really_open, really_scan, really_stat, times = os.open, os.scandir, os.fstat, iter(range(10**6))
@@ -995,7 +1000,9 @@ def test_the_hash_of_a_submission_tells_bytes_and_problems_apart(inbox, lessons)
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_damage_never_raises_and_never_yields_what_was_not_there(inbox, lessons, seed):
-    """Damage a good zip (half of it stored, so that damage reaches the contents): each file is told, or is as it was."""
+    """Damage a good zip (half of it stored, so that damage reaches the contents): each file is
+    told, or is as it was.
+    """
     chance = random.Random(seed)
     book = json.dumps(
         {"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}}

@@ -1,4 +1,6 @@
-"""The jail starts at a named level or says why not, forks fresh processes that see nothing, and ends them for good."""
+"""The jail starts at a named level or says why not, forks fresh processes that see nothing, and
+ends them for good.
+"""
 
 import os
 import select

@@ -1,4 +1,6 @@
-"""A course of two lessons to be attacked: its checks compare numbers, arrays, attributes, what a callback got, and there is a secret."""
+"""A course of two lessons to be attacked: its checks compare numbers, arrays, attributes, what a
+callback got, and there is a secret.
+"""
 
 from small_course import HEADER
 
@@ -173,7 +175,7 @@ def test_twice_passes_errors_on():
 
 test_twice_calls_the_function_two_times()
 test_twice_passes_errors_on()
-'''.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
+'''.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)  # noqa: E501
 )
 
 SUMS = (
@@ -208,7 +210,7 @@ def test_the_numbers_are_added():
 
 
 test_the_numbers_are_added()
-'''
+'''  # noqa: E501
 )
 
 
