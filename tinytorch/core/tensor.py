@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1337b345a497e9e3
+# checksum: 4f4f4de99dcd4d04
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -23,20 +23,24 @@ def copy_of(data):
     data     a number, nested lists of numbers, or an array
     returns  an ndarray that shares no memory with `data`
 
-    Raises ValueError when rows differ in length, TypeError when `data` holds anything but numbers.
+    Raises ValueError when rows differ in length, TypeError when `data` holds anything but
+    numbers.
     """
     try:
         array = np.array(data)
     except ValueError:
-        raise ValueError(f"a tensor is a full grid, but here rows of length {row_lengths(data)} meet") from None
+        raise ValueError("a tensor is a full grid, "
+                         f"but here rows of length {row_lengths(data)} meet") from None
     if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
         raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
     return array
 
 
 def row_lengths(rows):
-    """The lengths that differ in a ragged nested list, as "2 and 1"; a bare number has length "none"."""
-    lengths = [len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none" for row in rows]
+    """The lengths that differ in a ragged nested list, as "2 and 1"; a bare number has length
+    "none"."""
+    lengths = [len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none"
+               for row in rows]
     if len(set(lengths)) == 1 and "none" not in lengths:
         return row_lengths([part for row in rows for part in row])
     return " and ".join(str(n) for n in dict.fromkeys(lengths))
@@ -49,12 +53,13 @@ def as_array(data, requires_grad=False):
     requires_grad  whether slopes with respect to these numbers will be wanted
     returns        a new ndarray; `data` is never shared
 
-    | given                         | dtype                  | with requires_grad |
-    | an ndarray                    | its own                | float32 unless it is a float dtype already |
-    | a bare int or float           | float32                | float32            |
-    | a bare NumPy number, not bool | float32                | float32            |
-    | lists with a fraction         | float32                | float32            |
-    | lists of ints; bools anywhere | NumPy's (int64, bool)  | float32            |
+    | given                         | dtype                 | with requires_grad           |
+    | an ndarray                    | its own               | float32 unless it is a float |
+    |                               |                       | dtype already                |
+    | a bare int or float           | float32               | float32                      |
+    | a bare NumPy number, not bool | float32               | float32                      |
+    | lists with a fraction         | float32               | float32                      |
+    | lists of ints; bools anywhere | NumPy's (int64, bool) | float32                      |
 
     >>> as_array([1, 0.5])
     array([1. , 0.5], dtype=float32)
@@ -75,7 +80,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
+    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
+    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares place by place
 
     def __add__(self, other): return apply(np.add, self, other)
@@ -93,8 +99,10 @@ class Operators:
     def __neg__(self): return apply(np.negative, self)
     def __abs__(self): return apply(np.absolute, self)
 
-    def __eq__(self, other): return NotImplemented if other is None else apply(np.equal, self, other)
-    def __ne__(self, other): return NotImplemented if other is None else apply(np.not_equal, self, other)
+    def __eq__(self, other):
+        return NotImplemented if other is None else apply(np.equal, self, other)
+    def __ne__(self, other):
+        return NotImplemented if other is None else apply(np.not_equal, self, other)
     def __lt__(self, other): return apply(np.less, self, other)
     def __le__(self, other): return apply(np.less_equal, self, other)
     def __gt__(self, other): return apply(np.greater, self, other)
@@ -102,7 +110,8 @@ class Operators:
 
 
 class Mathematics:
-    """Functions of each number, and of many numbers. Each method is the function of the same name."""
+    """Functions of each number, and of many numbers. Each method is the function of the same
+    name."""
 
     __slots__ = ()
 
@@ -123,8 +132,10 @@ class Mathematics:
     def max(self, axis=None, keepdims=False): return reduce_max(self, axis, keepdims)
     def min(self, axis=None, keepdims=False): return reduce_min(self, axis, keepdims)
     def mean(self, axis=None, keepdims=False): return mean(self, axis, keepdims)
-    def var(self, axis=None, keepdims=False, correction=0): return var(self, axis, keepdims, correction)
-    def std(self, axis=None, keepdims=False, correction=0): return std(self, axis, keepdims, correction)
+    def var(self, axis=None, keepdims=False, correction=0):
+        return var(self, axis, keepdims, correction)
+    def std(self, axis=None, keepdims=False, correction=0):
+        return std(self, axis, keepdims, correction)
     def argmax(self, axis=None, keepdims=False): return argmax(self, axis, keepdims)
     def argmin(self, axis=None, keepdims=False): return argmin(self, axis, keepdims)
 
@@ -158,7 +169,8 @@ class Shapes:
 class Tensor(Operators, Mathematics, Shapes):
     """A grid of numbers that knows how to compute.
 
-    data           a number, nested lists, an ndarray or a Tensor; copied (see `as_array` for the dtype)
+    data           a number, nested lists, an ndarray or a Tensor; copied (see `as_array` for
+                   the dtype)
     requires_grad  note how results are made from this tensor, so that slopes can be found later
 
     .data     the live ndarray           .grad     an ndarray of the same shape, or None
@@ -184,7 +196,8 @@ class Tensor(Operators, Mathematics, Shapes):
     def item(self):
         """The one number in this tensor, as a Python number."""
         if self.size != 1:
-            raise ValueError(f"item() needs exactly one number, shape {self.shape} holds {self.size}: pick one, x[i]")
+            raise ValueError("item() needs exactly one number, "
+                             f"shape {self.shape} holds {self.size}: pick one, x[i]")
         return self.data.item()
 
     def numpy(self):
@@ -196,11 +209,13 @@ class Tensor(Operators, Mathematics, Shapes):
         return wrap(self.data)
 
     def backward(self, gradient=None, retain_graph=False):
-        """Find the slope of this number with respect to everything it was made from: the autograd lesson."""
+        """Find the slope of this number with respect to everything it was made from: the
+        autograd lesson."""
         try:
             from tinytorch.core.autograd import backward
         except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; then `tito export autograd`") from None
+            raise ImportError("backward() is built in the autograd lesson; "
+                              "then `tito export autograd`") from None
         return backward(self, gradient, retain_graph)
 
     def __len__(self):
@@ -213,7 +228,8 @@ class Tensor(Operators, Mathematics, Shapes):
 
     def __bool__(self):
         if self.size != 1:
-            raise ValueError(f"shape {self.shape} holds {self.size} truth values, not one: ask x.data.any() or .all()")
+            raise ValueError(f"shape {self.shape} holds {self.size} truth values, not one: "
+                             "ask x.data.any() or .all()")
         return bool(self.data.item())
 
     def __array__(self, dtype=None, copy=None):
@@ -282,7 +298,8 @@ def strides_of(shape):
 
 
 def operand(x):
-    """What NumPy is to compute with for `x`: a plain number or an ndarray. TypeError for anything else."""
+    """What NumPy is to compute with for `x`: a plain number or an ndarray. TypeError for
+    anything else."""
     if isinstance(x, Tensor):
         return x.data
     if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
@@ -322,7 +339,8 @@ counter = itertools.count()
 
 
 class Creator:
-    """How a result was made: op(*arrays, **options), where `arrays` are the numbers inside `inputs`."""
+    """How a result was made: op(*arrays, **options), where `arrays` are the numbers inside
+    `inputs`."""
 
     __slots__ = ("op", "inputs", "arrays", "options", "order")
 
@@ -342,14 +360,17 @@ def note(out, op, inputs, arrays, options):
 
 
 def explained(error, op, arrays, options):
-    """The error to raise when `op` refused: one that says which shapes met, and which rule they break."""
+    """The error to raise when `op` refused: one that says which shapes met, and which rule they
+    break."""
     if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
-        return TypeError("run(op, arrays, options) takes one tuple of arrays and one dictionary, without * and **")
+        return TypeError("run(op, arrays, options) takes one tuple of arrays and one "
+                         "dictionary, without * and **")
     shapes = [np.shape(a) for a in arrays]
     if isinstance(error, np.exceptions.AxisError):
         n = len(shapes[0])
-        return np.exceptions.AxisError(f"there is no axis {options.get('axis')} in shape {shapes[0]}: "
-                                       + (f"its axes are 0 to {n - 1}, or -{n} to -1" if n else "it has no axes"))
+        return np.exceptions.AxisError(
+            f"there is no axis {options.get('axis')} in shape {shapes[0]}: "
+            + (f"its axes are 0 to {n - 1}, or -{n} to -1" if n else "it has no axes"))
     if isinstance(error, ValueError) and (isinstance(op, np.ufunc) or op is np.where):
         try:
             (matmul_shape if op is np.matmul else broadcast_shape)(*shapes)
@@ -357,7 +378,8 @@ def explained(error, op, arrays, options):
             return clearer
     kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
     name = op.__name__.removesuffix("_forward")
-    return kind(f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}")
+    return kind(f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: "
+                f"{error}")
 
 
 def apply(op, *inputs, **options):
@@ -411,7 +433,8 @@ def broadcast_shape(*shapes):
     shapes   one or more tuples, of any ranks
     returns  the common shape, a tuple
 
-    Raises ValueError with all the shapes in it when two lengths on one axis differ and neither is 1.
+    Raises ValueError with all the shapes in it when two lengths on one axis differ and neither
+    is 1.
 
     >>> broadcast_shape((2, 1, 4), (3, 1))
     (2, 3, 4)
@@ -422,8 +445,8 @@ def broadcast_shape(*shapes):
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     common = [set(lengths) - {1} or {1} for lengths in zip(*padded)]
     if any(len(lengths) > 1 for lengths in common):
-        raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast: counted from the right, "
-                         "lengths must be equal or 1")
+        raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast: "
+                         "counted from the right, lengths must be equal or 1")
     return tuple(lengths.pop() for lengths in common)
 
 
@@ -489,7 +512,8 @@ def relu_forward(x):
 
 
 def sigmoid_forward(x):
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))  # neither exp is ever above 1
+    # neither exp is ever above 1
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))
 
 
 def clip_forward(x, low, high):
@@ -533,7 +557,8 @@ def min_forward(x, axis=None, keepdims=False):
 
 
 def axes_of(axis, ndim):
-    """The axes named by None (all), an int or a tuple, as a tuple of numbers from 0 to ndim - 1."""
+    """The axes named by None (all), an int or a tuple, as a tuple of numbers from 0 to ndim -
+    1."""
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -553,27 +578,32 @@ def reduce_sum(x, axis=None, keepdims=False):
 
 
 def reduce_max(x, axis=None, keepdims=False):
-    """The largest number along `axis`: an int, a tuple, or None for all. ValueError when there is none."""
+    """The largest number along `axis`: an int, a tuple, or None for all. ValueError when there
+    is none."""
     return apply(max_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_min(x, axis=None, keepdims=False):
-    """The smallest number along `axis`: an int, a tuple, or None for all. ValueError when there is none."""
+    """The smallest number along `axis`: an int, a tuple, or None for all. ValueError when there
+    is none."""
     return apply(min_forward, x, axis=axis, keepdims=keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """Where the largest number along `axis` is; the first of equals. With None, a place in the flat row."""
+    """Where the largest number along `axis` is; the first of equals. With None, a place in the
+    flat row."""
     return apply(np.argmax, x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """Where the smallest number along `axis` is; the first of equals. With None, a place in the flat row."""
+    """Where the smallest number along `axis` is; the first of equals. With None, a place in the
+    flat row."""
     return apply(np.argmin, x, axis=axis, keepdims=keepdims)
 
 
 def mean(x, axis=None, keepdims=False):
-    """The arithmetic mean along `axis`: an int, a tuple, or None for all. Whole numbers give float32.
+    """The arithmetic mean along `axis`: an int, a tuple, or None for all. Whole numbers give
+    float32.
 
     >>> mean(Tensor([[1, 2], [3, 8]]), axis=0)
     Tensor([2., 5.])
@@ -608,7 +638,8 @@ def var(x, axis=None, keepdims=False, correction=0):
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
     Tensor([ 4., 12.])
 
-    Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983), "two-pass".
+    Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983),
+    "two-pass".
     """
     d = x - mean(x, axis, keepdims=True)
     return reduce_sum(d * d, axis, keepdims) / (count_along(x, axis) - correction)
@@ -626,7 +657,8 @@ def infer_shape(shape, size):
     size     how many numbers there are
     returns  tuple of lengths whose product is `size`
 
-    Raises ValueError with the shape and the size in it when there is no such tuple, or no single one.
+    Raises ValueError with the shape and the size in it when there is no such tuple, or no
+    single one.
 
     >>> infer_shape((2, -1, 2), 12)
     (2, 3, 2)
@@ -638,8 +670,8 @@ def infer_shape(shape, size):
     if shape.count(-1) == 1 and known != 0:
         full = tuple(size // known if n == -1 else n for n in shape)
     if min(full, default=0) < 0 or math.prod(full) != size:
-        raise ValueError(f"{size} numbers do not fill shape {shape}: the lengths must multiply to {size}, one of "
-                         "them may be -1")
+        raise ValueError(f"{size} numbers do not fill shape {shape}: "
+                         f"the lengths must multiply to {size}, one of them may be -1")
     return full
 
 
@@ -649,7 +681,8 @@ def reshape_forward(x, shape):
 
 def as_tuple(numbers):
     """(2, 3) from either f(2, 3) or f((2, 3)), where `numbers` are the arguments of f."""
-    return tuple(numbers[0]) if len(numbers) == 1 and isinstance(numbers[0], (tuple, list)) else numbers
+    return (tuple(numbers[0]) if len(numbers) == 1
+            and isinstance(numbers[0], (tuple, list)) else numbers)
 
 
 def reshape(x, *shape):
@@ -663,7 +696,8 @@ def reshape(x, *shape):
 
 
 def flatten(x, start_axis=0, end_axis=-1):
-    """The axes from start_axis to end_axis, both included, joined into one: all of them, if not told otherwise.
+    """The axes from start_axis to end_axis, both included, joined into one: all of them, if not
+    told otherwise.
 
     >>> flatten(Tensor(np.ones((2, 3, 4))), 1).shape
     (2, 12)
@@ -672,8 +706,8 @@ def flatten(x, start_axis=0, end_axis=-1):
         return reshape(x, 1)
     start, end = axes_of((start_axis, end_axis), x.ndim)
     if start > end:
-        raise ValueError(f"flatten goes from an axis to a later one, not from {start_axis} to {end_axis} in shape "
-                         f"{x.shape}")
+        raise ValueError("flatten goes from an axis to a later one, "
+                         f"not from {start_axis} to {end_axis} in shape {x.shape}")
     return reshape(x, *x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:])
 
 
@@ -688,14 +722,16 @@ def unsqueeze(x, axis):
 
 
 def squeeze(x, axis=None):
-    """Without the axes of length 1: all such, or those named. ValueError when a named one is longer.
+    """Without the axes of length 1: all such, or those named. ValueError when a named one is
+    longer.
 
     >>> squeeze(Tensor([[[1], [2]]])).shape
     (2,)
     """
     gone = [a for a in axes_of(axis, x.ndim) if axis is not None or x.shape[a] == 1]
     if any(x.shape[a] != 1 for a in gone):
-        raise ValueError(f"only axes of length 1 can be squeezed away, not axis {axis} of shape {x.shape}")
+        raise ValueError("only axes of length 1 can be squeezed away, "
+                         f"not axis {axis} of shape {x.shape}")
     return reshape(x, *[n for a, n in enumerate(x.shape) if a not in gone])
 
 
@@ -715,8 +751,10 @@ def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
 
     x        Tensor
-    axes     each axis once, as several ints or one tuple, negative ones from the end; none: reversed
-    returns  Tensor that shares memory with `x`; its note names the axes by numbers from 0, as undoing needs
+    axes     each axis once, as several ints or one tuple, negative ones from the end; none:
+             reversed
+    returns  Tensor that shares memory with `x`; its note names the axes by numbers from 0, as
+             undoing needs
 
     Raises ValueError, with the shape in it, when an axis is missing or there twice.
 
@@ -763,8 +801,8 @@ def matmul_shape(a, b):
     a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
     returns  batch + (i, j), without i when `a` has one axis and without j when `b` has one
 
-    Raises ValueError with both shapes in it: for no axis, for inner lengths that differ, for batches
-    that do not broadcast.
+    Raises ValueError with both shapes in it: for no axis, for inner lengths that differ, for
+    batches that do not broadcast.
 
     >>> matmul_shape((5, 1, 2, 3), (4, 3, 7))
     (5, 4, 2, 7)
@@ -772,8 +810,9 @@ def matmul_shape(a, b):
     Source: Python Enhancement Proposal 465, "Semantics".
     """
     if not a or not b or a[-1] != b[-2:][0]:
-        raise ValueError(f"cannot multiply shape {a} by {b}: the last length of the left must equal "
-                         "the last but one of the right (the only one, if it has one axis)")
+        raise ValueError(
+            f"cannot multiply shape {a} by {b}: the last length of the left must equal "
+            "the last but one of the right (the only one, if it has one axis)")
     try:
         batch = broadcast_shape(a[:-2], b[:-2])
     except ValueError as error:
@@ -793,15 +832,17 @@ def matmul(a, b):
 def fresh(part):
     """A new array of the places or truth values in a Tensor, an array or a list."""
     array = np.array(part)
-    return array if array.size or array.dtype.kind != "f" else array.astype(int)  # [] names places too, none of them
+    # [] names places too, none of them
+    return array if array.size or array.dtype.kind != "f" else array.astype(int)
 
 
 def plain_index(index):
     """What stands between the brackets of x[...], as a tuple that nobody can change later.
 
-    index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or bools,
-             or a tuple of these
-    returns  tuple with one part for each: a new array in place of each Tensor, array or list, all else as it was
+    index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or
+             bools, or a tuple of these
+    returns  tuple with one part for each: a new array in place of each Tensor, array or list,
+             all else as it was
 
     >>> plain_index((0, Tensor([True, False])))
     (0, array([ True, False]))
@@ -809,7 +850,8 @@ def plain_index(index):
     Source: NumPy user guide, "Indexing on ndarrays".
     """
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part for part in parts)
+    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part
+                 for part in parts)
 
 
 def take_forward(x, index):
@@ -817,7 +859,8 @@ def take_forward(x, index):
 
 
 def take(x, index):
-    """x[index]. It shares memory with `x` when the index has only ints, slices, None and Ellipsis.
+    """x[index]. It shares memory with `x` when the index has only ints, slices, None and
+    Ellipsis.
 
     >>> x = Tensor([5, 6, 7])
     >>> take(x, x > 5)
@@ -827,11 +870,13 @@ def take(x, index):
 
 
 def put(x, index, value):
-    """x[index] = value, in place. RuntimeError when a gradient through `x` or `value` is wanted."""
+    """x[index] = value, in place. RuntimeError when a gradient through `x` or `value` is
+    wanted."""
     wanted = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
     if x.creator is not None or (wanted and recording.on):
-        raise RuntimeError("writing into this tensor would spoil the note of how a result was made; "
-                           "build a new one with where(), or write into x.detach()")
+        raise RuntimeError(
+            "writing into this tensor would spoil the note of how a result was made; "
+            "build a new one with where(), or write into x.detach()")
     x.data[plain_index(index)] = operand(value)
 
 
@@ -845,7 +890,8 @@ def stack_forward(*arrays, axis):
 
 def pad_forward(x, width, value):
     """`x` in the middle of a larger array; `width` has one (before, after) per axis."""
-    out = np.full([before + n + after for n, (before, after) in zip(x.shape, width)], value, x.dtype)
+    out = np.full([before + n + after for n, (before, after) in zip(x.shape, width)],
+                  value, x.dtype)
     out[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, width)])] = x
     return out
 
@@ -872,7 +918,8 @@ def stack(tensors, axis=0):
 def pad(x, width, value=0):
     """`x` with a margin of `value`; `width` counts numbers, as for numpy.pad.
 
-    width    one int for all sides, (before, after) for all axes, or one (before, after) per axis
+    width    one int for all sides, (before, after) for all axes, or one (before, after) per
+             axis
 
     >>> pad(Tensor([1, 2]), (1, 2))
     Tensor([0, 1, 2, 0, 0])
@@ -880,7 +927,8 @@ def pad(x, width, value=0):
     try:
         width = np.broadcast_to(width, (x.ndim, 2)).tolist()
     except ValueError:
-        raise ValueError(f"width {width} does not give a (before, after) to each axis of shape {x.shape}") from None
+        raise ValueError(f"width {width} does not give a (before, after) to each axis of shape "
+                         f"{x.shape}") from None
     if any(n < 0 for side in width for n in side):
         raise ValueError(f"a margin cannot be negative: {width}")
     return apply(pad_forward, x, width=tuple(map(tuple, width)), value=value)
