@@ -397,6 +397,12 @@ def strongest(asked, secret):
             raise TitoError(
                 f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
             )
+        if asked == "bubblewrap" and not shutil.which("bwrap"):
+            raise TitoError(
+                "The isolation level bubblewrap needs the program bwrap, which is not installed here.",
+                "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
+                3,
+            )
         Jail(asked, secret).close()
         return asked
     tried = []

@@ -289,15 +289,15 @@ def _notebook(path, text):
         book = json.loads(text)
         cells = []
         for n, cell in enumerate(book["cells"], 1):
-            if "hints" in ((cell.get("metadata") or {}).get("tags") or ()):
-                continue  # made for the notebook, see notebook.py
             source = cell["source"]
             source = source if isinstance(source, str) else "".join(source)
             source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
             source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
-            cells.append(Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {})))
+            made = Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {}))
+            if "hints" not in made.tags:  # they are made for the notebook, see notebook.py
+                cells.append(made)
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         broken = isinstance(error, json.JSONDecodeError)

@@ -225,7 +225,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
 def test_exercises_are_found_without_their_ids_too(inbox, lessons):
     put(
         inbox / "ada" / "numbers_dev.py",
-        "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("nbgrader=", "lost="),
+        "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("exercise=", "lost="),
     )
     put(inbox / "ada" / "later" / "numbers_dev.py", released(lessons), WEDNESDAY)
     assert only(inbox, lessons).files["numbers"].path == "numbers_dev.py"
@@ -441,8 +441,8 @@ BAD_FILES = {
         "is damaged in line 1: the header is never closed",
     ),
     "metadata that are no JSON": (
-        b"# %% nbgrader={\n",
-        "is damaged in line 1: the cell's metadata nbgrader=... is not valid JSON",
+        b"# %% exercise={\n",
+        "is damaged in line 1: the cell's metadata exercise=... is not valid JSON",
     ),
     "metadata that are too deep": (b"# %% a=" + b"[" * 9_000 + b"\n", "is damaged"),
     "metadata without end": (
@@ -1064,7 +1064,7 @@ def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
         NUMBERS[:900],
         "# ---\n",
         "# %%",
-        ' nbgrader={"grade_id": ',
+        ' exercise="double',
         "[markdown]",
         "\n",
         "#| export\n",

@@ -76,7 +76,7 @@ def disguised(text):
     mine = [
         cell.source
         for cell in cells.parse(ENTRY.script, text).cells
-        if cell.nbgrader.get("solution")
+        if cell.exercise
     ]
     for source in mine:
         text = text.replace(source, "#| export", 1)
@@ -185,7 +185,7 @@ def test_a_submission_that_cannot_be_read_is_told_and_the_rest_compared(tmp_path
         ada=lesson(ADA),
         bob=lesson(ADA),
         bad=b"\xff\xfe",
-        worse="# %% nbgrader={\n",
+        worse="# %% exercise={\n",
         none="",
     )
     found, notes = pairs(tmp_path)
