@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4f4f4de99dcd4d04
+# checksum: 4ca31a7aeaa99357
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -8,42 +8,30 @@ import threading
 
 import numpy as np
 
+from tinytorch.support.arrays import copy_of, explained, fresh
+from tinytorch.support.forward import (
+    clip_forward,
+    concatenate_forward,
+    max_forward,
+    min_forward,
+    pad_forward,
+    raise_to,
+    relu_forward,
+    reshape_forward,
+    sigmoid_forward,
+    stack_forward,
+    sum_forward,
+    take_forward,
+)
+from tinytorch.support.shapes import as_tuple, axes_of, flattened, margins, squeezed
+
 __all__ = [
     "as_array", "Tensor", "Variable", "as_text", "strides_of", "apply", "reflected", "broadcast_shape", "exp", "log",
     "sqrt", "sin", "cos", "tanh", "maximum", "minimum", "where", "relu", "sigmoid", "clip", "reduce_sum", "reduce_max",
-    "reduce_min", "argmax", "argmin", "mean", "count_along", "var", "std", "infer_shape", "reshape", "flatten",
+    "reduce_min", "argmax", "argmin", "count_along", "mean", "var", "std", "infer_shape", "reshape", "flatten",
     "unsqueeze", "squeeze", "broadcast_to", "transpose", "swapaxes", "matmul_by_broadcasting", "matmul_shape",
     "matmul", "plain_index", "take", "put", "concatenate", "stack", "pad",
 ]
-
-
-def copy_of(data):
-    """A new array with the numbers in `data`, of NumPy's choice of dtype.
-
-    data     a number, nested lists of numbers, or an array
-    returns  an ndarray that shares no memory with `data`
-
-    Raises ValueError when rows differ in length, TypeError when `data` holds anything but
-    numbers.
-    """
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise ValueError("a tensor is a full grid, "
-                         f"but here rows of length {row_lengths(data)} meet") from None
-    if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
-        raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
-    return array
-
-
-def row_lengths(rows):
-    """The lengths that differ in a ragged nested list, as "2 and 1"; a bare number has length
-    "none"."""
-    lengths = [len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none"
-               for row in rows]
-    if len(set(lengths)) == 1 and "none" not in lengths:
-        return row_lengths([part for row in rows for part in row])
-    return " and ".join(str(n) for n in dict.fromkeys(lengths))
 
 
 def as_array(data, requires_grad=False):
@@ -110,8 +98,7 @@ class Operators:
 
 
 class Mathematics:
-    """Functions of each number, and of many numbers. Each method is the function of the same
-    name."""
+    """Functions of each number, and of many numbers: each is the function of that name."""
 
     __slots__ = ()
 
@@ -209,8 +196,7 @@ class Tensor(Operators, Mathematics, Shapes):
         return wrap(self.data)
 
     def backward(self, gradient=None, retain_graph=False):
-        """Find the slope of this number with respect to everything it was made from: the
-        autograd lesson."""
+        """Find the slope of this number with respect to everything it was made from."""
         try:
             from tinytorch.core.autograd import backward
         except ModuleNotFoundError:
@@ -243,11 +229,7 @@ class Tensor(Operators, Mathematics, Shapes):
 
 
 def Variable(data, requires_grad=True):
-    """A Tensor whose gradient is wanted.
-
-    >>> Variable([1, 2]).dtype.name
-    'float32'
-    """
+    """A Tensor whose gradient is wanted."""
     return Tensor(data, requires_grad)
 
 
@@ -298,8 +280,7 @@ def strides_of(shape):
 
 
 def operand(x):
-    """What NumPy is to compute with for `x`: a plain number or an ndarray. TypeError for
-    anything else."""
+    """What NumPy is to compute with for `x`: a number or an ndarray; else TypeError."""
     if isinstance(x, Tensor):
         return x.data
     if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
@@ -319,7 +300,8 @@ def run(op, arrays, options):
     try:
         out = op(*arrays, **options)
     except (ValueError, IndexError, TypeError) as error:
-        raise explained(error, op, arrays, options) from None
+        common_shape = matmul_shape if op is np.matmul else broadcast_shape
+        raise explained(error, op, arrays, options, common_shape) from None
     if type(out) is not np.ndarray:
         out = np.asarray(out)
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
@@ -339,8 +321,7 @@ counter = itertools.count()
 
 
 class Creator:
-    """How a result was made: op(*arrays, **options), where `arrays` are the numbers inside
-    `inputs`."""
+    """How a result was made: op(*arrays, **options), `arrays` being those inside `inputs`."""
 
     __slots__ = ("op", "inputs", "arrays", "options", "order")
 
@@ -357,29 +338,6 @@ def note(out, op, inputs, arrays, options):
                 out.requires_grad = True
                 out.creator = Creator(op, inputs, arrays, options)
             return
-
-
-def explained(error, op, arrays, options):
-    """The error to raise when `op` refused: one that says which shapes met, and which rule they
-    break."""
-    if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
-        return TypeError("run(op, arrays, options) takes one tuple of arrays and one "
-                         "dictionary, without * and **")
-    shapes = [np.shape(a) for a in arrays]
-    if isinstance(error, np.exceptions.AxisError):
-        n = len(shapes[0])
-        return np.exceptions.AxisError(
-            f"there is no axis {options.get('axis')} in shape {shapes[0]}: "
-            + (f"its axes are 0 to {n - 1}, or -{n} to -1" if n else "it has no axes"))
-    if isinstance(error, ValueError) and (isinstance(op, np.ufunc) or op is np.where):
-        try:
-            (matmul_shape if op is np.matmul else broadcast_shape)(*shapes)
-        except ValueError as clearer:
-            return clearer
-    kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
-    name = op.__name__.removesuffix("_forward")
-    return kind(f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: "
-                f"{error}")
 
 
 def apply(op, *inputs, **options):
@@ -399,16 +357,6 @@ def apply(op, *inputs, **options):
     out = wrap(run(op, arrays, options))
     note(out, op, inputs, arrays, options)
     return out
-
-
-def raise_to(base, exponent):
-    """base ** exponent for arrays and numbers, place by place."""
-    if type(exponent) is int and 2 <= exponent <= 4:
-        square = base * base
-        return square if exponent == 2 else square * base if exponent == 3 else square * square
-    if type(exponent) is int and exponent < 0:
-        exponent = float(exponent)
-    return np.power(base, exponent)
 
 
 def reflected(op, x, other):
@@ -451,11 +399,7 @@ def broadcast_shape(*shapes):
 
 
 def exp(x):
-    """e to the power of each number.
-
-    >>> exp(Tensor([0.0]))
-    Tensor([1.])
-    """
+    """e to the power of each number."""
     return apply(np.exp, x)
 
 
@@ -485,11 +429,7 @@ def tanh(x):
 
 
 def maximum(a, b):
-    """The larger of two numbers, place by place; shapes broadcast.
-
-    >>> maximum(Tensor([-2, 3]), 0)
-    Tensor([0, 3])
-    """
+    """The larger of two numbers, place by place; shapes broadcast."""
     return apply(np.maximum, a, b)
 
 
@@ -507,108 +447,44 @@ def where(condition, a, b):
     return apply(np.where, condition, a, b)
 
 
-def relu_forward(x):
-    return np.maximum(x, 0)
-
-
-def sigmoid_forward(x):
-    # neither exp is ever above 1
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))
-
-
-def clip_forward(x, low, high):
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-
 def relu(x):
     """Zero where x is negative, x elsewhere."""
     return apply(relu_forward, x)
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000.
-
-    >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0]))
-    Tensor([0. , 0.5, 1. ])
-    """
+    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000."""
     return apply(sigmoid_forward, x)
 
 
 def clip(x, low=None, high=None):
-    """x held between two numbers; None leaves a side open.
-
-    >>> clip(Tensor([-5, 0, 5]), low=-1)
-    Tensor([-1,  0,  5])
-    """
+    """x held between two numbers; None leaves a side open."""
     return apply(clip_forward, x, low=low, high=high)
 
 
-def sum_forward(x, axis=None, keepdims=False):
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def max_forward(x, axis=None, keepdims=False):
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def min_forward(x, axis=None, keepdims=False):
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def axes_of(axis, ndim):
-    """The axes named by None (all), an int or a tuple, as a tuple of numbers from 0 to ndim -
-    1."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise np.exceptions.AxisError(f"there is no axis {a} in {ndim} axes")
-    return tuple([a % ndim for a in axes])
-
-
 def reduce_sum(x, axis=None, keepdims=False):
-    """The sum along `axis`: an int, a tuple, or None for all.
-
-    >>> reduce_sum(Tensor([[1, 2, 3], [4, 5, 6]]), axis=1)
-    Tensor([ 6, 15])
-    """
+    """The sum along `axis`: an int, a tuple, or None for all."""
     return apply(sum_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_max(x, axis=None, keepdims=False):
-    """The largest number along `axis`: an int, a tuple, or None for all. ValueError when there
-    is none."""
+    """The largest number along `axis`. ValueError when there is none."""
     return apply(max_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_min(x, axis=None, keepdims=False):
-    """The smallest number along `axis`: an int, a tuple, or None for all. ValueError when there
-    is none."""
+    """The smallest number along `axis`. ValueError when there is none."""
     return apply(min_forward, x, axis=axis, keepdims=keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """Where the largest number along `axis` is; the first of equals. With None, a place in the
-    flat row."""
+    """Where the largest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmax, x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """Where the smallest number along `axis` is; the first of equals. With None, a place in the
-    flat row."""
+    """Where the smallest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmin, x, axis=axis, keepdims=keepdims)
-
-
-def mean(x, axis=None, keepdims=False):
-    """The arithmetic mean along `axis`: an int, a tuple, or None for all. Whole numbers give
-    float32.
-
-    >>> mean(Tensor([[1, 2], [3, 8]]), axis=0)
-    Tensor([2., 5.])
-    """
-    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
 
 
 def count_along(x, axis=None):
@@ -624,6 +500,11 @@ def count_along(x, axis=None):
     Source: the definition of the arithmetic mean.
     """
     return math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
+
+
+def mean(x, axis=None, keepdims=False):
+    """The arithmetic mean along `axis`: an int, a tuple, or None for all; always fractions."""
+    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
 
 
 def var(x, axis=None, keepdims=False, correction=0):
@@ -675,16 +556,6 @@ def infer_shape(shape, size):
     return full
 
 
-def reshape_forward(x, shape):
-    return x.reshape(shape)
-
-
-def as_tuple(numbers):
-    """(2, 3) from either f(2, 3) or f((2, 3)), where `numbers` are the arguments of f."""
-    return (tuple(numbers[0]) if len(numbers) == 1
-            and isinstance(numbers[0], (tuple, list)) else numbers)
-
-
 def reshape(x, *shape):
     """The same numbers, in the same order, in another shape; one length may be -1.
 
@@ -696,19 +567,12 @@ def reshape(x, *shape):
 
 
 def flatten(x, start_axis=0, end_axis=-1):
-    """The axes from start_axis to end_axis, both included, joined into one: all of them, if not
-    told otherwise.
+    """The axes from start_axis to end_axis, both included, joined into one.
 
     >>> flatten(Tensor(np.ones((2, 3, 4))), 1).shape
     (2, 12)
     """
-    if x.ndim == 0:
-        return reshape(x, 1)
-    start, end = axes_of((start_axis, end_axis), x.ndim)
-    if start > end:
-        raise ValueError("flatten goes from an axis to a later one, "
-                         f"not from {start_axis} to {end_axis} in shape {x.shape}")
-    return reshape(x, *x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:])
+    return reshape(x, flattened(x.shape, start_axis, end_axis))
 
 
 def unsqueeze(x, axis):
@@ -722,25 +586,16 @@ def unsqueeze(x, axis):
 
 
 def squeeze(x, axis=None):
-    """Without the axes of length 1: all such, or those named. ValueError when a named one is
-    longer.
+    """Without the axes of length 1: all such, or those named.
 
     >>> squeeze(Tensor([[[1], [2]]])).shape
     (2,)
     """
-    gone = [a for a in axes_of(axis, x.ndim) if axis is not None or x.shape[a] == 1]
-    if any(x.shape[a] != 1 for a in gone):
-        raise ValueError("only axes of length 1 can be squeezed away, "
-                         f"not axis {axis} of shape {x.shape}")
-    return reshape(x, *[n for a, n in enumerate(x.shape) if a not in gone])
+    return reshape(x, squeezed(x.shape, axis))
 
 
 def broadcast_to(x, *shape):
-    """`x` stretched to `shape`; its memory is shared, and can only be read.
-
-    >>> broadcast_to(Tensor([1, 2]), 3, 2).shape
-    (3, 2)
-    """
+    """`x` stretched to `shape`; its memory is shared, and can only be read."""
     shape = as_tuple(shape)
     if broadcast_shape(x.shape, shape) != shape:
         raise ValueError(f"shape {x.shape} does not stretch to {shape}: only lengths of 1 do")
@@ -768,11 +623,7 @@ def transpose(x, *axes):
 
 
 def swapaxes(x, axis1, axis2):
-    """Two axes exchanged, the others in place.
-
-    >>> swapaxes(Tensor(np.ones((2, 3, 4))), 0, -1).shape
-    (4, 3, 2)
-    """
+    """Two axes exchanged, the others in place."""
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
@@ -821,19 +672,8 @@ def matmul_shape(a, b):
 
 
 def matmul(a, b):
-    """The matrix product a @ b for every rank; `matmul_shape` is its rule.
-
-    >>> matmul(Tensor([1, 2, 3]), Tensor([4, 5, 6]))
-    Tensor(32)
-    """
+    """The matrix product a @ b for every rank; `matmul_shape` is its rule."""
     return apply(np.matmul, a, b)
-
-
-def fresh(part):
-    """A new array of the places or truth values in a Tensor, an array or a list."""
-    array = np.array(part)
-    # [] names places too, none of them
-    return array if array.size or array.dtype.kind != "f" else array.astype(int)
 
 
 def plain_index(index):
@@ -854,13 +694,8 @@ def plain_index(index):
                  for part in parts)
 
 
-def take_forward(x, index):
-    return x[index]
-
-
 def take(x, index):
-    """x[index]. It shares memory with `x` when the index has only ints, slices, None and
-    Ellipsis.
+    """x[index]; with ints, slices, None and Ellipsis alone it shares the memory of `x`.
 
     >>> x = Tensor([5, 6, 7])
     >>> take(x, x > 5)
@@ -870,8 +705,7 @@ def take(x, index):
 
 
 def put(x, index, value):
-    """x[index] = value, in place. RuntimeError when a gradient through `x` or `value` is
-    wanted."""
+    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
     wanted = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
     if x.creator is not None or (wanted and recording.on):
         raise RuntimeError(
@@ -880,28 +714,8 @@ def put(x, index, value):
     x.data[plain_index(index)] = operand(value)
 
 
-def concatenate_forward(*arrays, axis):
-    return np.concatenate(arrays, axis)
-
-
-def stack_forward(*arrays, axis):
-    return np.stack(arrays, axis)
-
-
-def pad_forward(x, width, value):
-    """`x` in the middle of a larger array; `width` has one (before, after) per axis."""
-    out = np.full([before + n + after for n, (before, after) in zip(x.shape, width)],
-                  value, x.dtype)
-    out[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, width)])] = x
-    return out
-
-
 def concatenate(tensors, axis=0):
-    """Tensors one after the other along an axis they have; all other lengths must agree.
-
-    >>> concatenate([Tensor([1, 2]), Tensor([3])])
-    Tensor([1, 2, 3])
-    """
+    """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
@@ -916,19 +730,9 @@ def stack(tensors, axis=0):
 
 
 def pad(x, width, value=0):
-    """`x` with a margin of `value`; `width` counts numbers, as for numpy.pad.
-
-    width    one int for all sides, (before, after) for all axes, or one (before, after) per
-             axis
+    """`x` with a margin of `value`; `width` is numpy.pad's: an int, a pair, a pair per axis.
 
     >>> pad(Tensor([1, 2]), (1, 2))
     Tensor([0, 1, 2, 0, 0])
     """
-    try:
-        width = np.broadcast_to(width, (x.ndim, 2)).tolist()
-    except ValueError:
-        raise ValueError(f"width {width} does not give a (before, after) to each axis of shape "
-                         f"{x.shape}") from None
-    if any(n < 0 for side in width for n in side):
-        raise ValueError(f"a margin cannot be negative: {width}")
-    return apply(pad_forward, x, width=tuple(map(tuple, width)), value=value)
+    return apply(pad_forward, x, width=margins(width, x.shape), value=value)

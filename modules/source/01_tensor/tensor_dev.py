@@ -44,7 +44,15 @@ import threading
 
 import numpy as np
 
+from tinytorch.support.arrays import copy_of, explained, fresh
+from tinytorch.support.forward import (
+    clip_forward, concatenate_forward, max_forward, min_forward, pad_forward, raise_to,
+    relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
+from tinytorch.support.shapes import as_tuple, axes_of, flattened, margins, squeezed
+
 # %% [markdown]
+# `tinytorch.support` holds plain NumPy and Python that this chapter uses and does not teach.
+#
 # ## Which numbers?
 #
 # NumPy already stores grids of numbers, so a tensor keeps a NumPy array inside and adds what
@@ -70,39 +78,9 @@ print(f"largest error: {np.abs(wide - narrow).max():.1e}")
 
 # %% [markdown]
 # A list may also hold something that is no grid at all: rows of different lengths, or words.
-# `copy_of` makes the array and refuses the rest, in words that name the trouble.
-
-# %%
-#| exporti
-def copy_of(data):
-    """A new array with the numbers in `data`, of NumPy's choice of dtype.
-
-    data     a number, nested lists of numbers, or an array
-    returns  an ndarray that shares no memory with `data`
-
-    Raises ValueError when rows differ in length, TypeError when `data` holds anything but
-    numbers.
-    """
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise ValueError("a tensor is a full grid, "
-                         f"but here rows of length {row_lengths(data)} meet") from None
-    if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
-        raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
-    return array
-
-
-def row_lengths(rows):
-    """The lengths that differ in a ragged nested list, as "2 and 1"; a bare number has length
-    "none"."""
-    lengths = [len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none"
-               for row in rows]
-    if len(set(lengths)) == 1 and "none" not in lengths:
-        return row_lengths([part for row in rows for part in row])
-    return " and ".join(str(n) for n in dict.fromkeys(lengths))
-
-# %% [markdown]
+# `copy_of(data)` is given: it makes a new array, of NumPy's choice of dtype, and refuses the
+# rest in words that name the trouble.
+#
 # **Task.** Write `as_array`: choose the dtype. Numbers that come as an array were chosen with
 # care, so they stay as they are. Everything written by hand, `0.5` or `[1, 0.5]`, becomes
 # `float32`. Whole numbers in a list stay whole: they count things, or point at them. One more
@@ -187,13 +165,13 @@ class Operators:
     def __ge__(self, other): return apply(np.greater_equal, self, other)
 
 # %% [markdown]
-# Then the mathematics that works place by place, and the methods that make many numbers few:
+# Then the mathematics that works place by place, the methods that make many numbers few, and
+# those that keep every number and change how the grid is read:
 
 # %%
 #| exporti
 class Mathematics:
-    """Functions of each number, and of many numbers. Each method is the function of the same
-    name."""
+    """Functions of each number, and of many numbers: each is the function of that name."""
 
     __slots__ = ()
 
@@ -221,11 +199,7 @@ class Mathematics:
     def argmax(self, axis=None, keepdims=False): return argmax(self, axis, keepdims)
     def argmin(self, axis=None, keepdims=False): return argmin(self, axis, keepdims)
 
-# %% [markdown]
-# And those that keep every number and change how the grid is read:
 
-# %%
-#| exporti
 class Shapes:
     """The same numbers in another grid, or some of them."""
 
@@ -300,8 +274,7 @@ class Tensor(Operators, Mathematics, Shapes):
         return wrap(self.data)
 
     def backward(self, gradient=None, retain_graph=False):
-        """Find the slope of this number with respect to everything it was made from: the
-        autograd lesson."""
+        """Find the slope of this number with respect to everything it was made from."""
         try:
             from tinytorch.core.autograd import backward
         except ModuleNotFoundError:
@@ -340,11 +313,7 @@ class Tensor(Operators, Mathematics, Shapes):
 # %%
 #| export
 def Variable(data, requires_grad=True):
-    """A Tensor whose gradient is wanted.
-
-    >>> Variable([1, 2]).dtype.name
-    'float32'
-    """
+    """A Tensor whose gradient is wanted."""
     return Tensor(data, requires_grad)
 
 # %%
@@ -402,8 +371,7 @@ check("text")
 # %% [markdown]
 # `prefix` is never printed: only its length counts. The rows below the first move right by as
 # much, to make room for what you put in front.
-
-# %% [markdown]
+#
 # ## A row with a note
 #
 # Memory is one long row. To find `x[1, 2]` in it, the computer keeps one step per axis, the
@@ -411,8 +379,7 @@ check("text")
 # are (3, 1), so `x[1, 2]` lies at place $1 \cdot 3 + 2 \cdot 1 = 5$.
 #
 # Predict the strides of shape (2, 3, 4) before you write.
-
-# %% [markdown]
+#
 # **Task.** Write `strides_of`, counting in numbers, with the last index moving fastest.
 
 # %% exercise="strides"
@@ -455,7 +422,7 @@ print(places((4, 3), strides_of((3, 4))[::-1]))
 #
 # Every operation on tensors does the same chores: take the arrays out, run a NumPy function,
 # put the result into a new tensor, and note how it was made. If all operations go through one
-# door, the chores are written once. The door is `apply`, and four small given pieces stand
+# door, the chores are written once. The door is `apply`, and three small given pieces stand
 # beside it.
 #
 # The first says what may take part besides tensors, and refuses the rest. A NumPy number such
@@ -465,8 +432,7 @@ print(places((4, 3), strides_of((3, 4))[::-1]))
 # %%
 #| exporti
 def operand(x):
-    """What NumPy is to compute with for `x`: a plain number or an ndarray. TypeError for
-    anything else."""
+    """What NumPy is to compute with for `x`: a number or an ndarray; else TypeError."""
     if isinstance(x, Tensor):
         return x.data
     if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
@@ -480,7 +446,8 @@ def operand(x):
 # %% [markdown]
 # The second runs the NumPy function. Two habits of NumPy need care: a result of one number
 # comes back as no array at all, and whole numbers divide into `float64`. Rule: `float64` comes
-# out only if an array of it went in.
+# out only if an array of it went in. NumPy's complaints become ours, with the shapes in them,
+# by two functions that you write later in this chapter.
 
 # %%
 #| exporti
@@ -492,7 +459,8 @@ def run(op, arrays, options):
     try:
         out = op(*arrays, **options)
     except (ValueError, IndexError, TypeError) as error:
-        raise explained(error, op, arrays, options) from None
+        common_shape = matmul_shape if op is np.matmul else broadcast_shape
+        raise explained(error, op, arrays, options, common_shape) from None
     if type(out) is not np.ndarray:
         out = np.asarray(out)
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
@@ -519,8 +487,7 @@ counter = itertools.count()
 
 
 class Creator:
-    """How a result was made: op(*arrays, **options), where `arrays` are the numbers inside
-    `inputs`."""
+    """How a result was made: op(*arrays, **options), `arrays` being those inside `inputs`."""
 
     __slots__ = ("op", "inputs", "arrays", "options", "order")
 
@@ -537,34 +504,6 @@ def note(out, op, inputs, arrays, options):
                 out.requires_grad = True
                 out.creator = Creator(op, inputs, arrays, options)
             return
-
-# %% [markdown]
-# The fourth turns NumPy's complaints into ours, with shapes in them. It calls two functions
-# that you write later in this chapter.
-
-# %%
-#| exporti
-def explained(error, op, arrays, options):
-    """The error to raise when `op` refused: one that says which shapes met, and which rule they
-    break."""
-    if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
-        return TypeError("run(op, arrays, options) takes one tuple of arrays and one "
-                         "dictionary, without * and **")
-    shapes = [np.shape(a) for a in arrays]
-    if isinstance(error, np.exceptions.AxisError):
-        n = len(shapes[0])
-        return np.exceptions.AxisError(
-            f"there is no axis {options.get('axis')} in shape {shapes[0]}: "
-            + (f"its axes are 0 to {n - 1}, or -{n} to -1" if n else "it has no axes"))
-    if isinstance(error, ValueError) and (isinstance(op, np.ufunc) or op is np.where):
-        try:
-            (matmul_shape if op is np.matmul else broadcast_shape)(*shapes)
-        except ValueError as clearer:
-            return clearer
-    kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
-    name = op.__name__.removesuffix("_forward")
-    return kind(f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: "
-                f"{error}")
 
 # %% [markdown]
 # **Task.** Write `apply`, the door. What it gets may be tensors, arrays and numbers in any mix;
@@ -596,20 +535,8 @@ def apply(op, *inputs, **options):
 check("apply")
 
 # %% [markdown]
-# The operators live. Only `**` has a function of its own: NumPy takes the long way through
-# logarithms even for $x^3$, many times slower than `x * x * x`, and refuses $2^{-1}$ for whole
-# numbers.
-
-# %%
-#| exporti
-def raise_to(base, exponent):
-    """base ** exponent for arrays and numbers, place by place."""
-    if type(exponent) is int and 2 <= exponent <= 4:
-        square = base * base
-        return square if exponent == 2 else square * base if exponent == 3 else square * square
-    if type(exponent) is int and exponent < 0:
-        exponent = float(exponent)
-    return np.power(base, exponent)
+# The operators live. Only `**` needs more than NumPy's function: `raise_to` knows $2^{-1}$ for
+# whole numbers, and computes $x^3$ as `x * x * x`, many times faster.
 
 # %%
 x = Tensor([1, 2, 4])
@@ -622,8 +549,7 @@ print(x + x, x / 8, x**-1, -x, x > 1.5, sep="\n")
 # tensors, so Python turns to the tensor's reflected method: `x.__rsub__(5)`. There `self`
 # stands on the *right*. For `+` nobody would notice a mix-up. Predict which of `- * / ** @`
 # would.
-
-# %% [markdown]
+#
 # **Task.** Write `reflected`, which all reflected methods call.
 
 # %% exercise="reflected"
@@ -651,8 +577,7 @@ check("reflected")
 # %% [markdown]
 # `*` would not have noticed, like `+`. The other four would: `-`, `/` and `**` give other
 # numbers, and for `@` even the shapes may no longer fit.
-
-# %% [markdown]
+#
 # ## When shapes differ
 #
 # Adding a bias to each row of a batch should not need a loop. Broadcasting lines two shapes up
@@ -705,16 +630,14 @@ check("broadcast")
 # ## Place by place
 #
 # With the door in place, a new operation is one line. These are given; each works on a Tensor,
-# an array or a number, and is a method of Tensor too.
+# an array or a number, and is a method of Tensor too. Most forward functions are NumPy's. That
+# of `sigmoid` is not: `exp(1000)` is infinite and `exp(-1000)` is 0, so both its exponents are
+# held at 0 or below.
 
 # %%
 #| export
 def exp(x):
-    """e to the power of each number.
-
-    >>> exp(Tensor([0.0]))
-    Tensor([1.])
-    """
+    """e to the power of each number."""
     return apply(np.exp, x)
 
 
@@ -744,11 +667,7 @@ def tanh(x):
 
 
 def maximum(a, b):
-    """The larger of two numbers, place by place; shapes broadcast.
-
-    >>> maximum(Tensor([-2, 3]), 0)
-    Tensor([0, 3])
-    """
+    """The larger of two numbers, place by place; shapes broadcast."""
     return apply(np.maximum, a, b)
 
 
@@ -765,138 +684,61 @@ def where(condition, a, b):
     """
     return apply(np.where, condition, a, b)
 
-# %% [markdown]
-# Three have forward functions of their own. `sigmoid` shows why: `exp(1000)` is infinite and
-# `exp(-1000)` is 0, so both its exponents are held at 0 or below.
 
-# %%
-#| exporti
-def relu_forward(x):
-    return np.maximum(x, 0)
-
-
-def sigmoid_forward(x):
-    # neither exp is ever above 1
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))
-
-
-def clip_forward(x, low, high):
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-# %%
-#| export
 def relu(x):
     """Zero where x is negative, x elsewhere."""
     return apply(relu_forward, x)
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000.
-
-    >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0]))
-    Tensor([0. , 0.5, 1. ])
-    """
+    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000."""
     return apply(sigmoid_forward, x)
 
 
 def clip(x, low=None, high=None):
-    """x held between two numbers; None leaves a side open.
-
-    >>> clip(Tensor([-5, 0, 5]), low=-1)
-    Tensor([-1,  0,  5])
-    """
+    """x held between two numbers; None leaves a side open."""
     return apply(clip_forward, x, low=low, high=high)
-
-# %%
-line = Tensor(np.linspace(-6, 6, 7))
-for row in (relu(line), sigmoid(line), tanh(line)):
-    print(" ".join(f"{v:6.3f}" for v in row.data))
 
 # %% [markdown]
 # ## Many numbers, one number
 #
 # `sum` adds along the axes you name and removes them: shape (2, 3, 4) summed along axis 1
 # leaves (2, 4), or (2, 1, 4) with `keepdims`, which still broadcasts against what was summed.
-# The first reductions are given; a small function turns every way to name axes into one.
-
-# %%
-#| exporti
-def sum_forward(x, axis=None, keepdims=False):
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def max_forward(x, axis=None, keepdims=False):
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def min_forward(x, axis=None, keepdims=False):
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def axes_of(axis, ndim):
-    """The axes named by None (all), an int or a tuple, as a tuple of numbers from 0 to ndim -
-    1."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise np.exceptions.AxisError(f"there is no axis {a} in {ndim} axes")
-    return tuple([a % ndim for a in axes])
+# The first reductions are given.
 
 # %%
 #| export
 def reduce_sum(x, axis=None, keepdims=False):
-    """The sum along `axis`: an int, a tuple, or None for all.
-
-    >>> reduce_sum(Tensor([[1, 2, 3], [4, 5, 6]]), axis=1)
-    Tensor([ 6, 15])
-    """
+    """The sum along `axis`: an int, a tuple, or None for all."""
     return apply(sum_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_max(x, axis=None, keepdims=False):
-    """The largest number along `axis`: an int, a tuple, or None for all. ValueError when there
-    is none."""
+    """The largest number along `axis`. ValueError when there is none."""
     return apply(max_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_min(x, axis=None, keepdims=False):
-    """The smallest number along `axis`: an int, a tuple, or None for all. ValueError when there
-    is none."""
+    """The smallest number along `axis`. ValueError when there is none."""
     return apply(min_forward, x, axis=axis, keepdims=keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """Where the largest number along `axis` is; the first of equals. With None, a place in the
-    flat row."""
+    """Where the largest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmax, x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """Where the smallest number along `axis` is; the first of equals. With None, a place in the
-    flat row."""
+    """Where the smallest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmin, x, axis=axis, keepdims=keepdims)
 
 # %% [markdown]
 # A mean is a sum divided by a count, and the count is where it goes wrong: it is not always the
 # number of numbers in the tensor. Predict it for shape (2, 3, 4) along axis 1, along (0, 2),
 # with axis=None, and with axis=(), which names no axis at all.
-
-# %%
-#| export
-def mean(x, axis=None, keepdims=False):
-    """The arithmetic mean along `axis`: an int, a tuple, or None for all. Whole numbers give
-    float32.
-
-    >>> mean(Tensor([[1, 2], [3, 8]]), axis=0)
-    Tensor([2., 5.])
-    """
-    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
-
-# %% [markdown]
-# **Task.** Write `count_along`. `axes_of` gives you the axes as plain numbers.
+#
+# **Task.** Write `count_along`. `axes_of(axis, ndim)` turns every way to name axes into a tuple
+# of numbers from 0 to ndim - 1.
 
 # %% exercise="count"
 #| export
@@ -916,14 +758,19 @@ def count_along(x, axis=None):
     return math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     ### END SOLUTION
 
+# %%
+#| export
+def mean(x, axis=None, keepdims=False):
+    """The arithmetic mean along `axis`: an int, a tuple, or None for all; always fractions."""
+    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
+
 # %% checks="count"
 check("count")
 
 # %% [markdown]
 # For shape (2, 3, 4): 3 along axis 1, 8 along (0, 2), all 24 with `axis=None`. With `axis=()`
 # each number is its own mean: 1, the product of no lengths.
-
-# %% [markdown]
+#
 # ## How far from the mean?
 #
 # The variance is the mean of the squared distances from the mean. There is a famous shortcut,
@@ -1012,18 +859,7 @@ check("infer-shape")
 
 # %% [markdown]
 # With it, the functions that only rewrite the note. Their results share memory with the input,
-# as in NumPy and PyTorch. A shape may be given as a tuple or as several numbers.
-
-# %%
-#| exporti
-def reshape_forward(x, shape):
-    return x.reshape(shape)
-
-
-def as_tuple(numbers):
-    """(2, 3) from either f(2, 3) or f((2, 3)), where `numbers` are the arguments of f."""
-    return (tuple(numbers[0]) if len(numbers) == 1
-            and isinstance(numbers[0], (tuple, list)) else numbers)
+# as in NumPy and PyTorch. `as_tuple` lets a shape be a tuple or several numbers.
 
 # %%
 #| export
@@ -1038,19 +874,12 @@ def reshape(x, *shape):
 
 
 def flatten(x, start_axis=0, end_axis=-1):
-    """The axes from start_axis to end_axis, both included, joined into one: all of them, if not
-    told otherwise.
+    """The axes from start_axis to end_axis, both included, joined into one.
 
     >>> flatten(Tensor(np.ones((2, 3, 4))), 1).shape
     (2, 12)
     """
-    if x.ndim == 0:
-        return reshape(x, 1)
-    start, end = axes_of((start_axis, end_axis), x.ndim)
-    if start > end:
-        raise ValueError("flatten goes from an axis to a later one, "
-                         f"not from {start_axis} to {end_axis} in shape {x.shape}")
-    return reshape(x, *x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:])
+    return reshape(x, flattened(x.shape, start_axis, end_axis))
 
 
 def unsqueeze(x, axis):
@@ -1064,25 +893,16 @@ def unsqueeze(x, axis):
 
 
 def squeeze(x, axis=None):
-    """Without the axes of length 1: all such, or those named. ValueError when a named one is
-    longer.
+    """Without the axes of length 1: all such, or those named.
 
     >>> squeeze(Tensor([[[1], [2]]])).shape
     (2,)
     """
-    gone = [a for a in axes_of(axis, x.ndim) if axis is not None or x.shape[a] == 1]
-    if any(x.shape[a] != 1 for a in gone):
-        raise ValueError("only axes of length 1 can be squeezed away, "
-                         f"not axis {axis} of shape {x.shape}")
-    return reshape(x, *[n for a, n in enumerate(x.shape) if a not in gone])
+    return reshape(x, squeezed(x.shape, axis))
 
 
 def broadcast_to(x, *shape):
-    """`x` stretched to `shape`; its memory is shared, and can only be read.
-
-    >>> broadcast_to(Tensor([1, 2]), 3, 2).shape
-    (3, 2)
-    """
+    """`x` stretched to `shape`; its memory is shared, and can only be read."""
     shape = as_tuple(shape)
     if broadcast_shape(x.shape, shape) != shape:
         raise ValueError(f"shape {x.shape} does not stretch to {shape}: only lengths of 1 do")
@@ -1137,11 +957,7 @@ print(picture.transpose(2, 0, 1))
 # %%
 #| export
 def swapaxes(x, axis1, axis2):
-    """Two axes exchanged, the others in place.
-
-    >>> swapaxes(Tensor(np.ones((2, 3, 4))), 0, -1).shape
-    (4, 3, 2)
-    """
+    """Two axes exchanged, the others in place."""
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
@@ -1184,23 +1000,12 @@ check("matmul-by-broadcasting")
 # which `@` goes, never builds it. Predict the ratio of times for two matrices of 96 by 96.
 
 # %%
-import time
+from timeit import repeat
 
 a, b = [Tensor(m) for m in np.random.default_rng(1).normal(size=(2, 96, 96)).astype("float32")]
-
-
-def seconds(multiply):
-    """The best of five."""
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        multiply(a, b)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-print(f"table: {96**3 * 4:,} bytes, "
-      f"{seconds(matmul_by_broadcasting) / seconds(lambda a, b: a @ b):.0f} times slower")
+slow = min(repeat(lambda: matmul_by_broadcasting(a, b), number=1))
+fast = min(repeat(lambda: a @ b, number=1))
+print(f"table: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 
 # %% [markdown]
 # Networks multiply stacks of matrices: `(batch, heads, tokens, size) @ (batch, heads, size,
@@ -1250,11 +1055,7 @@ check("matmul-shape")
 # %%
 #| export
 def matmul(a, b):
-    """The matrix product a @ b for every rank; `matmul_shape` is its rule.
-
-    >>> matmul(Tensor([1, 2, 3]), Tensor([4, 5, 6]))
-    Tensor(32)
-    """
+    """The matrix product a @ b for every rank; `matmul_shape` is its rule."""
     return apply(np.matmul, a, b)
 
 # %% [markdown]
@@ -1274,17 +1075,9 @@ picked[:] = 1
 print(noted)
 
 # %% [markdown]
-# A list of places can change as well. One small piece makes a new array of any of these:
-
-# %%
-#| exporti
-def fresh(part):
-    """A new array of the places or truth values in a Tensor, an array or a list."""
-    array = np.array(part)
-    # [] names places too, none of them
-    return array if array.size or array.dtype.kind != "f" else array.astype(int)
-
-# %% [markdown]
+# A list of places can change as well. `fresh(part)` is given: it makes a new array of the places
+# or truth values in a Tensor, an array or a list.
+#
 # **Task.** Write `plain_index`, which makes an index fit for a note. Predict first: when you
 # write `x[0, mask]`, what does Python hand over as the index?
 
@@ -1314,15 +1107,9 @@ def plain_index(index):
 # note may still need, so it is refused for tensors whose slopes are wanted.
 
 # %%
-#| exporti
-def take_forward(x, index):
-    return x[index]
-
-# %%
 #| export
 def take(x, index):
-    """x[index]. It shares memory with `x` when the index has only ints, slices, None and
-    Ellipsis.
+    """x[index]; with ints, slices, None and Ellipsis alone it shares the memory of `x`.
 
     >>> x = Tensor([5, 6, 7])
     >>> take(x, x > 5)
@@ -1332,8 +1119,7 @@ def take(x, index):
 
 
 def put(x, index, value):
-    """x[index] = value, in place. RuntimeError when a gradient through `x` or `value` is
-    wanted."""
+    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
     wanted = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
     if x.creator is not None or (wanted and recording.on):
         raise RuntimeError(
@@ -1351,30 +1137,9 @@ check("index")
 # that each can have a slope of its own.
 
 # %%
-#| exporti
-def concatenate_forward(*arrays, axis):
-    return np.concatenate(arrays, axis)
-
-
-def stack_forward(*arrays, axis):
-    return np.stack(arrays, axis)
-
-
-def pad_forward(x, width, value):
-    """`x` in the middle of a larger array; `width` has one (before, after) per axis."""
-    out = np.full([before + n + after for n, (before, after) in zip(x.shape, width)],
-                  value, x.dtype)
-    out[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, width)])] = x
-    return out
-
-# %%
 #| export
 def concatenate(tensors, axis=0):
-    """Tensors one after the other along an axis they have; all other lengths must agree.
-
-    >>> concatenate([Tensor([1, 2]), Tensor([3])])
-    Tensor([1, 2, 3])
-    """
+    """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
@@ -1389,22 +1154,12 @@ def stack(tensors, axis=0):
 
 
 def pad(x, width, value=0):
-    """`x` with a margin of `value`; `width` counts numbers, as for numpy.pad.
-
-    width    one int for all sides, (before, after) for all axes, or one (before, after) per
-             axis
+    """`x` with a margin of `value`; `width` is numpy.pad's: an int, a pair, a pair per axis.
 
     >>> pad(Tensor([1, 2]), (1, 2))
     Tensor([0, 1, 2, 0, 0])
     """
-    try:
-        width = np.broadcast_to(width, (x.ndim, 2)).tolist()
-    except ValueError:
-        raise ValueError(f"width {width} does not give a (before, after) to each axis of shape "
-                         f"{x.shape}") from None
-    if any(n < 0 for side in width for n in side):
-        raise ValueError(f"a margin cannot be negative: {width}")
-    return apply(pad_forward, x, width=tuple(map(tuple, width)), value=value)
+    return apply(pad_forward, x, width=margins(width, x.shape), value=value)
 
 # %% [markdown]
 # ## A picture
