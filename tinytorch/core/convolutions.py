@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: f409780514cb922f
+# checksum: 4c99d37a753cf08c
 """Convolutions: One small pattern, looked for everywhere in a picture."""
 
 import math
@@ -10,12 +10,18 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import fractions
 from tinytorch.core.tensor import Tensor, Variable, apply
+from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
+from tinytorch.support.windows import cropped, flat, misfit, padded, pair, places
 
 __all__ = [
     "output_size", "conv2d_loops", "seen", "im2col", "columns_forward", "col2im", "columns_to_weights",
     "columns_to_input", "conv2d", "Conv2d", "max_pool2d_forward", "max_pool2d_rule", "avg_pool2d_rule", "pool2d",
     "max_pool2d", "avg_pool2d", "MaxPool2d", "AvgPool2d", "receptive_field", "conv2d_cost",
 ]
+
+
+keep_freed_memory()  # before, a small network spent half of its time asking for memory again
 
 
 def output_size(length, kernel, stride=1, padding=0):
@@ -43,43 +49,10 @@ def output_size(length, kernel, stride=1, padding=0):
     return size
 
 
-def pair(n, least=1):
-    """(n, n) for a whole number, a pair as it is, down first. ValueError for all else, and
-    below `least`."""
-    both = tuple(n) if isinstance(n, (tuple, list)) else (n, n)
-    if len(both) != 2 or any(not isinstance(k, (int, np.integer)) or k < least for k in both):
-        raise ValueError(f"a whole number from {least} on is needed, or a pair (down, "
-                         f"across) of them, not {n!r}")
-    return int(both[0]), int(both[1])
-
-
 def out_size(shape, kernel, stride=(1, 1), padding=(0, 0)):
     """(rows, columns) of the result, for images of `shape` (..., height, width)."""
     return tuple([output_size(*numbers)
                   for numbers in zip(shape[-2:], kernel, stride, padding)])
-
-
-def places(kernel):
-    """Every (i, j) in a kernel of shape (down, across), row by row."""
-    return [(i, j) for i in range(kernel[0]) for j in range(kernel[1])]
-
-
-def padded(x, padding, value=0):
-    """Images (..., height, width) with `padding` rows and columns of `value` on each side; `x`
-    itself for (0, 0)."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    if down == across == 0:
-        return x
-    out = np.full((*x.shape[:-2], height + 2 * down, width + 2 * across), value, x.dtype)
-    out[..., down:down + height, across:across + width] = x
-    return out
-
-
-def cropped(x, padding):
-    """What is left of `x` when the margin that `padded` made is taken off. It shares memory
-    with `x`."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    return x[..., down:height - down, across:width - across]
 
 
 def conv2d_loops(x, weights, bias, stride=(1, 1)):
@@ -199,11 +172,6 @@ def col2im(columns, shape, kernel, stride=(1, 1), padding=(0, 0)):
     return cropped(x, padding)
 
 
-def flat(g):
-    """Maps of shape (batch, out, rows, columns) as (batch, out, windows)."""
-    return g.reshape(*g.shape[:2], g.shape[2] * g.shape[3])
-
-
 def columns_to_weights(g, out, x, weights, bias, stride, padding):
     """The gradient for the weights of a convolution.
 
@@ -245,79 +213,6 @@ def columns_to_input(g, out, x, weights, bias, stride, padding):
     return col2im(columns, x.shape, weights.shape[2:], stride, padding)
 
 
-def rows_first(x):
-    """Images (batch, channels, height, width) as (height, batch, width, channels), in that
-    order in memory too."""
-    return np.ascontiguousarray(x.transpose(2, 0, 3, 1))
-
-
-def rows_last(x):
-    """The reverse of `rows_first`, without a copy."""
-    return x.transpose(1, 3, 0, 2)
-
-
-def strips(x, across, stride):
-    """What `across` neighbours in a row hold: shape (height, batch, windows in a row, across *
-    channels)."""
-    x = rows_first(x)
-    height, n, width, c = x.shape
-    down, image, step, _ = x.strides
-    # The neighbours of a pixel lie behind it in memory, so each strip is a run; strips overlap
-    # until the copy.
-    shape = height, n, output_size(width, across, stride), across * c
-    return np.lib.stride_tricks.as_strided(x, shape, (down, image, step * stride, x.itemsize),
-                                           writeable=False).copy()
-
-
-def below(rows, i, count, stride):
-    """Every `stride`-th of `rows`, `count` of them, from row i on: what kernel row i sees."""
-    return rows[i:i + stride * (count - 1) + 1:stride]
-
-
-def by_rows(weights):
-    """Weights of shape (out, channels, down, across) as (down, across * channels, out)."""
-    o, c, down, across = weights.shape
-    return weights.transpose(2, 3, 1, 0).reshape(down, across * c, o)
-
-
-def strips_forward(x, weights, bias, stride, padding):
-    """The same as columns_forward."""
-    size, kernels = out_size(x.shape, weights.shape[2:], stride, padding), by_rows(weights)
-    row_strips = strips(padded(x, padding), weights.shape[3], stride[1])
-    out = np.empty((size[0] * len(x) * size[1], len(weights)), np.result_type(x, weights))
-    out[...] = bias
-    for i, kernel in enumerate(kernels):
-        out += below(row_strips, i, size[0], stride[0]).reshape(len(out), len(kernel)) @ kernel
-    return rows_last(out.reshape(size[0], len(x), size[1], len(weights)))
-
-
-def strips_to_weights(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_weights."""
-    o, c, down, across = weights.shape
-    row_strips, rows = strips(padded(x, padding), across, stride[1]), g.shape[2]
-    g = rows_first(g).reshape(-1, o)
-    slopes = [below(row_strips, i, rows, stride[0]).reshape(len(g), across * c).T @ g
-              for i in range(down)]
-    return np.stack(slopes).reshape(down, across, c, o).transpose(3, 2, 0, 1)
-
-
-def strips_to_input(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_input."""
-    n, c, height, width = x.shape
-    height, width, kernels = height + 2 * padding[0], width + 2 * padding[1], by_rows(weights)
-    _, o, rows, windows = g.shape
-    g = rows_first(g).reshape(-1, o)
-    row_strips = np.zeros((height, n, windows, kernels.shape[1]), g.dtype)
-    for i, kernel in enumerate(kernels):
-        spot = below(row_strips, i, rows, stride[0])
-        spot += (g @ kernel.T).reshape(spot.shape)
-    x = np.zeros((height, n, width * c), g.dtype)
-    for q in range(windows):
-        start = q * stride[1] * c
-        x[:, :, start:start + kernels.shape[1]] += row_strips[:, :, q]
-    return cropped(rows_last(x.reshape(height, n, width, c)), padding)
-
-
 MANY = 8  # channels, from which on runs of neighbours are long enough for strips
 
 
@@ -341,18 +236,6 @@ def to_bias(g, out, x, weights, bias, stride, padding):
 
 
 derivative(conv2d_forward, to_input, to_weights, to_bias)
-
-
-# never touched, freed at once; from 32 MB on, glibc would learn nothing from it
-np.empty(31 << 20, np.uint8)
-
-
-def misfit(images, weights, why):
-    """The error to raise when images and weights, or a kernel, of these shapes do not go
-    together."""
-    return ValueError(f"images of shape {tuple(images)} do not go with {weights}: {why}. "
-                      "Images are (batch, channels, height, width); the result has (size + 2 * "
-                      "padding - kernel) // stride + 1 rows, and columns likewise")
 
 
 def conv2d(x, weights, bias=None, stride=1, padding=0):
@@ -414,8 +297,7 @@ class Conv2d(Module):
     """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True,
-                 init=xavier_uniform,
-                 rng=None):
+                 init=xavier_uniform, rng=None):
         if in_channels < 1 or out_channels < 1:
             raise ValueError("Conv2d needs 1 channel or more on both sides, "
                              f"not {in_channels} and {out_channels}")
@@ -548,8 +430,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
     """The largest number in each window, in each channel by itself.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); the stride is the kernel size
-                                   if None
+    kernel_size, stride, padding   ints, or pairs (down, across); stride None: the kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -558,21 +439,12 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
 
 
 def avg_pool2d(x, kernel_size, stride=None, padding=0):
-    """The mean of each window, in each channel by itself; a margin counts as zeros. Called like
-    max_pool2d.
-
-    >>> avg_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
-    Tensor([[[[3., 5.]]]])
-    """
+    """The mean of each window; a margin counts as zeros. Called like max_pool2d."""
     return pool2d(avg_pool2d_forward, x, kernel_size, stride, padding)
 
 
 class MaxPool2d(Module):
-    """`max_pool2d` with its options chosen beforehand.
-
-    >>> MaxPool2d(2)
-    MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))
-    """
+    """`max_pool2d` with its options chosen beforehand."""
 
     pool = staticmethod(max_pool2d)
 

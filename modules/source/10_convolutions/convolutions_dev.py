@@ -47,6 +47,11 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import fractions
 from tinytorch.core.tensor import Tensor, Variable, apply
+from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
+from tinytorch.support.windows import cropped, flat, misfit, padded, pair, places
+
+keep_freed_memory()  # before, a small network spent half of its time asking for memory again
 
 # %% [markdown]
 # ## A window that slides
@@ -103,49 +108,17 @@ check("size")
 
 # %% [markdown]
 # Pictures have two such sizes: rows come first, then columns, as in every shape here. Kernels,
-# strides and paddings are pairs in the same order; who writes 3 means (3, 3). The small helpers
-# are given. `places` goes through a kernel row by row, `padded` puts a margin around, `cropped`
-# takes it off.
+# strides and paddings are pairs in the same order; who writes 3 means (3, 3). Small helpers are
+# given: `pair(3)` is (3, 3); `places(kernel)` lists every (i, j) in a kernel, row by row;
+# `padded(x, padding, value=0)` puts a margin around images, `cropped(x, padding)` takes it off,
+# without a copy.
 
 # %%
 #| exporti
-def pair(n, least=1):
-    """(n, n) for a whole number, a pair as it is, down first. ValueError for all else, and
-    below `least`."""
-    both = tuple(n) if isinstance(n, (tuple, list)) else (n, n)
-    if len(both) != 2 or any(not isinstance(k, (int, np.integer)) or k < least for k in both):
-        raise ValueError(f"a whole number from {least} on is needed, or a pair (down, "
-                         f"across) of them, not {n!r}")
-    return int(both[0]), int(both[1])
-
-
 def out_size(shape, kernel, stride=(1, 1), padding=(0, 0)):
     """(rows, columns) of the result, for images of `shape` (..., height, width)."""
     return tuple([output_size(*numbers)
                   for numbers in zip(shape[-2:], kernel, stride, padding)])
-
-
-def places(kernel):
-    """Every (i, j) in a kernel of shape (down, across), row by row."""
-    return [(i, j) for i in range(kernel[0]) for j in range(kernel[1])]
-
-
-def padded(x, padding, value=0):
-    """Images (..., height, width) with `padding` rows and columns of `value` on each side; `x`
-    itself for (0, 0)."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    if down == across == 0:
-        return x
-    out = np.full((*x.shape[:-2], height + 2 * down, width + 2 * across), value, x.dtype)
-    out[..., down:down + height, across:across + width] = x
-    return out
-
-
-def cropped(x, padding):
-    """What is left of `x` when the margin that `padded` made is taken off. It shares memory
-    with `x`."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    return x[..., down:height - down, across:width - across]
 
 # %% [markdown]
 # ## First as loops
@@ -201,17 +174,12 @@ check("loops")
 # one image is timed here, not 32.
 
 # %%
-import time
+from timeit import repeat
 
 
 def seconds(function, *inputs, times=5):
     """The least time in seconds that a call took."""
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        function(*inputs)
-        found.append(time.perf_counter() - start)
-    return min(found)
+    return min(repeat(lambda: function(*inputs), number=1, repeat=times))
 
 
 rng = np.random.default_rng(0)
@@ -405,13 +373,8 @@ check("col2im")
 # what we do.
 #
 # **Task.** Write both rules, as `derivative` wants them: $g$, the result, the inputs, and the
-# options by name. First `columns_to_weights`.
-
-# %%
-#| exporti
-def flat(g):
-    """Maps of shape (batch, out, rows, columns) as (batch, out, windows)."""
-    return g.reshape(*g.shape[:2], g.shape[2] * g.shape[3])
+# options by name. First `columns_to_weights`. `flat(g)` is given: maps of shape (batch, out,
+# rows, columns) as (batch, out, windows).
 
 # %% exercise="to-weights"
 #| export
@@ -483,88 +446,13 @@ check("to-input")
 # kernel row $i$ sees the slice of strips that starts at row $i$, and the result is a sum of 5
 # matrix products. Each pixel is copied 5 times, not 25.
 #
-# The code is given. It does what yours does, number for number; read it with your own beside
-# it.
-
-# %%
-#| exporti
-def rows_first(x):
-    """Images (batch, channels, height, width) as (height, batch, width, channels), in that
-    order in memory too."""
-    return np.ascontiguousarray(x.transpose(2, 0, 3, 1))
-
-
-def rows_last(x):
-    """The reverse of `rows_first`, without a copy."""
-    return x.transpose(1, 3, 0, 2)
-
-
-def strips(x, across, stride):
-    """What `across` neighbours in a row hold: shape (height, batch, windows in a row, across *
-    channels)."""
-    x = rows_first(x)
-    height, n, width, c = x.shape
-    down, image, step, _ = x.strides
-    # The neighbours of a pixel lie behind it in memory, so each strip is a run; strips overlap
-    # until the copy.
-    shape = height, n, output_size(width, across, stride), across * c
-    return np.lib.stride_tricks.as_strided(x, shape, (down, image, step * stride, x.itemsize),
-                                           writeable=False).copy()
-
-
-def below(rows, i, count, stride):
-    """Every `stride`-th of `rows`, `count` of them, from row i on: what kernel row i sees."""
-    return rows[i:i + stride * (count - 1) + 1:stride]
-
-
-def by_rows(weights):
-    """Weights of shape (out, channels, down, across) as (down, across * channels, out)."""
-    o, c, down, across = weights.shape
-    return weights.transpose(2, 3, 1, 0).reshape(down, across * c, o)
-
-# %%
-#| exporti
-def strips_forward(x, weights, bias, stride, padding):
-    """The same as columns_forward."""
-    size, kernels = out_size(x.shape, weights.shape[2:], stride, padding), by_rows(weights)
-    row_strips = strips(padded(x, padding), weights.shape[3], stride[1])
-    out = np.empty((size[0] * len(x) * size[1], len(weights)), np.result_type(x, weights))
-    out[...] = bias
-    for i, kernel in enumerate(kernels):
-        out += below(row_strips, i, size[0], stride[0]).reshape(len(out), len(kernel)) @ kernel
-    return rows_last(out.reshape(size[0], len(x), size[1], len(weights)))
-
-
-def strips_to_weights(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_weights."""
-    o, c, down, across = weights.shape
-    row_strips, rows = strips(padded(x, padding), across, stride[1]), g.shape[2]
-    g = rows_first(g).reshape(-1, o)
-    slopes = [below(row_strips, i, rows, stride[0]).reshape(len(g), across * c).T @ g
-              for i in range(down)]
-    return np.stack(slopes).reshape(down, across, c, o).transpose(3, 2, 0, 1)
-
-
-def strips_to_input(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_input."""
-    n, c, height, width = x.shape
-    height, width, kernels = height + 2 * padding[0], width + 2 * padding[1], by_rows(weights)
-    _, o, rows, windows = g.shape
-    g = rows_first(g).reshape(-1, o)
-    row_strips = np.zeros((height, n, windows, kernels.shape[1]), g.dtype)
-    for i, kernel in enumerate(kernels):
-        spot = below(row_strips, i, rows, stride[0])
-        spot += (g @ kernel.T).reshape(spot.shape)
-    x = np.zeros((height, n, width * c), g.dtype)
-    for q in range(windows):
-        start = q * stride[1] * c
-        x[:, :, start:start + kernels.shape[1]] += row_strips[:, :, q]
-    return cropped(rows_last(x.reshape(height, n, width, c)), padding)
-
-# %% [markdown]
-# Forward function and rules stand side by side, and the number of channels chooses between the
-# two ways. A rule is called only when its input wants a gradient: for the first layer, whose
-# input is the picture itself, nobody works out what the pixels should have been.
+# The code is given, in `tinytorch/support/strips.py`: three functions that do what yours do,
+# number for number. The number of channels chooses between the two ways. A rule is called only
+# when its input wants a gradient: for the first layer, whose input is the picture itself,
+# nobody works out what the pixels should have been.
+#
+# Predict which way is faster, there and back together: for 1 channel of 28 by 28, 8 channels of
+# 12 by 12, 16 channels of 8 by 8.
 
 # %%
 #| exporti
@@ -592,14 +480,11 @@ def to_bias(g, out, x, weights, bias, stride, padding):
 
 derivative(conv2d_forward, to_input, to_weights, to_bias)
 
-# %% [markdown]
-# Predict for 1, 8 and 32 channels which of the two is faster, there and back together.
-
 # %%
-for channels in (1, 8, 32):
-    x = rng.normal(size=(32, channels, 12, 12)).astype("float32")
-    w, b = rng.normal(size=(16, channels, 5, 5)).astype("float32"), np.zeros(16, "float32")
-    g = rng.normal(size=(32, 16, 8, 8)).astype("float32")
+for channels, size in [(1, 28), (8, 12), (16, 8)]:
+    x = rng.normal(size=(4, channels, size, size)).astype("float32")
+    w, b = rng.normal(size=(8, channels, 5, 5)).astype("float32"), np.zeros(8, "float32")
+    g = rng.normal(size=(4, 8, size - 4, size - 4)).astype("float32")
     spent = []
     for ways in [(columns_forward, columns_to_weights, columns_to_input),
                  (strips_forward, strips_to_weights, strips_to_input)]:
@@ -610,34 +495,13 @@ for channels in (1, 8, 32):
           f"strips {spent[1] * 1000:5.2f} ms")
 
 # %% [markdown]
-# One more thing costs time and cannot be seen in any formula: memory. On Linux, what a large
-# array held goes back to the system when it is freed, and each page of the next array, 4 kB,
-# must be asked for again. A small network spent half of its time on that. One line cures it:
-# the allocator keeps what is smaller than the largest block it has seen freed.
-
-# %%
-#| exporti
-# never touched, freed at once; from 32 MB on, glibc would learn nothing from it
-np.empty(31 << 20, np.uint8)
-
-# %% [markdown]
 # ## The door
 #
 # `conv2d` is what people call, with tensors, ints for pairs, and mistakes. Two are common: the
 # channels of the picture and of the kernels differ, and the kernel is larger than the picture.
-# NumPy would complain about matrices that nobody has ever seen. `misfit` is given: it makes the
-# error with both shapes and the formula.
-
-# %%
-#| exporti
-def misfit(images, weights, why):
-    """The error to raise when images and weights, or a kernel, of these shapes do not go
-    together."""
-    return ValueError(f"images of shape {tuple(images)} do not go with {weights}: {why}. "
-                      "Images are (batch, channels, height, width); the result has (size + 2 * "
-                      "padding - kernel) // stride + 1 rows, and columns likewise")
-
-# %% [markdown]
+# NumPy would complain about matrices that nobody has ever seen. `misfit(images, weights, why)`
+# is given: it makes the error with both shapes and the formula.
+#
 # **Task.** Write the rest of `conv2d`: three things to refuse, one thing to fill in, and the
 # call.
 
@@ -684,12 +548,6 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
 # %% checks="conv2d"
 check("conv2d")
 
-# %%
-try:
-    conv2d(Tensor(images), Tensor(rng.normal(size=(8, 3, 5, 5)).astype("float32")))
-except ValueError as error:
-    print(error)
-
 # %% [markdown]
 # ## The layer
 #
@@ -723,8 +581,7 @@ class Conv2d(Module):
     """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True,
-                 init=xavier_uniform,
-                 rng=None):
+                 init=xavier_uniform, rng=None):
         if in_channels < 1 or out_channels < 1:
             raise ValueError("Conv2d needs 1 channel or more on both sides, "
                              f"not {in_channels} and {out_channels}")
@@ -921,8 +778,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
     """The largest number in each window, in each channel by itself.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); the stride is the kernel size
-                                   if None
+    kernel_size, stride, padding   ints, or pairs (down, across); stride None: the kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -931,21 +787,12 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
 
 
 def avg_pool2d(x, kernel_size, stride=None, padding=0):
-    """The mean of each window, in each channel by itself; a margin counts as zeros. Called like
-    max_pool2d.
-
-    >>> avg_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
-    Tensor([[[[3., 5.]]]])
-    """
+    """The mean of each window; a margin counts as zeros. Called like max_pool2d."""
     return pool2d(avg_pool2d_forward, x, kernel_size, stride, padding)
 
 
 class MaxPool2d(Module):
-    """`max_pool2d` with its options chosen beforehand.
-
-    >>> MaxPool2d(2)
-    MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))
-    """
+    """`max_pool2d` with its options chosen beforehand."""
 
     pool = staticmethod(max_pool2d)
 
@@ -969,23 +816,12 @@ class AvgPool2d(MaxPool2d):
 # %% [markdown]
 # ## A picture, looked at
 #
-# Enough numbers. Here is a small picture, drawn by hand, and four kernels that nobody learned.
-# Predict which of the maps shows the roof but not the walls.
+# Enough numbers. Here is a small picture, drawn by hand, and four kernels that nobody learned:
+# above what they make of it, below that pooled to 12 by 12. Predict which of the maps shows the
+# roof but not the walls.
 
 # %%
-import matplotlib.pyplot as plt
-
-
-def house(size=48):
-    """A picture of a house and a sun, (size, size), numbers from 0 to 1."""
-    y, x = np.mgrid[:size, :size] / size
-    picture = 0.15 + 0.25 * (y > 0.85)
-    picture = np.where((abs(x - 0.4) < 0.22) & (y > 0.5) & (y < 0.85), 0.6, picture)  # walls
-    # roof
-    picture = np.where((y > 0.25) & (y < 0.5) & (abs(x - 0.4) < 1.1 * (y - 0.25)), 0.9, picture)
-    picture = np.where((abs(x - 0.4) < 0.06) & (y > 0.62) & (y < 0.85), 0.1, picture)  # door
-    return np.where((x - 0.82) ** 2 + (y - 0.2) ** 2 < 0.012, 1.0, picture).astype("float32")
-
+from tinytorch.support.pictures import draw_maps, house, strokes
 
 named = {"up and down": [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
          "left and right": [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
@@ -994,20 +830,8 @@ named = {"up and down": [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
 picture = Tensor(house()[None, None])
 maps = conv2d(picture, Tensor(np.array(list(named.values()), "float32")[:, None]), padding=1)
 pooled = max_pool2d(abs(maps), 4)
-figure, axes = plt.subplots(2, 5, figsize=(10, 4.2))
-axes[0, 0].imshow(picture.data[0, 0], cmap="gray")
-axes[0, 0].set_title("picture")
-axes[1, 0].axis("off")
-for axis, below_it, name, one, small in zip(axes[0, 1:], axes[1, 1:], named, maps.data[0],
-                                            pooled.data[0]):
-    reach = abs(one).max()
-    axis.imshow(one, cmap="RdBu", vmin=-reach, vmax=reach)
-    axis.set_title(name)
-    below_it.imshow(small, cmap="gray")
-    below_it.set_xlabel("pooled, 12 by 12")
-for axis in axes.flat:
-    axis.set(xticks=[], yticks=[])
-figure.tight_layout()
+figure = draw_maps([[picture.data[0, 0], *maps.data[0]], [None, *pooled.data[0]]],
+                   ["picture", *named])
 # alt: A drawn house under a moon, and what four kernels make of it: level edges, upright edges,
 # corners and dots, a blur. Below, each pooled to 12 by 12.
 
@@ -1015,8 +839,7 @@ figure.tight_layout()
 # Blue and red are the two directions of a change. The kernel for "up and down" is blind to
 # walls, the one for "left and right" to the horizon, and a slope shows in both. In a network
 # nobody writes such kernels; they are learned.
-
-# %% [markdown]
+#
 # ## How much does one number see?
 #
 # A number behind one layer of 3 by 3 sees 3 pixels across. Behind a second one it sees 3
@@ -1054,30 +877,26 @@ def receptive_field(layers):
 check("field")
 
 # %%
-lone = np.zeros((1, 1, 41, 41), "float32")
-figure, axes = plt.subplots(1, 3, figsize=(9, 3))
 stacks = {"3": [(3, 1)], "3, 3, 3": [(3, 1)] * 3,
           "3, pool 2, 3, pool 2, 3": [(3, 1), (2, 2)] * 2 + [(3, 1)]}
-for axis, (title, stack) in zip(axes, stacks.items()):
-    x = y = Variable(lone)
+seen_by_one = []
+for stack in stacks.values():
+    x = y = Variable(np.zeros((1, 1, 41, 41), "float32"))
     for k, s in stack:
         y = conv2d(y, np.full((1, 1, k, k), 1 / k**2, "float32"), stride=s)
-    g = np.zeros(y.shape, "float32")
-    g[0, 0, y.shape[2] // 2, y.shape[3] // 2] = 1
-    y.backward(g)
-    axis.imshow(x.grad[0, 0], cmap="Blues")
-    axis.set_title(title)
-    axis.set(xticks=[], yticks=[],
-             xlabel=f"sees {receptive_field(stack)} by {receptive_field(stack)}")
+    middle = y.shape[2] // 2
+    y[0, 0, middle, middle].backward()
+    seen_by_one.append(x.grad[0, 0])
+figure = draw_maps([seen_by_one], [f"{title}: sees {receptive_field(stack)} across"
+                                   for title, stack in stacks.items()])
 # alt: How much of its input one number sees: 3 by 3 places through one layer, 7 by 7 through
 # three, 18 by 18 when two poolings stand between.
 
 # %% [markdown]
-# The slopes themselves draw it: blue is what the one number in the middle of the last map
+# The slopes themselves draw it: bright is what the one number in the middle of the last map
 # depends on. All kernels here are flat, and yet the middle counts more than the rim: more ways
 # lead to it.
-
-# %% [markdown]
+#
 # ## What it costs
 #
 # A convolution is multiplications and additions, in pairs, and their number needs no computer.
@@ -1111,91 +930,50 @@ def conv2d_cost(images, weights, stride=1, padding=0):
 check("cost")
 
 # %% [markdown]
-# Counted is not measured. Each dot below is one convolution, and the line is what the fastest
-# one makes of each second. Predict which dots lie far above the line: few channels or many,
-# small kernels or large?
+# Counted is not measured. Predict which of these convolutions come near to what the processor
+# can do, and which stay far below: few channels or many, small kernels or large?
 
 # %%
-figure, axis = plt.subplots(figsize=(6, 4))
-best, dots = 0, []
-for k, mark in [(1, "o"), (3, "s"), (5, "^")]:
-    for channels in (1, 4, 16, 64):
-        x = rng.normal(size=(8, channels, 20, 20)).astype("float32")
-        w, b = rng.normal(size=(16, channels, k, k)).astype("float32"), np.zeros(16, "float32")
-        cost, spent = (conv2d_cost(x.shape, w.shape),
-                       seconds(conv2d_forward, x, w, b, (1, 1), (0, 0), times=9))
-        best = max(best, cost / spent)
-        dots.append((cost, spent))
-        label = f"{k} by {k}" if channels == 64 else None
-        axis.loglog(cost, spent * 1000, mark, color="C0", alpha=channels**0.25 / 3, label=label)
-ends = np.array([min(dots)[0], max(dots)[0]])
-axis.loglog(ends, ends / best * 1000, "k-", linewidth=1,
-            label=f"{best / 1e9:.0f} billion a second")
-axis.set(xlabel="multiply-adds, counted", ylabel="milliseconds, measured")
-axis.legend()
-# alt: Milliseconds measured against multiply-adds counted, both on logarithmic scales, for
-# kernels of three sizes; the line of the fastest lies below all of them.
+for k in (1, 3, 5):
+    for channels in (1, 8, 16):
+        x = rng.normal(size=(4, channels, 12, 12)).astype("float32")
+        w, b = rng.normal(size=(8, channels, k, k)).astype("float32"), np.zeros(8, "float32")
+        cost = conv2d_cost(x.shape, w.shape)
+        spent = seconds(conv2d_forward, x, w, b, (1, 1), (0, 0))
+        print(f"{k} by {k}, {channels:2} channels: {cost:7,} multiply-adds, "
+              f"{cost / spent / 1e9:4.1f} billion a second")
 
 # %% [markdown]
-# Cheap ones are far from the line: what they spend is spent on copying pixels, not on
-# multiplying them. A kernel of 1 by 1 needs one product per weight and pixel, and still pays
-# for the copy.
-
-# %% [markdown]
+# Cheap ones stay far below: what they spend is spent on copying pixels, not on multiplying
+# them. A kernel of 1 by 1 needs one product per weight and pixel, and still pays for the copy.
+#
 # ## Known in all places
 #
-# The promise was: learned in one place, known in all. Here are pictures of 16 by 16 with a
-# short stroke in one of four directions, and noise. In training all strokes stand in the *left*
-# half. Then both networks are asked about strokes in the right half. Predict both, in percent;
-# guessing gets 25.
+# The promise was: learned in one place, known in all. Here are noisy pictures of 12 by 12 with
+# a short stroke in one of four directions, in training always in the *left* half. Then both
+# networks are asked about strokes in the right half. Predict, in percent; guessing gets 25.
 
 # %%
 from tinytorch.core.layers import Flatten, Linear, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 
-strokes = np.zeros((4, 5, 5), "float32")
-strokes[0, 2, :] = strokes[1, :, 2] = 1
-strokes[2], strokes[3] = np.eye(5), np.eye(5)[::-1]
-
-
-def drawn(count, first, last, seed):
-    """`count` pictures with a stroke whose left end is from column `first` to `last`, and the
-    strokes' directions."""
-    chance = np.random.default_rng(seed)
-    x, labels = (chance.normal(0, 0.2, (count, 1, 16, 16)).astype("float32"),
-                 chance.integers(0, 4, count))
-    for one, label in zip(x[:, 0], labels):
-        top, left = chance.integers(0, 12), chance.integers(first, last + 1)
-        one[top:top + 5, left:left + 5] += strokes[label]
-    return x, labels
-
-
-def trained(net, x, labels, rounds, rate):
-    """`net` after `rounds` steps of plain gradient descent over batches of 50."""
-    for step in range(rounds):
-        batch = slice(50 * step % len(x), 50 * step % len(x) + 50)
+manual_seed(1)
+x, labels = strokes(960, 0, 1, seed=0)
+nets = {"dense": Sequential(Flatten(), Linear(144, 64), Tensor.relu, Linear(64, 4)),
+        "convolution": Sequential(Conv2d(1, 8, 5), Tensor.relu, MaxPool2d(8), Flatten(),
+                                  Linear(8, 4))}
+for name, net in nets.items():
+    for step in range(100):
+        batch = slice(32 * step % 960, 32 * step % 960 + 32)
         net.zero_grad()
         cross_entropy(net(Tensor(x[batch])), labels[batch]).backward()
         for p in net.parameters():
-            p.data -= rate * p.grad
-    return net
-
-
-def right_share(net, x, labels):
-    return float((np.asarray(net(Tensor(x))).argmax(axis=1) == labels).mean())
-
-
-manual_seed(2)
-left_half, left_labels = drawn(4000, 0, 3, seed=0)
-nets = {"dense": Sequential(Flatten(), Linear(256, 64), Tensor.relu, Linear(64, 4)),
-        "convolution": Sequential(Conv2d(1, 8, 5), Tensor.relu, MaxPool2d(12), Flatten(),
-                                  Linear(8, 4))}
-for name, net in nets.items():
-    trained(net, left_half, left_labels, rounds=800, rate=0.2)
-    shares = [right_share(net, *drawn(500, first, last, seed=1))
-              for first, last in [(0, 3), (8, 11)]]
-    print(f"{name:12} {sum(p.size for p in net.parameters()):6,} numbers: "
-          f"left {shares[0]:.0%}, right {shares[1]:.0%}")
+            p.data -= 0.6 * p.grad
+    print(f"{name} network, {sum(p.size for p in net.parameters()):,} numbers:")
+    for half, first in [("left", 0), ("right", 6)]:
+        unseen, answers = strokes(500, first, first + 1, seed=1)
+        right = np.asarray(net(Tensor(unseen))).argmax(axis=1) == answers
+        print(f"  strokes in the {half} half: {right.mean():.0%}")
 
 # %% [markdown]
 # The dense network never saw a stroke on the right, and what it learned on the left is of no
@@ -1203,19 +981,11 @@ for name, net in nets.items():
 
 # %%
 conv = nets["convolution"][0]
-one, _ = drawn(1, 9, 9, seed=3)
+one, _ = strokes(1, 7, 7, seed=3)
 found = np.asarray(conv(Tensor(one)).relu())[0]
-figure, axes = plt.subplots(2, 9, figsize=(10, 2.6))
-axes[0, 0].axis("off")
-axes[1, 0].imshow(one[0, 0], cmap="gray")
-for axis, below_it, w, one_map in zip(axes[0, 1:], axes[1, 1:], conv.weights.data[:, 0], found):
-    axis.imshow(w, cmap="RdBu", vmin=-abs(w).max(), vmax=abs(w).max())
-    below_it.imshow(one_map, cmap="gray", vmin=0, vmax=found.max())
-for axis in axes.flat:
-    axis.set(xticks=[], yticks=[])
-figure.tight_layout()
-# alt: Eight learned kernels of 5 by 5, several with a bright line: slanting, level or upright.
-# Below, one noisy picture with a stroke, and what each kernel makes of it.
+figure = draw_maps([[one[0, 0].clip(0), *conv.weights.data[:, 0]], [None, *found]], shared=True)
+# alt: One noisy picture with a level stroke, and eight learned kernels of 5 by 5, several with
+# a blue line: upright, level or slanting. Below, what each kernel makes of the picture.
 
 # %% [markdown]
 # ## Look back
