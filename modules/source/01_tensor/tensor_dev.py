@@ -1075,8 +1075,8 @@ picked[:] = 1
 print(noted)
 
 # %% [markdown]
-# A list of places can change as well. `fresh(part)` is given: it makes a new array of the places
-# or truth values in a Tensor, an array or a list.
+# A list of places can change as well. `fresh(part)` is given: a new array of the places or
+# truth values in a Tensor, an array or a list.
 #
 # **Task.** Write `plain_index`, which makes an index fit for a note. Predict first: when you
 # write `x[0, mask]`, what does Python hand over as the index?
