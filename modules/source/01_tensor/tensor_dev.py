@@ -630,9 +630,9 @@ check("broadcast")
 # ## Place by place
 #
 # With the door in place, a new operation is one line. These are given; each works on a Tensor,
-# an array or a number, and is a method of Tensor too. Most forward functions are NumPy's. That
-# of `sigmoid` is not: `exp(1000)` is infinite and `exp(-1000)` is 0, so both its exponents are
-# held at 0 or below.
+# an array or a number, and is a method of Tensor too. Forward functions that NumPy lacks come
+# from `tinytorch/support/forward.py`. That of `sigmoid` holds both its exponents at 0 or below,
+# because `exp(1000)` is infinite.
 
 # %%
 #| export
