@@ -321,7 +321,7 @@ def _endless(work, one, sheets, rng):
 
 
 def _damaged_notebook(work, one, sheets, rng):
-    book = notebook.to_notebook(one.solved)
+    book = notebook.to_notebook(one.solved, one.lesson)
     work.notebook = True
     work.give(one.entry, book[: len(book) * 2 // 3].encode("utf-8"), 0, 0, ["unreadable"])
 
@@ -470,7 +470,9 @@ def _held(work, root):
         data = (
             text
             if isinstance(text, bytes)
-            else (notebook.to_notebook(text) if work.notebook else text).encode("utf-8")
+            else (notebook.to_notebook(text, entry.declared) if work.notebook else text).encode(
+                "utf-8"
+            )
         )
         path = entry.notebook if work.notebook else entry.script
         if lesson in work.renamed:

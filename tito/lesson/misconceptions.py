@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from tito.errors import TitoError
 from tito.lesson.form import MARK, MISCONCEPTIONS, Lesson
 
+KINDS = ("mistake", "right", "equivalent")
 NEEDED = {"mistake": {"exercise", "name", "message"}, "right": {"exercise", "name"}}
 
 
@@ -95,11 +96,14 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
 def _entries(lesson):
     path = lesson.path.with_name(MISCONCEPTIONS)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except tomllib.TOMLDecodeError as error:
         raise TitoError(f"{path}: {error}.", "Mend the TOML.") from None
+    if unknown := entries.keys() - KINDS:
+        raise TitoError(f"{path}: {min(unknown)!r} is unknown.", f"There are: {', '.join(KINDS)}.")
+    return entries
 
 
 def _with_body(path, id, source, code):

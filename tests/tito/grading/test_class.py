@@ -127,7 +127,8 @@ def test_a_second_run_grades_nothing(graded_class):
 def hand_in(folder, student, texts, as_notebooks=False):
     (folder / student).mkdir(parents=True)
     for name, text in texts.items():
-        text = notebook.to_notebook(text) if as_notebooks else text
+        lesson = REPOSITORY.lesson(name).declared
+        text = notebook.to_notebook(text, lesson) if as_notebooks else text
         (folder / student / f"{name}_dev.{'ipynb' if as_notebooks else 'py'}").write_text(
             text, encoding="utf-8"
         )

@@ -107,13 +107,13 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
 
 
 def test_a_notebook_may_hold_megabytes_of_pictures(inbox, lessons):
-    book = json.loads(notebook.to_notebook(NUMBERS))
+    book = json.loads(notebook.to_notebook(NUMBERS, lessons[0].declared))
     book["cells"][-1]["outputs"] = [
         {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}
     ]
     put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(book))
     file = only(inbox, lessons).files["numbers"]
-    assert not file.problem and file.source.cell("numbers-double")
+    assert not file.problem and file.source.cell("double")
 
 
 def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
@@ -156,7 +156,7 @@ def test_what_is_no_work_of_the_learner_is_not_read(inbox, lessons):
 
 
 def test_a_notebook_counts_as_a_script_does(inbox, lessons):
-    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS))
+    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS, lessons[0].declared))
     file = only(inbox, lessons).files["numbers"]
     assert file.is_notebook and not file.problem
     assert [c.source for c in file.source.exported] == [
@@ -168,7 +168,7 @@ def test_of_script_and_notebook_with_the_same_code_the_script_counts(inbox, less
     put(inbox / "ada" / "numbers_dev.py")
     put(
         inbox / "ada" / "numbers_dev.ipynb",
-        notebook.to_notebook(NUMBERS.replace("größer", "grösser")),
+        notebook.to_notebook(NUMBERS.replace("größer", "grösser"), lessons[0].declared),
     )
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "numbers_dev.py"
@@ -184,7 +184,10 @@ def test_of_several_files_the_one_with_more_written_counts(inbox, lessons):
         stub.split('"""Three times `x`."""\n')[1].split("\n")[0] + "\n",
     )
     put(inbox / "ada" / "numbers_dev.py", stub)
-    put(inbox / "ada" / "work" / "numbers_dev (1).ipynb", notebook.to_notebook(NUMBERS))
+    put(
+        inbox / "ada" / "work" / "numbers_dev (1).ipynb",
+        notebook.to_notebook(NUMBERS, lessons[0].declared),
+    )
     put(inbox / "ada" / "a" / "numbers_dev.py", half)
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "work/numbers_dev (1).ipynb"
@@ -199,7 +202,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
     put(inbox / "ada" / "numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY)
     put(
         inbox / "ada" / "numbers_dev.ipynb",
-        notebook.to_notebook(HALF),
+        notebook.to_notebook(HALF, lessons[0].declared),
         WEDNESDAY if later == "notebook" else MONDAY,
     )
     files = [
@@ -208,7 +211,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
             ("numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY),
             (
                 "numbers_dev.ipynb",
-                notebook.to_notebook(HALF),
+                notebook.to_notebook(HALF, lessons[0].declared),
                 WEDNESDAY if later == "notebook" else MONDAY,
             ),
         )
@@ -431,7 +434,7 @@ def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
 
 
 BAD_FILES = {
-    "not UTF-8": (NUMBERS.encode("latin-1"), "is not UTF-8: byte 0xf6 in line 25"),
+    "not UTF-8": (NUMBERS.encode("latin-1"), "is not UTF-8: byte 0xf6 in line 26"),
     "UTF-16": (NUMBERS.encode("utf-16"), "is not UTF-8: byte 0xff in line 1"),
     "no bytes": (b"", "is empty"),
     "blank": (b"\n \n", "is empty"),

@@ -194,7 +194,7 @@ def test_what_waits_for_another_exercise_says_so(grade, small_course):
     )
     got = grade({"numbers": with_triple}, ["numbers"])["numbers"]
     assert (got.verdict, statuses(got)) == ("failed", ["unwritten"] * 3)
-    assert "double" in got.checks[2].message and got.reason == "3 wait for what is not written."
+    assert "double" in got.checks[2].message and got.reason == "3 wait for what is not written yet."
 
 
 # How a check, or a lesson, can end. Each: the body of `double`, the status of its checks, a word of
@@ -304,7 +304,9 @@ def test_a_lesson_that_was_not_handed_in_is_missing(grade):
 
 def test_checks_that_were_edited_or_added_change_nothing(grade):
     cheat = (
-        changed(NUMBERS, "assert double(2) == 4", "assert True").replace(DOUBLE, "    return 0\n")
+        changed(NUMBERS, 'check("double")', "def test_double_of_two_is_four():\n    pass")
+        .replace('check("triple")', "check = print")
+        .replace(DOUBLE, "    return 0\n")
         + "\n\ndef test_more():\n    pass\n"
     )
     got = grade({"numbers": cheat}, ["numbers"])["numbers"]

@@ -98,7 +98,11 @@ def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_
     for student, one in handed_in(tmp_path / "class", small_course).items():
         for entry in small_course.lessons:
             text = one.files[entry.name].text
-            text = notebook.to_script(text) if one.files[entry.name].is_notebook else text
+            text = (
+                notebook.to_script(text, entry.declared)
+                if one.files[entry.name].is_notebook
+                else text
+            )
             assert "###" not in text and "secret" not in text, student
             assert ("twice = x + x" if entry.name == "numbers" else "return sum(double(n)") in text
     assert all(
@@ -131,7 +135,7 @@ def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(
 
 def test_a_recorded_mistake_is_made(small_course, tmp_path):
     (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
-        '[[misconception]]\nid = "squares"\nexercise = "numbers-double"\nmistake = "Squares."\n'
+        '[[mistake]]\nid = "squares"\nexercise = "double"\nname = "Squares."\n'
         'old = "twice = x + x"\nnew = "twice = x * x"\nmessage = "did you"\n',
         encoding="utf-8",
     )

@@ -73,11 +73,7 @@ def disguised(text):
     """A copy with other names, comments and spacing, and with all functions moved to one cell at
     the end, in the opposite order.
     """
-    mine = [
-        cell.source
-        for cell in cells.parse(ENTRY.script, text).cells
-        if cell.exercise
-    ]
+    mine = [cell.source for cell in cells.parse(ENTRY.script, text).cells if cell.exercise]
     for source in mine:
         text = text.replace(source, "#| export", 1)
     moved = (
@@ -157,8 +153,8 @@ def test_a_ring_of_half_the_class_is_found(tmp_path):
 
 
 def test_given_code_with_other_names_is_still_given(tmp_path):
-    text = lesson([]).replace("numbers)", "values)").replace("made", "creator")
-    assert text.count("values)") > 2
+    text = re.sub(r"\bcorners\b", "places", lesson([])).replace("outputs", "results")
+    assert text.count("places") > 2 and text.count("results") > 2
     hand_in(tmp_path, ada=text, bob=text)
     assert pairs(tmp_path, 0) == ([], [])
 

@@ -83,7 +83,7 @@ check("twice")
 '''
 )
 
-VECTORS_CHECKS = '''\
+VECTORS_CHECKS = """\
 # %% setup
 import numpy as np
 
@@ -172,7 +172,7 @@ def test_twice_passes_errors_on():
     except KeyError:
         return
     assert False, "an error in the function should come out"
-'''.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
+""".replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
 
 SUMS = (
     HEADER.format(title="Sums", name="sums", needs="\n#     - vectors")
@@ -202,7 +202,7 @@ check("sum-of")
 '''
 )
 
-SUMS_CHECKS = '''\
+SUMS_CHECKS = """\
 # %% setup
 import numpy as np
 
@@ -213,7 +213,7 @@ def test_the_numbers_are_added():
 
     got = sum_of([Vector([1, 2]), Vector([5])])
     assert got == 8, f"1 + 2 + 5 is 8, yours is {got}"
-'''
+"""
 
 
 def make_course(folder):
