@@ -200,10 +200,9 @@ def arrange():
 
 def _first_words(text):
     """The first clause of a command's help."""
-    line = (
-        (text or "").split("\n")[0].removeprefix("For instructors: ").removeprefix("For authors: ")
-    )
-    words = re.split(r"[:;]|\. ", line)[0].rstrip(".")
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    paragraph = paragraph.removeprefix("For instructors: ").removeprefix("For authors: ")
+    words = re.split(r"[:;]|\. ", paragraph)[0].rstrip(".")
     return words[:1].upper() + words[1:]
 
 

@@ -202,9 +202,8 @@ def _export_lower(entry, result):
             except TitoError as error:
                 if error.code != 1:
                     raise
-                broken[str(lower.module_path)] = (
-                    f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
-                )
+                cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
+                broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
     return built, broken
 
 
