@@ -7,7 +7,8 @@ hatch_build.py), so this file costs every start of Python: it imports nothing th
 The root is the nearest folder upward with a `tito.toml`:
 1. from the script being run, whatever the current folder is;
 2. else from the current folder: where Jupyter and VS Code start a notebook, and pytest runs.
-Outside any root Python goes on as usual. `check`, with which chapters run an exercise's checks, becomes a builtin.
+Outside any root Python goes on as usual. `check`, with which chapters run an
+exercise's checks, becomes a builtin.
 """
 
 import builtins
@@ -16,7 +17,8 @@ import sys
 
 PACKAGE = "tinytorch"
 BROWSER = None  # in a browser, the course that came with tito
-# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python, hence `except`.
+# What tinytorch-root.pth runs. A fault in tito must not greet people at every
+# start of Python, hence `except`.
 START = "try:\n import tito.finder\n tito.finder.install()\nexcept Exception: pass"
 
 
@@ -35,7 +37,10 @@ def install(root=None):
 
 
 def check(exercise):
-    """Run the checks of an exercise against what you have written above; silent when they pass. See tito/learn/inline.py."""
+    """Run the checks of an exercise against what you have written above; silent when they pass.
+
+    See tito/learn/inline.py.
+    """
     from tito.learn import inline
 
     caller = sys._getframe(1)

@@ -1,4 +1,7 @@
-"""How values look in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
+"""How values look in a terminal: values in, rich renderables out.
+
+Nothing here prints, reads or decides.
+"""
 
 import re
 from dataclasses import dataclass
@@ -50,13 +53,17 @@ def indented(renderable, by=2):
 
 
 def unbroken(*parts, indent=0):
-    """A line with something to copy or click: never folded by us, so that a narrow terminal's own folding keeps it whole."""
+    """A line with something to copy or click: never folded by us, so that a narrow
+    terminal's own folding keeps it whole.
+    """
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
 
 
 @dataclass
 class Pieces:
-    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays whole. One that is too long is folded at its spaces."""
+    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays
+    whole. One that is too long is folded at its spaces.
+    """
 
     pieces: list
     indent: int = 0
@@ -76,7 +83,8 @@ class Pieces:
 
 
 def ends(text, width, indent=0):
-    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a `command`; so a line can be wider than `width`.
+    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a
+    `command`; so a line can be wider than `width`.
 
     indent  of all lines but the first
     """
@@ -163,7 +171,9 @@ def _check_line(check):
 
 
 def _failures(one, hint_line):
-    """The first failures in full, those of one exercise together; or, when nothing is wrong, the next exercise to write."""
+    """The first failures in full, those of one exercise together; or, when nothing is
+    wrong, the next exercise to write.
+    """
     # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
     telling = [c for c in one.asked + one.own_checks if c.wrong]
     unwritten = [c.unwritten for c in one.asked if c.unwritten]
@@ -251,13 +261,17 @@ def _sum(one, following):
     if not one.asked:
         return [*_untested(one), *saved]
     passed = sum(c.passed for c in one.checks)
-    figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
+    figures = (
+        f"{one.points} of {count(one.max_points, 'point')}, {passed} of "
+        f"{count(len(one.checks), 'check')}, {one.seconds:.2f} s"
+    )
     reason = one.reason
     if one.partial and one.asked_passed and not one.passed:
         word, style, reason = (
             "selected",
             "yellow",
-            f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}",
+            f"{count(len(one.asked), 'selected check')} passed. The whole "
+            f"lesson: tito test {one.lesson}",
         )
     elif any(c.unwritten for c in one.checks) and all(c.passed or c.unwritten for c in one.checks):
         left = len({c.unwritten for c in one.checks if c.unwritten})
@@ -276,7 +290,10 @@ def _sum(one, following):
 
 
 def _untested(one):
-    """Why a lesson could not be tested: the cause first. There is no score; what the last run earned stays."""
+    """Why a lesson could not be tested: the cause first.
+
+    There is no score; what the last run earned stays.
+    """
     code, _, mark = one.excerpt.partition("\n")
     reason = Pieces([one.reason.removesuffix(f": {code[:80]}") if code else one.reason])
     excerpt = (
@@ -367,13 +384,15 @@ def ago(when):
 
 
 def lesson_card(entry, place, needs, first, line):
-    """What `tito start` shows: the file to open, what it needs, where to begin (exercise `first`, on that line of a script)."""
+    """What `tito start` shows: the file to open, what it needs, where to begin (exercise
+    `first`, on that line of a script).
+    """
     lesson = entry.declared
     parts = [
         Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
         Text(
-            f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
-            f"{lesson.points} points",
+            f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, "
+            f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points",
             "dim",
         ),
     ]
@@ -433,7 +452,9 @@ def hint(one, key=None):
 
 
 def plain(markdown):
-    """A hint's Markdown as it reads in a terminal: a paragraph on one line, formulas without their dollars."""
+    """A hint's Markdown as it reads in a terminal: a paragraph on one line,
+    formulas without their dollars.
+    """
     parts, fenced = [], False
     for line in markdown.split("\n"):
         fenced ^= line.startswith("```")
@@ -597,7 +618,9 @@ def check_problems(findings):
             share = finding.right / finding.cases
             lines += [
                 Text(
-                    f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices",
+                    "\n"
+                    f"{finding.lesson}: {share:.1%} of the mutations are "
+                    "caught; no check notices",
                     "bold",
                 ),
                 *(indented(Text(survivor)) for survivor in finding.survivors),
@@ -608,4 +631,7 @@ def check_problems(findings):
 def book(built):
     """A finished book in one line."""
     ran = f", {len(built.ran)} of its programs run anew" if built.ran else ""
-    return f"{built.path / 'index.html'}: the {built.edition}'s edition, {count(built.pages, 'page')}, {built.seconds:.1f} s{ran}."
+    return (
+        f"{built.path / 'index.html'}: the {built.edition}'s edition, "
+        f"{count(built.pages, 'page')}, {built.seconds:.1f} s{ran}."
+    )

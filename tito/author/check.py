@@ -1,7 +1,9 @@
-"""The author's gate: a lesson is good when its checks tell right from wrong, and what is made from it is true.
+"""The author's gate: a lesson is good when its checks tell right from wrong, and
+what is made from it is true.
 
-Every question is put to a scratch root that holds only this lesson and lower ones, through the same `verdict.test` that
-learners use. The answers are `Finding`s; a finding with problems fails the gate.
+Every question is put to a scratch root that holds only this lesson and lower ones, through the same
+`verdict.test` that learners use. The answers are `Finding`s; a finding with problems fails the
+gate.
 """
 
 import ast
@@ -49,7 +51,8 @@ SECONDS = 5  # a check may take, with a mistake in the code
 
 @dataclass
 class Finding:
-    """The answer to one question about one lesson: how many cases were looked at, how many were right, what was wrong.
+    """The answer to one question about one lesson: how many cases were looked at, how
+    many were right, what was wrong.
 
     survivors  mutations that no check noticed; few enough of them are no problem
     """
@@ -111,7 +114,9 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
 
 
 def _form(entry, lesson):
-    """Beyond what reading refuses: names that exist, enough recorded mistakes, and the same bytes after jupytext."""
+    """Beyond what reading refuses: names that exist, enough recorded mistakes, and
+    the same bytes after jupytext.
+    """
     from tito.lesson import notebook
 
     problems = []
@@ -145,14 +150,17 @@ def _form(entry, lesson):
         ]
     if (length := text.count("\n")) > LONGEST:
         problems.append(
-            f"the chapter has {length} lines, at most about 1,200: move given code to the package's support/, or make two lessons"
+            f"the chapter has {length} lines, at most about 1,200: move given code to the "
+            "package's support/, or make two lessons"
         )
     return Finding(entry.name, "form", 1, not problems, problems)
 
 
 @contextmanager
 def _scratches(entry, jobs):
-    """A queue of (entry, warm process) pairs: roots that hold only this lesson and lower ones, with all solutions."""
+    """A queue of (entry, warm process) pairs: roots that hold only this lesson and
+    lower ones, with all solutions.
+    """
     folder = Path(tempfile.mkdtemp(prefix="tito-check-"))
     pairs = queue.SimpleQueue()
     processes = []
@@ -185,7 +193,9 @@ def _scratch_root(entry, folder):
 
 
 def _run(scratches, text, exercise=None, first_only=False):
-    """The verdict on a lesson's text, in whichever scratch root is free: of all checks, or of one exercise's."""
+    """The verdict on a lesson's text, in whichever scratch root is free: of all
+    checks, or of one exercise's.
+    """
     entry, process = scratches.get()
     try:
         entry.script.write_text(text, encoding="utf-8")
@@ -291,7 +301,8 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
         yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
 
         def survives(mutant):
-            # Its own exercise's checks notice nearly all; only what they miss is put to the others, too.
+            # Its own exercise's checks notice nearly all; only what they
+            # miss is put to the others, too.
             return not any(
                 _noticed(_run(scratches, mutant.text, exercise, True))
                 for exercise in (mutant.exercise, None)
@@ -312,7 +323,9 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
 
 
 def _graded(entry, lesson, mistakes, rights, answers):
-    """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
+    """Whether the judge, where the checks see proxies only, says what the learner's own process
+    says, and gives nothing for nothing.
+    """
     lower = {
         one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
     }
@@ -368,7 +381,9 @@ def _graded(entry, lesson, mistakes, rights, answers):
 
 
 def _through(entry, scratches):
-    """Whether plain Python runs the course's own file from its first line to its last, hidden checks and all."""
+    """Whether plain Python runs the course's own file from its first line to its
+    last, hidden checks and all.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
@@ -389,14 +404,17 @@ def _through(entry, scratches):
 
 
 def _doctests(entry, scratches):
-    """Run the examples in the docstrings of the exported module, in a fresh process of a scratch root."""
+    """Run the examples in the docstrings of the exported module, in a
+    fresh process of a scratch root.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
         module = export.current(scratch, cells.read(scratch.script))
         export.put(scratch, module)
         code = (
-            f"import doctest, importlib; m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
+            "import doctest, importlib; "
+            f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
             "r = doctest.testmod(m); print(r.attempted, r.failed)"
         )
         done = subprocess.run(
@@ -441,7 +459,9 @@ def _fresh(entry):
 
 
 def _clean(lesson):
-    """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
+    """No line of a solution or of a hidden test may stand in the release,
+    unless it also stands in the open.
+    """
     secret = release.secret_lines(lesson)
     text = f"{lesson.released}\n{lesson.released_checks}"
     released = {line.strip().removeprefix("# ") for line in text.split("\n")}
@@ -453,7 +473,9 @@ def _clean(lesson):
 
 @dataclass
 class Size:
-    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments, empty lines), what of that the learner writes."""
+    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments,
+    empty lines), what of that the learner writes.
+    """
 
     lesson: str
     chapter: int

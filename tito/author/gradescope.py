@@ -1,6 +1,8 @@
-"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two programs that Gradescope starts.
+"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two
+programs that Gradescope starts.
 
-    setup.sh           once, when the image is built: Python, bubblewrap, tito (from `autograder/`, beside this file)
+    setup.sh           once, when the image is built: Python, bubblewrap, tito (from
+                       `autograder/`, beside this file)
     run_autograder     for each submission: `tito grade`, then its result as results.json
     lessons            which lessons are graded: "--all", or names
     course/            the course, solutions and hidden checks with it

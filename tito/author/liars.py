@@ -1,11 +1,14 @@
-"""Lessons that were never written and answer everything: with nothing, zeros, nan, what they were given, or an error.
+"""Lessons that were never written and answer everything: with nothing, zeros, nan, what
+they were given, or an error.
 
-A check that one of them passes tests too little: `tito check` puts each to every check of a lesson, where grades are made.
+A check that one of them passes tests too little: `tito check` puts each to every check of a
+lesson, where grades are made.
 """
 
 from tito.lesson import export
 
-# One object serves as every function, class, instance and number. It forwards nothing; VALUE is what its attributes are, ARRAY its numbers.
+# One object serves as every function, class, instance and number. It forwards nothing; VALUE is
+# what its attributes are, ARRAY its numbers.
 ANYTHING = """
 import numpy as np
 
@@ -28,7 +31,8 @@ class Anything:
     def __eq__(self, other): return Anything()
     def __add__(self, *other): return Anything()
     __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __eq__
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = \
+__truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
     __pow__ = __rpow__ = __iadd__ = __isub__ = __imul__ = __neg__ = __abs__ = __add__
     __hash__ = object.__hash__
 """
@@ -68,7 +72,10 @@ def texts(lesson):
         )
     for error in ERRORS:
         # What is refused is told in many words, in case that a check looks for some.
-        body = f"def refuse(*given, **named):\n    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
+        body = (
+            "def refuse(*given, **named):\n"
+            f"    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
+        )
         found[error] = script(
             body,
             lambda name: (

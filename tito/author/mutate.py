@@ -1,7 +1,9 @@
-"""Small wrong versions of a solution, made systematically: what a check worth its points should notice.
+"""Small wrong versions of a solution, made systematically: what a check
+worth its points should notice.
 
-Each mutation changes one place inside one solution: an operator, a constant, a comparison, a dropped statement, swapped
-arguments, a missing transpose, axis or copy. The rest of the cell keeps its text.
+Each mutation changes one place inside one solution: an operator, a constant, a comparison, a
+dropped statement, swapped arguments, a missing transpose, axis or copy. The rest of the cell keeps
+its text.
 """
 
 import ast
@@ -52,7 +54,9 @@ PASSED_OVER = {
 
 @dataclass
 class Mutation:
-    """One wrong version: `was` on line `line` of the lesson became `now`; `text` is the whole lesson with it."""
+    """One wrong version: `was` on line `line` of the lesson became `now`; `text`
+    is the whole lesson with it.
+    """
 
     exercise: str
     line: int
@@ -118,7 +122,9 @@ def _differs(before, after):
 
 
 def changes(node, raw, place):
-    """The ways to change one node: (first byte, last byte, new text), the bytes None for the whole node."""
+    """The ways to change one node: (first byte, last byte, new text), the
+    bytes None for the whole node.
+    """
 
     def text(part):
         return raw[
@@ -207,7 +213,9 @@ def changes(node, raw, place):
 
 
 def _bare(node, raw, place):
-    """Whether nothing but the operator stands between the two sides of a comparison: no bracket that must stay."""
+    """Whether nothing but the operator stands between the two sides of a
+    comparison: no bracket that must stay.
+    """
     left, right = node.left, node.comparators[0]
     middle = raw[
         place(left.end_lineno, left.end_col_offset) : place(right.lineno, right.col_offset)

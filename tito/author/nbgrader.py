@@ -1,7 +1,8 @@
-"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source notebooks with every check in them.
+"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source
+notebooks with every check in them.
 
-    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks stand
-                                  the checks themselves, and behind them, between nbgrader's
+    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks
+                                  stand the checks themselves, and behind them, between nbgrader's
                                   markers, the hidden ones
     package/                      the course's own package, for what a lesson imports of earlier
                                   ones while it is graded; it holds the solutions
@@ -80,7 +81,9 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
 
 
 def source_notebook(lesson: Lesson) -> str:
-    """The notebook (text) that nbgrader takes as its source: solutions, and every check in a cell of its own."""
+    """The notebook (text) that nbgrader takes as its source: solutions, and
+    every check in a cell of its own.
+    """
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     for cell in book["cells"]:

@@ -1,15 +1,19 @@
-"""The course as learners get it: a folder to publish, with everything to start and nothing to copy from.
+"""The course as learners get it: a folder to publish, with everything to
+start and nothing to copy from.
 
 A release is a workspace (`workspace.contents`) that needs no course beside it. To that it adds
 
-    bin/*.whl, bin/setup*      tito for learners: the same program, with the released lessons where the course was
+    bin/*.whl, bin/setup*      tito for learners: the same program, with the released
+                               lessons where the course was
     modules/**/*.ipynb         each lesson as a notebook, too
-    binder/, .github/          a session in the browser, and a test run at each push (from `released/`)
-    .tito/release.json         what was released: a second release knows by it which files somebody changed
+    binder/, .github/          a session in the browser, and a test run at
+                               each push (from `released/`)
+    .tito/release.json         what was released: a second release knows by it
+                               which files somebody changed
 
-It is put together beside its place, read back from the disk and searched for solutions, hidden checks and recorded
-mistakes; only then is it moved there. The bytes depend on the course, on tito and on the libraries that make the
-notebooks, never on the clock, the machine or the path.
+It is put together beside its place, read back from the disk and searched for solutions, hidden
+checks and recorded mistakes; only then is it moved there. The bytes depend on the course, on tito
+and on the libraries that make the notebooks, never on the clock, the machine or the path.
 """
 
 import hashlib
@@ -46,7 +50,9 @@ LONG = 40  # and of such a length, no line stands in two programs by chance
 
 @dataclass
 class Released:
-    """What was written where: the lessons' names, the paths that changed, those that somebody had changed by hand, and where their copies are."""
+    """What was written where: the lessons' names, the paths that changed, those that somebody had
+    changed by hand, and where their copies are.
+    """
 
     path: Path
     lessons: list
@@ -56,16 +62,20 @@ class Released:
 
 
 def release(source, folder, lessons=None):
-    """Make `folder` the release of a course; an earlier release there is brought up to date. Returns a Released.
+    """Make `folder` the release of a course; an earlier release there is brought up to date.
+
+    Returns a Released.
 
     lessons  Entries, those to release; None for all
 
-    Raises TitoError when the folder holds anything else, when a lesson needs one that is not released, and, with code 3
-    and nothing written, when a byte of the release would give away a solution, a hidden check or a recorded mistake.
+    Raises TitoError when the folder holds anything else, when a lesson needs one that is not
+    released, and, with code 3 and nothing written, when a byte of the release would give away a
+    solution, a hidden check or a recorded mistake.
     """
     if not source.is_course:
         raise TitoError(
-            f"{source.path} is a workspace; its lessons hold no solutions, so there is nothing to release.",
+            f"{source.path} is a workspace; its lessons hold no solutions, so "
+            "there is nothing to release.",
             "Run it in the course.",
         )
     folder = Path(os.path.abspath(folder.expanduser()))
@@ -106,13 +116,17 @@ def _refuse_gaps(source, chosen):
         for needed in entry.declared.prerequisites:
             if needed not in names:
                 raise TitoError(
-                    f"Lesson {entry.name} needs {needed}, which is not among the lessons to release ({', '.join(names)}).",
+                    f"Lesson {entry.name} needs {needed}, which is not among the lessons to "
+                    f"release ({', '.join(names)}).",
                     f"Release {needed} with it.",
                 )
 
 
 def _earlier(source, folder):
-    """{path: sha256} of the release that stands in `folder`, or None when nothing does. Raises TitoError for anything else."""
+    """{path: sha256} of the release that stands in `folder`, or None when nothing does.
+
+    Raises TitoError for anything else.
+    """
     if not _holds_anything(folder) or {path.name for path in folder.iterdir()} <= {".git"}:
         return None
     if not (folder / "tito.toml").exists():
@@ -155,7 +169,10 @@ def _put(path, name, data):
 
 
 def _update(folder, earlier, found, out):
-    """Bring a release up to date, saving what somebody changed by hand. The note about it goes last: interrupted, it is done again."""
+    """Bring a release up to date, saving what somebody changed by hand.
+
+    The note about it goes last: interrupted, it is done again.
+    """
     by_hand = {}
     for name in sorted({*earlier, *found} - {NOTE}):
         path, data = folder / name, found.get(name)
@@ -207,7 +224,8 @@ def contents(source, chosen):
         book = notebook.to_notebook(script, entry.declared)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
-        # Both agree as they are: without this note, tito could not tell which of the two a learner edits first.
+        # Both agree as they are: without this note, tito could not tell which of
+        # the two a learner edits first.
         pairs[entry.name] = {
             "pair": {
                 "script": pair.hash_of(entry.script, script.encode("utf-8")),
@@ -233,7 +251,9 @@ def _json(value):
 
 
 def course_of_stubs(source, held):
-    """The course as a learner's tito carries it, so that `tito init` serves there, too: what is released, as a course."""
+    """The course as a learner's tito carries it, so that `tito init` serves there, too:
+    what is released, as a course.
+    """
     out = {
         name: data
         for name, data in held.items()
@@ -246,33 +266,45 @@ def course_of_stubs(source, held):
         if name.startswith(PRISTINE.as_posix()) and name.endswith(hints)
     }
     out["tito.toml"] = (
-        f'[course]\nname = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'.encode()
+        "[course]\n"
+        f'name = "{source.name}"\n'
+        f'edition = "{source.edition}"\n'
+        f'package = "{source.package}"\n'.encode()
     )
     return out
 
 
 def readme(source, chosen):
-    """The workspace's README, and what differs in a release: how tito gets there, and where work may be lost."""
+    """The workspace's README, and what differs in a release: how tito gets
+    there, and where work may be lost.
+    """
     first = chosen[0]
     return (
         workspace.readme(source, chosen)
         + f"""
 ## Install
 
-You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in `.venv` and installs tito
-there, from the file beside it in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on your path. For notebooks on
-your own machine: `bin/setup notebook`. On Windows: `py bin\\setup.py notebook`, then `.venv\\Scripts\\activate`.
+You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in \
+`.venv` and installs tito
+there, from the file beside it in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on \
+your path. For notebooks on
+your own machine: `bin/setup notebook`. On Windows: `py bin\\setup.py notebook`, \
+then `.venv\\Scripts\\activate`.
 
 ## In the browser
 
-On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD?urlpath=lab/tree/{first.relative(first.notebook)}` with
-the owner and the name of this repository. Such a session is temporary: when it ends, what you wrote is gone. Before you
-leave it, run `tito submit` in a terminal there and download the zip; in the next session upload it and run
+On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD\
+?urlpath=lab/tree/{first.relative(first.notebook)}` with
+the owner and the name of this repository. Such a session is temporary: \
+when it ends, what you wrote is gone. Before you
+leave it, run `tito submit` in a terminal there and download the zip; in the next session \
+upload it and run
 `tito restore ZIP`.
 
 ## Hand in
 
-`tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on GitHub, each push tests
+`tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on \
+GitHub, each push tests
 every lesson, too, and shows the results in the summary of the run.
 """
     )
@@ -282,7 +314,9 @@ every lesson, too, and shows the results in the summary of the run.
 
 
 def secret_lines(lesson):
-    """The lines of a lesson's solutions and hidden checks that do not also stand in the open, without their indent."""
+    """The lines of a lesson's solutions and hidden checks that do not also stand in
+    the open, without their indent.
+    """
     secret, public = set(), set()
     for cell in lesson.source.cells:
         inside = False
@@ -300,7 +334,8 @@ def secret_lines(lesson):
 def secrets(source, chosen):
     """{text: what it is} of all that may stand nowhere in a release of the lessons `chosen`.
 
-    What learners get to read in a released lesson is no secret, nor a short line that tito's own code happens to hold.
+    What learners get to read in a released lesson is no secret, nor a short line that
+    tito's own code happens to hold.
     """
     found = {}
     for entry in source.lessons:
@@ -338,7 +373,8 @@ def verify(source, chosen, held):
     starts = {secret[:LEAST] for secret in wanted}
     for name, data in held.items():
         text = _readable(name, data)
-        # Of most secrets not even the start is there. Looking for each of 6,000 in 7 MB took 11 s, this takes 4.
+        # Of most secrets not even the start is there. Looking for each of 6,000 in
+        # 7 MB took 11 s, this takes 4.
         there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
         if found := next(
             (secret for secret in wanted if secret[:LEAST] in there and secret in text), None
@@ -363,7 +399,9 @@ def _refuse(name, what, found):
 
 
 def _readable(name, data):
-    """A file's text; of a notebook every string as its reader sees it; of a zip what it holds, too."""
+    """A file's text; of a notebook every string as its reader sees it;
+    of a zip what it holds, too.
+    """
     text = data.decode("utf-8", "replace")
     if data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as held:

@@ -1,7 +1,8 @@
-"""tito as one file that pip installs, made from the tito that runs: for a release and for an autograder, where no index has it.
+"""tito as one file that pip installs, made from the tito that runs: for a release and for an
+autograder, where no index has it.
 
-Nothing is compiled, so a wheel is a zip with some notes in it. It is stored uncompressed: the same bytes on every machine,
-and what it holds can be searched as it is.
+Nothing is compiled, so a wheel is a zip with some notes in it. It is stored uncompressed: the same
+bytes on every machine, and what it holds can be searched as it is.
 """
 
 import base64

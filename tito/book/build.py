@@ -1,13 +1,17 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
-    execute.py    what the lessons' cells print and draw and the milestones measure, run once and kept
+    execute.py    what the lessons' cells print and draw and the
+                  milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
-    made.py       parts of the other pages that are made: the lessons' table, the commands, what the programs in `book/` print
-    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in the learner's edition solutions
+    made.py       parts of the other pages that are made: the lessons' table, the commands, what
+                  the programs in `book/` print
+    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
+                  the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
 
-Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back as a whole before it came there;
-the rest is kept for the next build. What Sphinx sets and how is in `book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
+Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back
+as a whole before it came there; the rest is kept for the next build. What Sphinx sets and how is in
+`book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
 """
 
 import contextlib
@@ -34,7 +38,9 @@ NOTE = ".tito-book"  # a folder with this file is a book, which the next one may
 
 @dataclass
 class Built:
-    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that were run for it; and of the lessons in the browser what one should know."""
+    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that
+    were run for it; and of the lessons in the browser what one should know.
+    """
 
     path: Path
     edition: str
@@ -59,13 +65,15 @@ def build(
     edition  "learner", to publish: no solution and no hidden check is in any file; or "author"
     fast     without running the lessons: pages without outputs, in a moment
     output   a new folder, or an earlier book's; None for `book/_build/EDITION/html`
-    told     is called with each lesson or milestone that was run, how many are done, and of how many
+    told     is called with each lesson or milestone that was run, how
+             many are done, and of how many
     browser  with the lessons in the browser, in the site's folder `lite`
     commands [(who it is for, "tito book build", click's command)], for the page that lists them
     pyodide  the folder of the Python for them; None for tito.toml's, or for no Python
 
-    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone below its bar, a picture without alt text, a link that leads
-    nowhere, a page that asks another host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
+    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone
+    below its bar, a picture without alt text, a link that leads nowhere, a page that asks another
+    host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
     from tito.book import execute, lite, proof
@@ -130,7 +138,9 @@ def build(
 
 
 def site_folder(root):
-    """The folder with conf.py, `_static` and the pages: the course's own, or that of the course tito came with."""
+    """The folder with conf.py, `_static` and the pages: the course's own, or that
+    of the course tito came with.
+    """
     for folder in (root.path / "book", course.installed_course().path / "book"):
         if (folder / "conf.py").exists():
             return folder
@@ -142,8 +152,9 @@ def site_folder(root):
 
 
 def settings(root):
-    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners get, for launch links; `branch`;
-    `pyodide`, the folder of the Python for lessons in the browser."""
+    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners
+    get, for launch links; `branch`; `pyodide`, the folder of the Python for lessons in the browser.
+    """
     found = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
     release = found.get("release", "")
     if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
@@ -214,7 +225,9 @@ def _sources(root, site, edition, shown, package, browser, commands):
 
 
 def _links(root, entry, browser):
-    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released repository where there is one."""
+    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released
+    repository where there is one.
+    """
     found = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
     if browser:
         found.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
@@ -238,7 +251,10 @@ def _links(root, entry, browser):
 
 
 def _lay_out(folder, wanted):
-    """Make `folder` hold the files `wanted` ({path: text}); what is right already keeps its time. Returns what else was there, deleted."""
+    """Make `folder` hold the files `wanted` ({path: text}); what is right already keeps its time.
+
+    Returns what else was there, deleted.
+    """
     gone = [
         path
         for path in folder.rglob("*")
@@ -255,7 +271,10 @@ def _lay_out(folder, wanted):
 
 
 def _sphinx(root, site, here):
-    """Run Sphinx over `here/source`. Raises TitoError, code 1, with its warnings, each at its place in the course."""
+    """Run Sphinx over `here/source`.
+
+    Raises TitoError, code 1, with its warnings, each at its place in the course.
+    """
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
     from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -319,7 +338,10 @@ def _at_home(root, site, source, said):
 
 
 def _copy(html, output):
-    """Make `output` a copy of the site. An earlier book there goes only when the new one stands beside it."""
+    """Make `output` a copy of the site.
+
+    An earlier book there goes only when the new one stands beside it.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     new = output.with_name(f".{output.name}{files.SUFFIX}")
     shutil.rmtree(new, ignore_errors=True)
@@ -330,7 +352,8 @@ def _copy(html, output):
 
 
 def serve(root, edition, fast, port, ready, built, complain, commands=()):
-    """Make the site, show it under 127.0.0.1, and make it again whenever a lesson or a page is saved; until Ctrl-C.
+    """Make the site, show it under 127.0.0.1, and make it again whenever a lesson or a
+    page is saved; until Ctrl-C.
 
     ready     is called with the address, once it answers
     built     is called with each Built

@@ -1,7 +1,9 @@
-"""What a lesson's cells print and draw, and what a milestone measures: run once with the course's own solutions, and kept.
+"""What a lesson's cells print and draw, and what a milestone measures: run once with the
+course's own solutions, and kept.
 
-What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose results are shown, so
-a changed lesson is run anew, and so are the later ones, which import it; a milestone by its program and the lessons it needs.
+What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose
+results are shown, so a changed lesson is run anew, and so are the later ones, which import it; a
+milestone by its program and the lessons it needs.
 """
 
 import base64
@@ -25,7 +27,8 @@ from tito.lesson import cells, course, export
 SECONDS = 300  # a cell may take
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
-# Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells is no place a reader could open.
+# Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells
+# is no place a reader could open.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
 PLACE = re.compile(
     r"<[\w.]+(?: object)? at 0x[0-9a-f]+>"
@@ -34,17 +37,20 @@ CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")
 
 
 def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
-    """{page: what is shown there} of every lesson and every milestone of a course, pages such as "lessons/01_tensor".
+    """{page: what is shown there} of every lesson and every milestone of a course, pages
+    such as "lessons/01_tensor".
 
-    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a milestone {"measured": [[name, number], ...],
-    "printed": outputs, "drawn": outputs}.
+    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a
+    milestone {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
 
     scratch  the folder that holds the course's package, which the lessons import
     package  what `package` returned for it
-    kept     a folder where outputs are kept between runs; what this run did not use is deleted there
+    kept     a folder where outputs are kept between runs; what this run
+             did not use is deleted there
     told     is called with the name of each that was run, how many are done, and of how many
 
-    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture without alt text, with its place.
+    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture
+    without alt text, with its place.
     """
     kept.mkdir(parents=True, exist_ok=True)
     programs = milestone.milestones(root)
@@ -84,7 +90,8 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
     ]:
         raise TitoError(
             "\n".join(wrong),
-            "Say what the picture shows, in a comment: plt.show()  # alt: the loss falls from 0.7 to 0.1",
+            "Say what the picture shows, in a comment: plt.show()  # alt: the "
+            "loss falls from 0.7 to 0.1",
             1,
         )
     if wrong := [
@@ -95,14 +102,18 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
                 f"{place_of_milestone(one)}: this milestone draws a picture and has no alt text."
                 for one in wrong
             ),
-            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: it falls from 0.7 to 0.1"',
+            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: '
+            'it falls from 0.7 to 0.1"',
             1,
         )
     return found
 
 
 def package(root, scratch):
-    """Write the package, with every solution, into `scratch`. Returns {path in it: bytes}, lessons' own modules as they are now."""
+    """Write the package, with every solution, into `scratch`.
+
+    Returns {path in it: bytes}, lessons' own modules as they are now.
+    """
     source = root.path / root.package
     held = (
         {
@@ -138,7 +149,9 @@ def _key(entry, package):
 
 
 def _key_of_milestone(root, one, package):
-    """A hash of all that decides what a milestone measures: what lies beside it, too, may be imported."""
+    """A hash of all that decides what a milestone measures: what lies
+    beside it, too, may be imported.
+    """
     programs = {one.path} | set(one.path.parent.glob("*.py")) - {
         other.path for other in milestone.milestones(root)
     }
@@ -190,7 +203,9 @@ def _run(entry, scratch):
     from jupyter_client.manager import AsyncKernelManager
 
     class ThisPython(KernelSpecManager):
-        """The kernel of the environment that tito runs in, whatever other kernels somebody has registered as python3."""
+        """The kernel of the environment that tito runs in, whatever other kernels
+        somebody has registered as python3.
+        """
 
         def get_kernel_spec(self, kernel_name):
             return KernelSpec(
@@ -227,7 +242,8 @@ def _run(entry, scratch):
         ) from None
     except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
         raise TitoError(
-            f"{entry.relative(entry.script)}: its kernel did not get to the end: {type(error).__name__}.",
+            f"{entry.relative(entry.script)}: its kernel did not get to the "
+            f"end: {type(error).__name__}.",
             f"Run the file with Python; a cell may take {SECONDS} s.",
             1,
         ) from None
@@ -241,7 +257,9 @@ def _run(entry, scratch):
 
 
 def _plain(output):
-    """An output without what differs from run to run, such as a place in memory, and without a picture's name in words, `<Figure size ...>`."""
+    """An output without what differs from run to run, such as a place in memory, and without a
+    picture's name in words, `<Figure size ...>`.
+    """
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
     if any(kind in data for kind in PICTURES) or PLACE.fullmatch(data.get("text/plain", "")):
@@ -262,7 +280,8 @@ def _run_milestone(root, one, scratch):
     if wrong := told.get("error") or "; ".join(milestone.missed(one.bar, told["measured"])):
         raise TitoError(
             f"{place_of_milestone(one)}: this milestone does not pass: {wrong}",
-            f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, then build the book again.",
+            f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, "
+            "then build the book again.",
             1,
         )
     drawn = (
@@ -297,7 +316,10 @@ def _about_pictures(entry, found):
         if drawn and not alt:
             yield f"{place_of(entry, cell)}: this cell draws a picture and has no alt text."
         elif drawn > 1:
-            yield f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text serves one: give each a cell of its own."
+            yield (
+                f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text "
+                "serves one: give each a cell of its own."
+            )
 
 
 def place_of(entry, cell):

@@ -1,8 +1,9 @@
 """The lessons in the browser: JupyterLite below the book, with the learner's notebooks.
 
-The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What the lessons and their notebooks need
-of it is copied, so that the site asks no other host, with a wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`).
-Where it lacks something, NumPy perhaps, or is not given at all, the notebooks say so.
+The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What
+the lessons and their notebooks need of it is copied, so that the site asks no other host, with a
+wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`). Where it lacks
+something, NumPy perhaps, or is not given at all, the notebooks say so.
 """
 
 import ast
@@ -34,7 +35,8 @@ TOO = "comm"  # and what it has not: taken from the environment that tito runs i
 CORE = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
-TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"  # asks for pictures that only a Jupyter server has
+# Asks for pictures that only a Jupyter server has.
+TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
 OURS = (
     "lite/files/",
@@ -59,7 +61,10 @@ class Runtime:
 
 
 def runtime(root, folder):
-    """The Runtime for a course's lessons in a Pyodide distribution; None for no folder. Raises TitoError when no notebook could run with it."""
+    """The Runtime for a course's lessons in a Pyodide distribution; None for no folder.
+
+    Raises TitoError when no notebook could run with it.
+    """
     for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server"):
         if not importlib.util.find_spec(name):
             raise TitoError(
@@ -70,21 +75,26 @@ def runtime(root, folder):
     if folder is None:
         return None
     folder = Path(os.path.abspath(folder))
-    remedy = f"Give the folder of a whole distribution, unpacked: pyodide-{version()}.tar.bz2 of Pyodide's releases."
+    remedy = (
+        "Give the folder of a whole distribution, unpacked: "
+        f"pyodide-{version()}.tar.bz2 of Pyodide's releases."
+    )
     if lacking := [name for name in CORE if not (folder / name).is_file()]:
         raise TitoError(f"{folder} is no Pyodide distribution: there is no {lacking[0]}.", remedy)
     try:
         lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
         if not lock["info"]["python"].startswith(f"{python()}."):
             raise TitoError(
-                f"{folder} holds Python {lock['info']['python']}; the notebooks' Python is {python()}.",
+                f"{folder} holds Python {lock['info']['python']}; the "
+                f"notebooks' Python is {python()}.",
                 remedy,
             )
         known = by_name(lock)
         kernel = needed(known, KERNEL)
         if lacking := [name for name in kernel if not _is_there(folder, known, name)]:
             raise TitoError(
-                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no notebook's Python starts without them.",
+                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no "
+                "notebook's Python starts without them.",
                 remedy,
             )
         out = Runtime(
@@ -107,7 +117,8 @@ def runtime(root, folder):
         }
     except (ValueError, KeyError, TypeError) as error:
         raise TitoError(
-            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: {type(error).__name__}: {error}.",
+            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
+            f"{type(error).__name__}: {error}.",
             remedy,
         ) from None
     out.files += [folder / one["file_name"] for one in out.packages.values()]
@@ -129,7 +140,9 @@ def python():
 
 
 def libraries(root, exported=False):
-    """The libraries that the lessons cannot do without, or what they export: imported in a line of its own, neither Python's nor ours."""
+    """The libraries that the lessons cannot do without, or what they export: imported in a line of
+    its own, neither Python's nor ours.
+    """
     found = set()
     for entry in root.lessons:
         source = entry.declared.source
@@ -144,7 +157,9 @@ def libraries(root, exported=False):
 
 
 def by_name(lock):
-    """{name: what the list says of it} of a distribution's packages, names written in the one plain way."""
+    """{name: what the list says of it} of a distribution's packages, names
+    written in the one plain way.
+    """
     return {_plain(name): one for name, one in lock["packages"].items()}
 
 
@@ -175,7 +190,8 @@ def _sha256(data):
 
 
 def make(root, work, found, place):
-    """Make the site of the lessons in the new folder `place`, with the Runtime `found` or, for None, without a Python.
+    """Make the site of the lessons in the new folder `place`, with the Runtime `found`
+    or, for None, without a Python.
 
     Raises TitoError, code 3, with JupyterLite's last words when it fails.
     """
@@ -216,7 +232,10 @@ def make(root, work, found, place):
 
 
 def _added(given, file, data, name, module, depends):
-    """Put a wheel beside Pyodide's. Returns what its list says of it: importing `module` in a cell loads it, and what it depends on."""
+    """Put a wheel beside Pyodide's.
+
+    Returns what its list says of it: importing `module` in a cell loads it, and what it depends on.
+    """
     _write(given / "static" / "pyodide" / file, data)
     return {
         "name": name,
@@ -232,7 +251,9 @@ def _added(given, file, data, name, module, depends):
 
 
 def page(entry, found):
-    """A lesson's notebook, as text: as released, with what is particular to the browser before it."""
+    """A lesson's notebook, as text: as released, with what is
+    particular to the browser before it.
+    """
     book = json.loads(notebook.to_notebook(entry.declared.released, entry.declared))
     first = [
         {
@@ -243,7 +264,11 @@ def page(entry, found):
         }
     ]
     if found:
-        begin = f"from tito.learn import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
+        begin = (
+            "from tito.learn import browser\n"
+            "\n"
+            f"browser.begin({', '.join(map(repr, found.imported))})"
+        )
         first.append(
             {
                 "cell_type": "code",
@@ -267,26 +292,44 @@ def words(entry, found):
     """What a reader should know of a notebook in the browser."""
     without = "You can read and write, and run the lesson in a workspace."
     keep = (
-        f"**In the browser.** What you write stays in this browser only, until its data are cleared. *File > Download* takes the notebook away. Put into "
-        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after `tito notebook {entry.name} --keep notebook`."
+        "**In the browser.** What you write stays in this browser only, until its data are "
+        "cleared. *File > Download* takes the notebook away. Put into "
+        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after "
+        f"`tito notebook {entry.name} --keep notebook`."
     )
     if not found:
-        return f"{keep}\n\n**No Python is at hand here**, and no NumPy: this site was made without Pyodide, so JupyterLite has no kernel to choose. {without}"
+        return (
+            f"{keep}\n"
+            "\n"
+            "**No Python is at hand here**, and no NumPy: this site was made without Pyodide, "
+            f"so JupyterLite has no kernel to choose. {without}"
+        )
     run = (
-        f"`{entry.root.package}` is made here from your own notebooks of the earlier lessons, as you saved them. "
-        "Run the next cell first, and again when you have saved a change of one."
+        f"`{entry.root.package}` is made here from your own notebooks of the earlier "
+        "lessons, as you saved them. Run the next cell first, and again when you "
+        "have saved a change of one."
     )
     if not found.missing:
         return f"{keep} {run}"
-    return f"{keep} {run}\n\n**{said(found.missing)} not at hand here**, so not every cell runs. {without}"
+    return (
+        f"{keep} {run}\n"
+        "\n"
+        f"**{said(found.missing)} not at hand here**, so not every cell runs. {without}"
+    )
 
 
 def warning(found):
-    """What the author should know of the site: its lessons in the browser run, or what is not at hand; nothing when all is."""
+    """What the author should know of the site: its lessons in the browser run, or what is not
+    at hand; nothing when all is.
+    """
     if not found:
-        return "No Python is at hand for the lessons in the browser, and no NumPy: they can be read and written there, not run. --pyodide gives it."
+        return (
+            "No Python is at hand for the lessons in the browser, and no NumPy: they can be read "
+            "and written there, not run. --pyodide gives it."
+        )
     return (
-        f"{said(found.missing)} not at hand for the lessons in the browser: not every cell runs there, and the notebooks say so."
+        f"{said(found.missing)} not at hand for the lessons in the browser: not every cell runs "
+        "there, and the notebooks say so."
         if found.missing
         else ""
     )
@@ -295,11 +338,16 @@ def warning(found):
 def said(libraries):
     """Libraries in words, with their verb: "NumPy is", "NumPy and matplotlib are"."""
     names = [{"numpy": "NumPy"}.get(name, name) for name in libraries]
-    return f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} {'are' if len(names) > 1 else 'is'}"
+    return (
+        f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} "
+        f"{'are' if len(names) > 1 else 'is'}"
+    )
 
 
 def lessons(root):
-    """(file name, bytes) of a wheel of tito and of the lessons as released, as scripts and as notebooks."""
+    """(file name, bytes) of a wheel of tito and of the lessons as released,
+    as scripts and as notebooks.
+    """
     held = {
         name: data
         for name, data in workspace.contents(root).items()

@@ -1,8 +1,10 @@
-"""The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a page is replaced by one of them.
+"""The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a
+page is replaced by one of them.
 
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
-any other name is a program of the course, `book/NAME.py`, which prints its part with the course's package at hand
+any other name is a program of the course, `book/NAME.py`, which prints its part with
+          the course's package at hand
 """
 
 import os
@@ -70,15 +72,23 @@ def plain_index(root):
 
 
 def lessons(root):
-    """Every lesson, and each milestone after the last lesson it needs: the order to read them in."""
+    """Every lesson, and each milestone after the last lesson it
+    needs: the order to read them in.
+    """
     found = []
     for entry in root.lessons:
         meta = entry.declared.meta
-        row = f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | {_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
+        row = (
+            f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | "
+            f"{_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
+        )
         found.append((entry.number, 0, f"lessons/{entry.folder}", row))
     for one in milestone.milestones(root):
         summary = " ".join(pages.summary_of(one).partition("\n\n")[0].split())
-        row = f"| [{one.year}. {_escaped(one.title)}](milestones/{one.path.stem}.ipynb) | {_escaped(summary.rstrip('.'))} | |"
+        row = (
+            f"| [{one.year}. {_escaped(one.title)}](milestones/{one.path.stem}.ipynb) | "
+            f"{_escaped(summary.rstrip('.'))} | |"
+        )
         found.append(
             (
                 max((root.lesson(name).number for name in one.needs), default=0),
@@ -100,7 +110,8 @@ def lessons(root):
 
 
 def commands_part(commands):
-    """Every command as `tito COMMAND --help` knows it: who it is for, what it does, its words, an example.
+    """Every command as `tito COMMAND --help` knows it: who it is for, what it
+    does, its words, an example.
 
     commands  [(who it is for, "tito book build", click's command)]
     """
@@ -148,7 +159,9 @@ def _one_line(text):
 
 
 def _escaped(text):
-    """Plain text as Markdown: what stands between backticks stays, the rest means nothing special."""
+    """Plain text as Markdown: what stands between backticks stays,
+    the rest means nothing special.
+    """
     parts = text.split("`")
     return "`".join(
         part if number % 2 else re.sub(r"([\\*_<>$|\[\]#])", r"\\\1", part)

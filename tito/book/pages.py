@@ -1,8 +1,10 @@
-"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed; and a milestone.
+"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from
+what they printed; and a milestone.
 
-Readers see what they need: exercises without what stands between the solution markers, checks and hints folded, no line that
-only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded. A milestone holds no
-solution; its page is the same in both.
+Readers see what they need: exercises without what stands between the solution markers, checks and
+hints folded, no line that only tools read (`#| export`, metadata). The author's edition adds the
+solutions and the hidden checks, folded. A milestone holds no solution; its page is the same in
+both.
 """
 
 import ast
@@ -16,7 +18,8 @@ from tito.lesson.cells import ALT
 from tito.lesson.form import stub
 from tito.lesson.notebook import hints_of
 
-BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
+# Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
+BEHIND = 2
 ANSWER = "The answer"
 AUTHOR, LEARNER = "author", "learner"
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -57,7 +60,10 @@ def notebook(entry, edition, shown, links):
 
 
 def _written(made, lines, kernel):
-    """The notebook's text. `lines` are where the cells begin in the file they came from, for what Sphinx complains about."""
+    """The notebook's text.
+
+    `lines` are where the cells begin in the file they came from, for what Sphinx complains about.
+    """
     for number, part in enumerate(made, 1):
         part["id"] = f"cell-{number}"
     meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
@@ -72,10 +78,15 @@ def _written(made, lines, kernel):
 
 
 def card(entry, edition, links=()):
-    """What a reader wants to know before beginning: how hard, how long, what it needs, what comes next, where to get it."""
+    """What a reader wants to know before beginning: how hard, how long, what it needs, what
+    comes next, where to get it.
+    """
     lesson, meta = entry.declared, entry.declared.meta
     open_ = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
-    exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
+    exercises = (
+        f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "
+        f"{sum(check.points for check in open_)} points"
+    )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
         ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"),
@@ -106,9 +117,11 @@ def _lessons(root, names):
 
 
 def of_milestone(root, one, shown):
-    """The text of the notebook that becomes the page of a milestone: what it is about, what it reaches, its program.
+    """The text of the notebook that becomes the page of a milestone: what it is about,
+    what it reaches, its program.
 
-    shown  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}; empty for a page without them
+    shown  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs};
+           empty for a page without them
     """
     text = one.path.read_text(encoding="utf-8")
     about, body = summary_of(one), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
@@ -171,7 +184,8 @@ def summary_of(one):
 
 def _reached(one, measured):
     rows = [
-        f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |"
+        f"| {name} | {milestone.figure(value)} | "
+        f"{milestone.figure(one.bar[name]) if name in one.bar else ''} |"
         for name, value in measured
     ]
     return "\n".join(

@@ -1,7 +1,8 @@
 """What is read back of the finished site, file by file, before anybody gets it.
 
-Every link within the site leads somewhere, every picture has an alt text, no page or style asks another host for anything, and in
-the learner's edition stands no line of a solution or of a hidden check: not in a page, the search index, a notebook or an output.
+Every link within the site leads somewhere, every picture has an alt text, no page or style asks
+another host for anything, and in the learner's edition stands no line of a solution or of a hidden
+check: not in a page, the search index, a notebook or an output.
 """
 
 import json
@@ -44,7 +45,9 @@ SHOWN = 10  # findings told at once
 
 
 class Page(HTMLParser):
-    """What matters of one page: where its links lead, what it loads, its ids, its pictures, and every word in it."""
+    """What matters of one page: where its links lead, what it loads, its ids, its
+    pictures, and every word in it.
+    """
 
     def __init__(self, text):
         super().__init__()
@@ -87,7 +90,9 @@ class Page(HTMLParser):
 
 
 def read_back(root, folder, edition):
-    """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a learner's edition gives something away."""
+    """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a
+    learner's edition gives something away.
+    """
     held = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
@@ -139,7 +144,8 @@ def _of_page(name, page, held, read):
 
 
 def _refuse_secrets(root, held, read):
-    # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost the code: where one tells a line, it is told.
+    # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost
+    # the code: where one tells a line, it is told.
     hints = "\n".join(
         Page(hint).text
         for entry in root.lessons

@@ -1,8 +1,10 @@
-"""What every command of `tito` shares: the app, the words for roots and lessons, printing. The files of this folder turn words
-into values and values into exit codes; they are the only ones that know typer.
+"""What every command of `tito` shares: the app, the words for roots and lessons, printing.
 
-Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure. What a command needs
-is imported inside it, so that `tito --help` does not wait for NumPy.
+The files of this folder turn words into values and values into exit codes; they are
+the only ones that know typer.
+
+Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure.
+What a command needs is imported inside it, so that `tito --help` does not wait for NumPy.
 """
 
 import os
@@ -22,7 +24,9 @@ app = typer.Typer(
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
-    help="Write your own deep-learning library, lesson by lesson.\n\nStart with: bin/tito init ../my-tinytorch",
+    help="Write your own deep-learning library, lesson by lesson.\n"
+    "\n"
+    "Start with: bin/tito init ../my-tinytorch",
 )
 
 RootOption = Annotated[
@@ -64,7 +68,9 @@ given_root = None
 
 
 def here(root):
-    """The root to work in: --root of the command, --root before it, or the one around the current folder."""
+    """The root to work in: --root of the command, --root before it, or the
+    one around the current folder.
+    """
     from tito.lesson import course
 
     return course.find_root(current_folder(), named_root(root))
@@ -128,7 +134,9 @@ def warn(text):
 
 
 def going_on(root, said=True):
-    """In a workspace, the name of the lesson one is at, and `said`, why; None in a course and when all is done."""
+    """In a workspace, the name of the lesson one is at, and `said`, why; None in a
+    course and when all is done.
+    """
     if root.is_course:
         return None
     from tito.learn import status as standing
@@ -164,7 +172,9 @@ def some(root, lessons, module, all_):
 
 @contextmanager
 def progress_bar(wanted):
-    """A function that shows (what, done, of) on standard error, where that is a terminal; elsewhere it says nothing."""
+    """A function that shows (what, done, of) on standard error, where that is a
+    terminal; elsewhere it says nothing.
+    """
     if not (wanted and sys.stderr.isatty()):
         yield lambda what, done, of: None
         return
@@ -184,7 +194,9 @@ def complain(error):
 
 
 def arrange():
-    """Let `tito --help` list the commands by who needs them, each with the first words of its own help."""
+    """Let `tito --help` list the commands by who needs them, each with the
+    first words of its own help.
+    """
     for command in app.registered_commands:
         command.rich_help_panel = AUDIENCES[command.callback.__module__]
         command.short_help = _first_words(command.callback.__doc__)

@@ -1,4 +1,7 @@
-"""The words of `tito` for a course's author: check and book. What a command needs is imported inside it."""
+"""The words of `tito` for a course's author: check and book.
+
+What a command needs is imported inside it.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -103,7 +106,8 @@ def build_book(
             "--output",
             "-o",
             metavar="DIR",
-            help="Where the site goes: a new folder, or an earlier book's; default: book/_build/EDITION/html.",
+            help="Where the site goes: a new folder, or an earlier book's; default: "
+            "book/_build/EDITION/html.",
             show_default=False,
         ),
     ] = None,
@@ -118,7 +122,8 @@ def build_book(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="For --lite: an unpacked Pyodide distribution, the Python that runs in the browser.",
+            help="For --lite: an unpacked Pyodide distribution, the Python "
+            "that runs in the browser.",
             show_default=False,
         ),
     ] = None,
@@ -156,7 +161,8 @@ def serve_book(
     ] = 8000,
     root: RootOption = None,
 ):
-    """For authors: make the site, show it on this machine, and make it again at each save. Ctrl-C ends it.
+    """For authors: make the site, show it on this machine, and make it again
+    at each save. Ctrl-C ends it.
 
     Example: tito book serve --fast
     """

@@ -1,5 +1,8 @@
-"""The words of `tito` for an instructor: release, grade, gradebook, feedback, similar. As `cli.py`, it turns words into values
-and values into exit codes; what a command needs is imported inside it."""
+"""The words of `tito` for an instructor: release, grade, gradebook, feedback, similar.
+
+As `cli.py`, it turns words into values and values into exit codes; what a command
+needs is imported inside it.
+"""
 
 import sys
 from contextlib import contextmanager
@@ -51,7 +54,10 @@ RosterOption = Annotated[
 
 
 def course_here(root):
-    """The course to grade with. Raises TitoError in a workspace: it has no hidden checks and no reference."""
+    """The course to grade with.
+
+    Raises TitoError in a workspace: it has no hidden checks and no reference.
+    """
     root = here(root)
     if not root.is_course:
         raise TitoError(
@@ -93,7 +99,8 @@ def release(
         typer.Option(
             "--nbgrader",
             metavar="DIR",
-            help="Also, or only: source notebooks for nbgrader, in a new folder. They hold the solutions.",
+            help="Also, or only: source notebooks for nbgrader, in a new folder. "
+            "They hold the solutions.",
             show_default=False,
         ),
     ] = None,
@@ -111,10 +118,12 @@ def release(
     ] = False,
     root: RootOption = None,
 ):
-    """For instructors: make the learners' course, a folder to publish, without a solution, a hidden check or a recorded mistake in any byte.
+    """For instructors: make the learners' course, a folder to publish, without a solution, a hidden
+    check or a recorded mistake in any byte.
 
-    It holds stubs, notebooks, tito itself, and files for Binder and for tests at each push. DIR may be a git repository. What somebody changed by
-    hand in an earlier release is told and saved. Example: tito release ../tinytorch-release --lessons tensor activations
+    It holds stubs, notebooks, tito itself, and files for Binder and for tests at each push. DIR may
+    be a git repository. What somebody changed by hand in an earlier release is told and saved.
+    Example: tito release ../tinytorch-release --lessons tensor activations
     """
     from tito import views
 
@@ -122,7 +131,8 @@ def release(
     if not (folder or gradescope or nbgrader):
         raise TitoError(
             "Where to?",
-            "Name a folder: tito release ../my-course-release; or a zip: tito release --gradescope autograder.zip",
+            "Name a folder: tito release ../my-course-release; or a zip: tito release "
+            "--gradescope autograder.zip",
         )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
         raise TitoError(
@@ -137,13 +147,15 @@ def release(
         done = releasing.release(root, current_folder() / folder.expanduser(), chosen)
         names = ", ".join(done.lessons)
         out(
-            f"{done.path} holds {views.count(len(done.lessons), 'lesson')} ({names}); {views.count(len(done.changed), 'file')} written, nothing given away."
+            f"{done.path} holds {views.count(len(done.lessons), 'lesson')} ({names}); "
+            f"{views.count(len(done.changed), 'file')} written, nothing given away."
         )
         for name in done.by_hand:
             warn(f"{name} had been changed by hand; it is as released again.")
         if done.kept:
             out(
-                f"What was changed by hand is saved in {done.kept}, which is not to be published (git leaves it out; a zip would not)."
+                f"What was changed by hand is saved in {done.kept}, which is not to be published "
+                "(git leaves it out; a zip would not)."
             )
     if nbgrader:
         from tito.author import nbgrader as sources
@@ -151,7 +163,8 @@ def release(
         written = sources.write(root, current_folder() / nbgrader.expanduser(), chosen)
         notebooks = [path for path in written if path.suffix == ".ipynb"]
         out(
-            f"{nbgrader}, {views.count(len(notebooks), 'source notebook')}. They hold the solutions and the hidden checks.",
+            f"{nbgrader}, {views.count(len(notebooks), 'source notebook')}. They hold the "
+            "solutions and the hidden checks.",
             views.unbroken(
                 f"next: cd {nbgrader} && nbgrader generate_assignment {notebooks[0].stem}"
             ),
@@ -162,7 +175,8 @@ def release(
         path = current_folder() / gradescope.expanduser()
         size = packing.pack(root, path, chosen, force)
         out(
-            f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the solutions and the hidden checks."
+            f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the "
+            "solutions and the hidden checks."
         )
 
 
@@ -185,7 +199,8 @@ def grade(
         str,
         typer.Option(
             metavar="own|reference|both",
-            help="The earlier lessons to grade on: the learner's, the course's, or theirs and then the course's.",
+            help="The earlier lessons to grade on: the learner's, the course's, or "
+            "theirs and then the course's.",
         ),
     ] = "both",
     seconds: Annotated[
@@ -211,7 +226,8 @@ def grade(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Grade a class, and keep every result in the gradebook. Interrupted, it goes on when run again.
+    """Grade a class, and keep every result in the gradebook.
+    Interrupted, it goes on when run again.
 
     Example: tito grade submissions tensor --roster class.csv
     """
@@ -238,7 +254,8 @@ def grade(
     level = jail.strongest(isolation, secret)
     if level == jail.LEVELS[-1]:
         warn(
-            "isolation level process: the learners' code can read every file that you can read. Grade only what you trust."
+            "isolation level process: the learners' code can read every file that you can read. "
+            "Grade only what you trust."
         )
     setting = Setting(
         root.path, tuple(entry.name for entry in entries), level, base, seconds, memory, secret
@@ -259,7 +276,10 @@ def grade(
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
-                f"not in {roster}: {', '.join(map(views.plain, strangers[:10]))}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names."
+                f"not in {roster}: "
+                f"{', '.join(map(views.plain, strangers[:10]))}"
+                f"{' ...' if len(strangers) > 10 else ''} "
+                f"({len(strangers)}); graded under these names."
             )
         if json:
             out_json(list(run.rows(book, arrivals, setting.lessons)))
@@ -280,14 +300,17 @@ def told_when_stopped():
         yield
     except KeyboardInterrupt:
         warn(
-            "stopped. The submissions that were graded are in the gradebook; the same command goes on with the others."
+            "stopped. The submissions that were graded are in the gradebook; the same command "
+            "goes on with the others."
         )
         raise
 
 
 @contextmanager
 def class_progress(wanted):
-    """A function that shows a run.Progress on standard error, with rate and time left, where that is a terminal."""
+    """A function that shows a run.Progress on standard error, with rate and time
+    left, where that is a terminal.
+    """
     if not (wanted and sys.stderr.isatty()):
         yield lambda progress: None
         return
@@ -330,7 +353,12 @@ def class_progress(wanted):
 
 
 gradebook_app = typer.Typer(
-    help="The grades of a class: show, export, change.\n\nThey are kept in .tito/gradebook.db of the course, which git ignores and no release holds.\n\nExample: tito gradebook show"
+    help="The grades of a class: show, export, change.\n"
+    "\n"
+    "They are kept in .tito/gradebook.db of the course, which git ignores and no release "
+    "holds.\n"
+    "\n"
+    "Example: tito gradebook show"
 )
 app.add_typer(gradebook_app, name="gradebook")
 
@@ -438,7 +466,8 @@ def gradebook_export(
 ):
     """Write the grades as other systems read them.
 
-    Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example: tito gradebook export --format canvas --output grades.csv
+    Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example:
+    tito gradebook export --format canvas --output grades.csv
     """
     from tito.grading import exports
 
@@ -588,7 +617,8 @@ def gradebook_extend(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Give a learner more time. Due dates and what lateness costs are in the table `grading` of tito.toml.
+    """Give a learner more time. Due dates and what lateness costs are in the
+    table `grading` of tito.toml.
 
     Example: tito gradebook extend ada tensor --days 3 --why "was ill"
     """
@@ -608,7 +638,8 @@ def gradebook_extend(
         book.extend(student, lesson, whoever(who), why, moment, days)
         if not lift and not (lesson in book.rules.due if lesson else book.rules.due):
             warn(
-                f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; without one nothing is late."
+                f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; "
+                "without one nothing is late."
             )
         from tito.grading import views
 
@@ -669,14 +700,16 @@ def gradebook_roster(
         Path,
         typer.Argument(
             metavar="CSV",
-            help="A header with `student`, and as you like name, email, id, sis_login_id, idnumber, github, ...",
+            help="A header with `student`, and as you like name, email, id, "
+            "sis_login_id, idnumber, github, ...",
         ),
     ],
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
 ):
-    """Take learners and their columns from a roster, before anything is graded or again when it has changed.
+    """Take learners and their columns from a roster, before anything is graded
+    or again when it has changed.
 
     Example: tito gradebook roster class.csv
     """
@@ -686,7 +719,8 @@ def gradebook_roster(
     with gradebook_of(here(root), gradebook) as book:
         book.remember_roster(learners)
     out_json({"learners": len(learners)}) if json else out(
-        f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} {'are' if len(learners) != 1 else 'is'} in the gradebook."
+        f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} "
+        f"{'are' if len(learners) != 1 else 'is'} in the gradebook."
     )
 
 
@@ -702,7 +736,8 @@ def feedback(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html, with everybody's points, for you.
+    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html,
+    with everybody's points, for you.
 
     Example: tito feedback feedback
     """
@@ -723,7 +758,9 @@ def feedback(
     from tito import views
 
     out(
-        f"{folder / 'index.html'}: {views.count(len(found), 'learner')}, {views.count(len(written), 'page')} new or changed. Give each learner their own page only."
+        f"{folder / 'index.html'}: {views.count(len(found), 'learner')}, "
+        f"{views.count(len(written), 'page')} new or changed. Give each "
+        "learner their own page only."
     )
 
 
@@ -747,7 +784,8 @@ def similar(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what many wrote counts little, names nothing.
+    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what
+    many wrote counts little, names nothing.
 
     Nothing that was handed in is run. Example: tito similar submissions --all --output similar
     """

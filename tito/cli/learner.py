@@ -1,4 +1,7 @@
-"""The words of `tito` for a learner, from `init` to `milestone`. What a command needs is imported inside it."""
+"""The words of `tito` for a learner, from `init` to `milestone`.
+
+What a command needs is imported inside it.
+"""
 
 import sys
 from pathlib import Path
@@ -67,9 +70,11 @@ def init(
         out(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
         out(
-            f"{folder} is ready: {len(source.lessons)} lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
+            f"{folder} is ready: {len(source.lessons)} "
+            f"lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
             views.unbroken(
-                f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}"
+                f"next: cd {shlex.quote(str(folder))} && . "
+                f"bin/activate-tinytorch.sh && tito start {first}"
             ),
         )
     else:
@@ -405,7 +410,8 @@ def reset(
     what = entry.declared.exercise(exercise).id if exercise else entry.name
     if kept:
         out(
-            f"{what} is back at its start. What you had is saved in {kept}; `tito undo` brings it back."
+            f"{what} is back at its start. What you had is saved in {kept}; "
+            "`tito undo` brings it back."
         )
     else:
         out(
@@ -426,7 +432,8 @@ def undo(root: RootOption = None):
     root = here(root)
     step = workspace.undo(root, warn)
     out(
-        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood there is saved, and `tito redo` takes this back:",
+        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood "
+        "there is saved, and `tito redo` takes this back:",
         *(f"  {path.relative_to(root.path)}" for path in step.paths),
     )
 
@@ -458,7 +465,8 @@ def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
     entry = one(here(root), lesson, module)
     kept = workspace.skip(entry)
     out(
-        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. `tito export {entry.name}` ends that."
+        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. "
+        f"`tito export {entry.name}` ends that."
     )
     if kept:
         out(f"It held code that your lesson does not; a copy is in {kept}.")
@@ -484,7 +492,8 @@ def submit_(
 ):
     """Test what you have begun and put it into a zip, to hand in.
 
-    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the same; nothing is overwritten. Example: tito submit tensor
+    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the
+    same; nothing is overwritten. Example: tito submit tensor
     """
     from tito import views
     from tito.learn import submit
@@ -511,7 +520,8 @@ def submit_(
     for note in done.notes:
         warn(note)
     out(
-        f"{done.path} holds {views.count(len(done.verdicts), 'lesson')}, {done.size / 1000:.1f} kB: hand in this file."
+        f"{done.path} holds {views.count(len(done.verdicts), 'lesson')}, "
+        f"{done.size / 1000:.1f} kB: hand in this file."
     )
 
 
@@ -522,7 +532,8 @@ def restore(
 ):
     """Bring the lessons of a submission back into a workspace. What stands there is saved first.
 
-    After a temporary session in the browser, or on another machine. `tito undo` takes it back. Example: tito restore my-tinytorch-1.zip
+    After a temporary session in the browser, or on another machine. `tito undo` takes it back.
+    Example: tito restore my-tinytorch-1.zip
     """
     from tito.learn import submit
 
@@ -576,7 +587,8 @@ def milestone_(context: typer.Context):
 
 @milestone_app.command("list")
 def list_milestones(json: Json = False, root: RootOption = None):
-    """Show the milestones: what each must reach, which lessons it waits for, and what yours measured.
+    """Show the milestones: what each must reach, which lessons it waits
+    for, and what yours measured.
 
     Example: tito milestone list
     """

@@ -86,7 +86,9 @@ def _lessons(root):
 
 
 def _imported(root):
-    """Which package `import tinytorch` gives in this root: asked of a fresh Python, started there."""
+    """Which package `import tinytorch` gives in this root: asked of a
+    fresh Python, started there.
+    """
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
     wanted = root.path / root.package
     try:

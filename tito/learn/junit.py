@@ -9,11 +9,14 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def xml(verdicts):
-    """The XML text of these verdicts: a suite per lesson, points as properties, a failing suite for a failed lesson."""
+    """The XML text of these verdicts: a suite per lesson, points as properties, a
+    failing suite for a failed lesson.
+    """
     top = ET.Element("testsuites")
     for one in verdicts:
         counts = {status: sum(c.status == status for c in one.checks) for status in STATUSES}
-        # A lesson can fail though no check does (it crashes after the last one): that is one more case, which fails.
+        # A lesson can fail though no check does (it crashes after the last one): that
+        # is one more case, which fails.
         crashed = not one.passed and counts["passed"] == len(one.checks)
         suite = ET.SubElement(
             top,

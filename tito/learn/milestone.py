@@ -1,4 +1,5 @@
-"""Milestones: programs that show what the finished package can do, `modules/milestones/NN_year_name.py`.
+"""Milestones: programs that show what the finished package can do,
+`modules/milestones/NN_year_name.py`.
 
 Each says about itself, in comments at its top, what it needs and what it must reach:
 
@@ -11,9 +12,10 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # "test accuracy" = 0.97                       at least
     # ///
 
-and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure). It runs in a process of
-its own (`milestone_runner.py`) on the root's package and no other. In a workspace the course's own copy is what runs,
-so that a bar is the same for everybody; a learner's edited copy runs with plain `python`.
+and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
+It runs in a process of its own (`milestone_runner.py`) on the root's package and no other. In a
+workspace the course's own copy is what runs, so that a bar is the same for everybody; a learner's
+edited copy runs with plain `python`.
 """
 
 import difflib
@@ -44,7 +46,10 @@ RUNNER = Path(__file__).with_name("milestone_runner.py")
 
 @dataclass(frozen=True)
 class Milestone:
-    """One program. `bar` is {name: the least that must be measured}, `seconds` how long it may take."""
+    """One program.
+
+    `bar` is {name: the least that must be measured}, `seconds` how long it may take.
+    """
 
     path: Path
     number: int
@@ -91,7 +96,9 @@ class Result:
 
 @dataclass
 class Row:
-    """A milestone's state: passed, stale (passed once, the code was changed since), failed, helped or new."""
+    """A milestone's state: passed, stale (passed once, the code was changed
+    since), failed, helped or new.
+    """
 
     number: int
     year: int
@@ -105,7 +112,10 @@ class Row:
 
 
 def milestones(root):
-    """The milestones of a root, in order. Raises TitoError, with the file, when one is not in the agreed form."""
+    """The milestones of a root, in order.
+
+    Raises TitoError, with the file, when one is not in the agreed form.
+    """
     folder = root.path / (SOURCE if root.is_course else PRISTINE)
     found = [_read(path) for path in sorted(folder.glob("*.py")) if FILE.fullmatch(path.name)]
     return sorted(found, key=lambda one: one.number)
@@ -149,7 +159,10 @@ def _read(path):
 
 
 def find(root, wanted):
-    """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`. Raises TitoError with a suggestion."""
+    """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`.
+
+    Raises TitoError with a suggestion.
+    """
     found = milestones(root)
     for one in found:
         if (
@@ -201,7 +214,9 @@ def rows(root, warn=lambda text: None):
 
 
 def modules(root, milestone):
-    """{path: text} of the package's modules of the lessons it needs, as they are now; those that are not there are left out."""
+    """{path: text} of the package's modules of the lessons it needs, as they are now; those
+    that are not there are left out.
+    """
     paths = [root.lesson(name).module_path for name in milestone.needs]
     return {
         str(path): path.read_text(encoding="utf-8", errors="replace")
@@ -219,7 +234,9 @@ def code_of(milestone, texts):
 
 
 def run(root, milestone, seed=0, out=None, warn=lambda text: None):
-    """Bring the package up to date, run a milestone on it, and record what came of it. Returns a Result.
+    """Bring the package up to date, run a milestone on it, and record what came of it.
+
+    Returns a Result.
 
     out   where the program's own output goes, a file; None for this process's standard output
     """
@@ -235,7 +252,8 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 built[str(entry.module_path)] = entry, source, module
                 if kept := export.put(entry, module)[1]:
                     warn(
-                        f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                        f"{entry.relative(entry.module_path)} held code that its lesson does "
+                        f"not; a copy is in {kept}"
                     )
             except TitoError as error:
                 if error.code != 1:
@@ -257,9 +275,12 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
 
 
 def execute(root, milestone, texts, seed, out):
-    """Run a milestone's program in a process of its own. Returns what it told, and the picture's bytes, or None.
+    """Run a milestone's program in a process of its own.
 
-    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson where that was when one is known.
+    Returns what it told, and the picture's bytes, or None.
+
+    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson
+    where that was when one is known.
     """
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
         answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
@@ -292,7 +313,8 @@ def execute(root, milestone, texts, seed, out):
             told = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {
-                "error": f"Its process ended with exit code {process.returncode} before it had an answer."
+                "error": f"Its process ended with exit code {process.returncode} "
+                "before it had an answer."
             }, None
         return told, picture.read_bytes() if picture.exists() else None
 
@@ -306,7 +328,10 @@ def _judge(result, told, entries, helped, built, warn):
     if not told.get("error") and not short:
         result.verdict = "helped" if helped else "passed"
         if helped:
-            result.reason = f"This counts for nothing yet: {' and '.join(helped)} {'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+            result.reason = (
+                f"This counts for nothing yet: {' and '.join(helped)} "
+                f"{'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+            )
             result.lesson, result.remedy = helped[0], f"tito export {helped[0]}"
         return
     result.reason = told.get("error") or f"{'; '.join(short)}."
@@ -336,7 +361,10 @@ def _judge(result, told, entries, helped, built, warn):
                 result.reason = tested.reason
             return
     result.lesson = told.get("lesson", "") if told.get("lesson") in names else ""
-    result.remedy = f"Every lesson it needs passes its checks. Try another seed: tito milestone run {result.name} --seed {result.seed + 1}"
+    result.remedy = (
+        "Every lesson it needs passes its checks. Try another seed: tito milestone run "
+        f"{result.name} --seed {result.seed + 1}"
+    )
 
 
 def missed(bar, measured):

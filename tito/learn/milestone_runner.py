@@ -1,7 +1,9 @@
-"""The process that runs a milestone: `python -I milestone_runner.py`, a request on standard input, the answer in a file.
+"""The process that runs a milestone: `python -I milestone_runner.py`, a request on standard
+input, the answer in a file.
 
-The package of one root is imported and no other, as `runner.py` does it for checks. The program's output goes to the
-terminal. It decides nothing: `milestone.py`, in the process that started this one, compares with the bar.
+The package of one root is imported and no other, as `runner.py` does it for checks. The program's
+output goes to the terminal. It decides nothing: `milestone.py`, in the process that started this
+one, compares with the bar.
 """
 
 import importlib.util

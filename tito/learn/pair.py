@@ -1,7 +1,7 @@
 """A lesson's script and its notebook, kept in step without ever guessing.
 
-The pairing is by content and never by a file's time: progress remembers the hashes of both files when they last agreed. If one
-changed since, it is the newer; if both did, the learner says which.
+The pairing is by content and never by a file's time: progress remembers the hashes of both files
+when they last agreed. If one changed since, it is the newer; if both did, the learner says which.
 """
 
 import hashlib
@@ -35,8 +35,10 @@ def choose(entry, record):
         f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
     )
     raise TitoError(
-        f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}{parts}.",
-        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.",
+        f"{entry.script.name} and {entry.notebook.name} in {folder} were "
+        f"both edited {when}{parts}.",
+        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). "
+        "The other is saved first.",
         1,
     )
 
@@ -52,7 +54,9 @@ def agree(entry):
 
 
 def differing(entry):
-    """The ids of the exercises that differ between the two files; text and other cells are not compared."""
+    """The ids of the exercises that differ between the two files; text and
+    other cells are not compared.
+    """
     try:
         script, book = (
             {f"{entry.name}-{c.exercise}": c.source for c in cells.read(path).cells if c.exercise}
@@ -64,7 +68,9 @@ def differing(entry):
 
 
 def hashes(entry):
-    """{"script", "notebook"}: what progress remembers of a pair that agrees; None for a file that is not there."""
+    """{"script", "notebook"}: what progress remembers of a pair that agrees; None
+    for a file that is not there.
+    """
     return {"script": _hash(entry.script), "notebook": _hash(entry.notebook)}
 
 
@@ -80,7 +86,9 @@ def _hash(path):
 
 
 def hash_of(path, data):
-    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text: running cells changes only outputs."""
+    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text:
+    running cells changes only outputs.
+    """
     if path.suffix == ".ipynb":
         try:
             book = json.loads(data.decode("utf-8-sig"))
@@ -98,9 +106,12 @@ def read(entry, record):
 
 
 def settle(entry, keep=None, make=False, warn=lambda text: None):
-    """Bring script and notebook into step. `keep` says which side counts; `make` makes a missing notebook.
+    """Bring script and notebook into step.
 
-    Returns the backup folder when something was overwritten. Raises TitoError when both were edited and `keep` is None.
+    `keep` says which side counts; `make` makes a missing notebook.
+
+    Returns the backup folder when something was overwritten. Raises TitoError when both
+    were edited and `keep` is None.
     """
     if not (make or entry.notebook.exists()):
         return None
@@ -133,7 +144,8 @@ def _to_script(entry, text):
         )
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
         raise TitoError(
-            f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",
+            f"{entry.notebook}: jupytext cannot read this notebook: "
+            f"{type(error).__name__}: {error}.",
             f"`tito notebook {entry.name} --keep script` makes it anew from the script.",
             1,
         ) from None

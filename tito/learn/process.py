@@ -1,4 +1,6 @@
-"""The process that runs checks (`runner.py`), from outside: start it, put a request to it, end it and all it started."""
+"""The process that runs checks (`runner.py`), from outside: start it, put a request to
+it, end it and all it started.
+"""
 
 import json
 import os
@@ -62,8 +64,8 @@ class Process:
     def run(self, request, patience):
         """The events of one request; the last is {"event": "exit", "code", "killed"}.
 
-        patience()  seconds for the next event; a process that has computed as long, or waits, is then killed. One that got
-                    little time, on a busy machine, gets more
+        patience()  seconds for the next event; a process that has computed as long, or waits, is
+                    then killed. One that got little time, on a busy machine, gets more
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
@@ -110,7 +112,8 @@ class Process:
                         child = event["pid"]
                     elif child is None:
                         raise TitoError(
-                            f"The process that runs the checks did not start (exit code {event.get('code')}).",
+                            "The process that runs the checks did not start (exit "
+                            f"code {event.get('code')}).",
                             "`tito doctor` looks for the cause.",
                             3,
                         )
@@ -140,7 +143,9 @@ class Process:
             self._start()
 
     def close(self):
-        """End the process, and a fork that runs a check: that one leads a group of its own, which a warm process ends."""
+        """End the process, and a fork that runs a check: that one leads a group of its
+        own, which a warm process ends.
+        """
         if self.warm:
             self.process.terminate()
             try:

@@ -1,4 +1,5 @@
-"""What a learner has done so far, in `.tito/progress.json`: derived from check results and hashes of the code tested.
+"""What a learner has done so far, in `.tito/progress.json`: derived from check results
+and hashes of the code tested.
 
 {"version": 1, "lessons": {"tensor": {
     "started": "2026-11-20T17:30:00",
@@ -23,7 +24,10 @@ def now():
 
 
 def load(root, warn=lambda text: None):
-    """The progress of a root. A damaged file is set aside, `warn` is told where, and the record begins anew."""
+    """The progress of a root.
+
+    A damaged file is set aside, `warn` is told where, and the record begins anew.
+    """
     path = root.state / "progress.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -48,13 +52,16 @@ def load(root, warn=lambda text: None):
             3,
         ) from None
     warn(
-        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test --all` earns the marks again."
+        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test "
+        "--all` earns the marks again."
     )
     return {"version": 1, "lessons": {}}
 
 
 def _is_sound(data):
-    """Whether `data` has the shape that this file describes, so that no reader of it can stumble."""
+    """Whether `data` has the shape that this file describes, so that
+    no reader of it can stumble.
+    """
 
     def of(value, **kinds):
         return isinstance(value, dict) and all(
@@ -108,7 +115,9 @@ def locked(root):
 
 @contextmanager
 def change(root, name, warn=lambda text: None, kind="lessons"):
-    """The record of one lesson (or of one of the "milestones"), to be changed inside the `with`; saved when it ends well."""
+    """The record of one lesson (or of one of the "milestones"), to be changed inside the
+    `with`; saved when it ends well.
+    """
     with locked(root):
         data = load(root, warn)
         before = json.dumps(data)
@@ -129,7 +138,10 @@ def code_of(source, lesson):
 
 
 def state_of(entry, source, record):
-    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since). `source` may be None: unreadable."""
+    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
+
+    `source` may be None: unreadable.
+    """
     if export.is_skipped(entry):
         return "skipped"
     last = record.get("last")

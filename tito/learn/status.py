@@ -8,7 +8,8 @@ from tito.learn import pair, progress
 
 @dataclass
 class Row:
-    """A lesson's state: new, started, passed, stale (edited since it passed) or skipped; points of its last run.
+    """A lesson's state: new, started, passed, stale (edited since it passed) or
+    skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
     """
@@ -65,7 +66,9 @@ def row(entry, record):
 
 
 def next_step(rows):
-    """The command to type next, and why, as two strings; None when every lesson is passed or skipped."""
+    """The command to type next, and why, as two strings; None when every
+    lesson is passed or skipped.
+    """
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -74,13 +77,15 @@ def next_step(rows):
         if row.state == "started":
             return (
                 f"tito test {row.name}",
-                f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}.",
+                f"{row.title} is begun: {row.points} of {row.max_points} points "
+                f"{'before your last edit' if row.edited else 'so far'}.",
             )
     return None
 
 
 def current(root, warn=lambda text: None):
-    """The name of the lesson one is at, and why it is that one; None when every lesson is passed or skipped.
+    """The name of the lesson one is at, and why it is that one; None when every
+    lesson is passed or skipped.
 
     The one that was tested last, unless it passed; then the first that has not.
     """
@@ -93,7 +98,9 @@ def current(root, warn=lambda text: None):
 
 
 def needs(entry, records):
-    """The names of the lessons that this one needs and that have neither passed nor been skipped."""
+    """The names of the lessons that this one needs and that have
+    neither passed nor been skipped.
+    """
     missing = []
     for name in entry.declared.prerequisites:
         needed = entry.root.lesson(name)
@@ -103,7 +110,10 @@ def needs(entry, records):
 
 
 def first_open(entry, record):
-    """The first exercise with a check that did not pass in the last run, or None. Without a run: the first exercise."""
+    """The first exercise with a check that did not pass in the last run, or None.
+
+    Without a run: the first exercise.
+    """
     checks = record.get("last", {}).get("checks", {})
     return next(
         (
@@ -125,7 +135,8 @@ def hint(entry, exercise=None, warn=lambda text: None):
         if wanted is None:
             raise TitoError(
                 f"Every exercise of {entry.name} passed in its last test.",
-                f"Name one to read its hints anyway: tito hint {entry.name} {entry.declared.exercises[0].id}",
+                f"Name one to read its hints anyway: tito hint {entry.name} "
+                f"{entry.declared.exercises[0].id}",
             )
         if not wanted.hints:
             raise TitoError(

@@ -1,10 +1,11 @@
 """Hand in: the lessons of a workspace in one zip, and back from such a zip into a workspace.
 
-    manifest.json                                   what is in it, from which course, and what the local test said
+    manifest.json                                   what is in it, from which course,
+                                                    and what the local test said
     modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
-A zip comes from anywhere, so `restore` believes nothing of it: lesson files of known names only, within limits, as the
-manifest's hashes say. What it overwrites is saved first.
+A zip comes from anywhere, so `restore` believes nothing of it: lesson files of known names only,
+within limits, as the manifest's hashes say. What it overwrites is saved first.
 """
 
 import hashlib
@@ -31,7 +32,10 @@ MOST_FILES = 1000
 
 @dataclass
 class Submission:
-    """What was handed in. `verdicts` are of the local test; `notes` say what the learner should know before sending it."""
+    """What was handed in.
+
+    `verdicts` are of the local test; `notes` say what the learner should know before sending it.
+    """
 
     path: Path
     size: int
@@ -41,7 +45,9 @@ class Submission:
 
 @dataclass
 class Restored:
-    """What came back: the lessons' names, the paths that changed, where the copies of what stood there are, and what to know."""
+    """What came back: the lessons' names, the paths that changed, where the copies of what stood
+    there are, and what to know.
+    """
 
     lessons: list = field(default_factory=list)
     changed: list = field(default_factory=list)
@@ -56,7 +62,8 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     output   where the zip goes; None for the next free number in the workspace's folder
     told     is called with each Verdict as it comes
 
-    A lesson that fails is handed in all the same. Raises TitoError when there is nothing to hand in, or `output` is there.
+    A lesson that fails is handed in all the same. Raises TitoError when there is nothing to
+    hand in, or `output` is there.
     """
     if root.is_course:
         raise TitoError(
@@ -95,7 +102,8 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
         }
         if not found:
             notes.append(
-                f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so nothing of it is handed in."
+                f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so "
+                "nothing of it is handed in."
             )
         held |= found
     if not held:
@@ -104,7 +112,8 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
             "`tito reset` brings a starting version back, `tito undo` the last one.",
         )
     notes += [
-        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its outputs and submit again."
+        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
+        "outputs and submit again."
         for name, data in held.items()
         if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
     ]
@@ -119,12 +128,16 @@ def _notes(entry, result, before):
     why = " ".join(f"{result.reason} {result.remedy}".split())
     was = "It had passed and was edited since. " if before == "stale" else ""
     return [
-        f"{entry.name} does not pass: {result.points} of {result.max_points} points. {was}{why}".strip()
+        f"{entry.name} does not pass: {result.points} of {result.max_points} points. "
+        f"{was}{why}".strip()
     ]
 
 
 def _manifest(root, verdicts, held):
-    """The manifest's bytes: the same for the same work, so no time is in it. When it arrived, the collector knows."""
+    """The manifest's bytes: the same for the same work, so no time is in it.
+
+    When it arrived, the collector knows.
+    """
     lessons = [
         {
             "lesson": v.lesson,
@@ -152,7 +165,10 @@ def _manifest(root, verdicts, held):
 
 
 def _put(root, data, output):
-    """Write the zip. Nothing is overwritten; the newest of this workspace serves again when it holds the same bytes."""
+    """Write the zip.
+
+    Nothing is overwritten; the newest of this workspace serves again when it holds the same bytes.
+    """
     if output is not None:
         path = Path(output).expanduser().absolute()
         if path.exists() and (not path.is_file() or path.read_bytes() != data):
@@ -179,7 +195,8 @@ def _put(root, data, output):
 def restore(root, path, warn=lambda text: None):
     """Bring the lesson files of a submission into a workspace. Returns a Restored.
 
-    Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson files, or is of another course.
+    Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson
+    files, or is of another course.
     """
     if root.is_course:
         raise TitoError(
@@ -195,7 +212,8 @@ def restore(root, path, warn=lambda text: None):
     out = Restored()
     if manifest["edition"] != root.edition:
         out.notes.append(
-            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: exercises may have changed."
+            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: "
+            "exercises may have changed."
         )
     entries = {entry.folder: entry for entry in root.lessons}
     changes = {}
@@ -235,7 +253,10 @@ def _pair(entry, warn):
 
 
 def _read(path):
-    """The lesson files of a submission, {name: bytes}, and its manifest. Raises TitoError for anything that `submit` does not write."""
+    """The lesson files of a submission, {name: bytes}, and its manifest.
+
+    Raises TitoError for anything that `submit` does not write.
+    """
 
     def refuse(what):
         raise TitoError(

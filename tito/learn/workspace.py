@@ -1,8 +1,10 @@
-"""A learner's folder: made from a course, with the way back to the starting version of every lesson.
+"""A learner's folder: made from a course, with the way back to the
+starting version of every lesson.
 
 modules/source/01_tensor/tensor_dev.py    the learner's
 tinytorch/                                exported from it
-.tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
+.tito/pristine/                           the lessons as released: what the
+                                          checks are, what `reset` restores
 .tito/course, .tito/environment           where it came from: the course, and the Python environment
 """
 
@@ -36,7 +38,8 @@ COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/t
 
 
 def init(folder, source):
-    """Make `folder` a workspace of the course `source`; in a workspace, add what is missing and nothing else.
+    """Make `folder` a workspace of the course `source`; in a workspace, add what
+    is missing and nothing else.
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
@@ -51,7 +54,8 @@ def init(folder, source):
             )
         if root.name != source.name or root.edition != source.edition:
             raise TitoError(
-                f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
+                f"{folder} was made from {root.name} {root.edition}; this is "
+                f"{source.name} {source.edition}.",
                 "Use the tito of that course, or make a new workspace in another folder.",
             )
     elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
@@ -81,7 +85,8 @@ def _is_unfinished(folder):
 
 
 def contents(source, lessons=None):
-    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written.
+    """Every file of a workspace of that course, {path in it: bytes}, in the
+    order in which they are written.
 
     lessons  Entries, those it has; None for all
     """
@@ -111,7 +116,10 @@ def contents(source, lessons=None):
     out["README.md"] = readme(source, lessons)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = (
-        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
+        "[workspace]\n"
+        f'course = "{source.name}"\n'
+        f'edition = "{source.edition}"\n'
+        f'package = "{source.package}"\n'
     )
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
@@ -119,7 +127,9 @@ def contents(source, lessons=None):
 
 
 def _milestones(source, names):
-    """{path: bytes} of the milestones that these lessons are enough for, twice: to be edited, and as they are."""
+    """{path: bytes} of the milestones that these lessons are enough for, twice:
+    to be edited, and as they are.
+    """
     found = milestone.milestones(source)
     held = [one.path for one in found if names.issuperset(one.needs)]
     if held:  # and what they share
@@ -139,7 +149,8 @@ def readme(source, lessons):
     first = lessons[0]
     return f"""# My {source.name}
 
-Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` that you edit in any
+Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` \
+that you edit in any
 editor or as a notebook; what you write there becomes the package `{source.package}`.
 
     source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
@@ -156,7 +167,8 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
 | `tito notebook {first.name}` | opens the lesson as a notebook |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
-| `tito submit` | tests what you have begun and puts it into a zip, to hand in; `tito restore ZIP` brings it back |
+| `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
+`tito restore ZIP` brings it back |
 | `tito milestone list` | shows what your package can do in the end: it reads handwritten digits |
 | `tito doctor` | looks for what is missing on this machine |
 
@@ -165,7 +177,9 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 
 
 def reset(entry, exercise=None, warn=lambda text: None):
-    """Put a lesson, or one exercise of it, back to its starting version. Returns the backup folder (None: it was as released).
+    """Put a lesson, or one exercise of it, back to its starting version.
+
+    Returns the backup folder (None: it was as released).
 
     Works on whichever of script and notebook are there.
     """
@@ -201,7 +215,8 @@ def reset(entry, exercise=None, warn=lambda text: None):
         kept = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
             with progress.change(entry.root, entry.name, warn) as record:
-                # Of what was written, not of what stands there by now: a save in between counts as an edit.
+                # Of what was written, not of what stands there by now: a save
+                # in between counts as an edit.
                 record["pair"] = {
                     side: pair.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
@@ -210,7 +225,9 @@ def reset(entry, exercise=None, warn=lambda text: None):
 
 
 def undo(root, warn=lambda text: None, back=files.undo):
-    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
+    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows
+    any more that the two agreed.
+    """
     with progress.locked(root):
         step = back(root)
         for entry in root.lessons:
@@ -221,7 +238,10 @@ def undo(root, warn=lambda text: None, back=files.undo):
 
 
 def skip(entry):
-    """Put the course's own module for a lesson into the package. Returns the backup folder if a hand-edited one was there."""
+    """Put the course's own module for a lesson into the package.
+
+    Returns the backup folder if a hand-edited one was there.
+    """
     if entry.root.is_course:
         raise TitoError(
             f"{entry.root.path} is the course itself: nothing to skip.",

@@ -1,8 +1,9 @@
 """Read the cells of a lesson file, script or notebook, fast.
 
-A lesson is read on every command, so this reader takes about a millisecond where importing jupytext takes
-a quarter of a second. It only reads: whatever is written goes through jupytext (`notebook.py`) or is the
-lesson's own text with some lines replaced (`lesson.py`). A test holds it to jupytext, cell by cell.
+A lesson is read on every command, so this reader takes about a millisecond where importing jupytext
+takes a quarter of a second. It only reads: whatever is written goes through jupytext
+(`notebook.py`) or is the lesson's own text with some lines replaced (`lesson.py`). A test holds it
+to jupytext, cell by cell.
 """
 
 import ast
@@ -63,7 +64,10 @@ class Cell:
 
     @property
     def exercise(self):
-        """The name of the exercise that this cell is, or None. Of a notebook's cell, nbgrader's metadata tell, too."""
+        """The name of the exercise that this cell is, or None.
+
+        Of a notebook's cell, nbgrader's metadata tell, too.
+        """
         return self._named("exercise", "solution")
 
     @property
@@ -81,7 +85,9 @@ class Cell:
 
     @property
     def alt(self):
-        """What its picture shows, in words: the comment `# alt: ...`, which may go on over lines of its own; or ""."""
+        """What its picture shows, in words: the comment `# alt: ...`, which may go on
+        over lines of its own; or "".
+        """
         found = ALT.search(self.source)
         return " ".join(re.sub(r"\n#", "\n", found.group(1)).split()) if found else ""
 
@@ -95,7 +101,9 @@ class Cell:
 
     @property
     def directives(self):
-        """The leading `#| ...` lines, as nbdev reads them: {"export": "", "default_exp": "core.tensor"}."""
+        """The leading `#| ...` lines, as nbdev reads them: {"export": "",
+        "default_exp": "core.tensor"}.
+        """
         found = {}
         for line in self.source.splitlines() if "#|" in self.source else ():
             if not line.startswith("#|"):
@@ -109,7 +117,9 @@ class Cell:
 
 @dataclass(eq=False)
 class Source:
-    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it, `sha256` of its bytes."""
+    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text`
+    all of it, `sha256` of its bytes.
+    """
 
     path: object
     text: str
@@ -141,7 +151,9 @@ class Source:
         return "\n".join(lines)
 
     def place(self, cell, line=0):
-        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or "path cell 3:2" in a notebook."""
+        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or
+        "path cell 3:2" in a notebook.
+        """
         where = f"{self.path} cell {cell.number}" if self.is_notebook else str(self.path)
         return f"{where}:{cell.line + line}"
 
@@ -179,7 +191,8 @@ def _source(path, raw):
     if not text.strip():
         raise TitoError(
             f"{path} is empty.",
-            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.",
+            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. "
+            "What you exported last is in the package.",
             1,
         )
     source = parse(path, text)
@@ -308,7 +321,8 @@ def _notebook(path, text):
         )
         raise TitoError(
             f"{path}{where}: {what}.",
-            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.",
+            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from "
+            "the script; this one is saved first.",
             1,
         ) from None
     return Source(path, text, header, cells)
@@ -330,7 +344,9 @@ def comment_magics(source):
 
 
 def uncomment_magics(source):
-    """Turn what `comment_magics` made of notebook commands into commands again; other comments stay as they are."""
+    """Turn what `comment_magics` made of notebook commands into commands again;
+    other comments stay as they are.
+    """
     lines = source.split("\n")
     if lines[0].startswith("# %%") and all(line.startswith("# ") for line in lines):
         commands = "\n".join(line[2:] for line in lines)
@@ -345,7 +361,9 @@ PARSING = threading.Lock()
 
 
 def tree_of(source):
-    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all threads, and fails over what another counted."""
+    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all
+    threads, and fails over what another counted.
+    """
     with PARSING:
         return ast.parse(source)
 

@@ -1,7 +1,8 @@
 """Where things are: the root one works in, its lessons, and the course it came from.
 
-A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a learner's). Everything
-about a lesson is read from the lesson itself; in a workspace, from the pristine copy under `.tito/`.
+A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a
+learner's). Everything about a lesson is read from the lesson itself; in a workspace, from the
+pristine copy under `.tito/`.
 """
 
 import difflib
@@ -42,7 +43,10 @@ class Root:
 
     @cached_property
     def lessons(self):
-        """Its lessons in order, as `Entry`s. Raises TitoError when there are none or numbers collide."""
+        """Its lessons in order, as `Entry`s.
+
+        Raises TitoError when there are none or numbers collide.
+        """
         declared = self.path / (SOURCE if self.is_course else PRISTINE)
         if not declared.is_dir():
             raise TitoError(
@@ -74,7 +78,10 @@ class Root:
         return found
 
     def lesson(self, wanted):
-        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`. Raises TitoError with a suggestion."""
+        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`.
+
+        Raises TitoError with a suggestion.
+        """
         wanted = str(wanted)
         for entry in self.lessons:
             if wanted in (entry.name, entry.folder) or (
@@ -181,7 +188,10 @@ def open_root(folder):
 
 
 def find_root(start, given=None):
-    """The root that `given` names, or the nearest one from `start` upward. Raises TitoError when there is none."""
+    """The root that `given` names, or the nearest one from `start` upward.
+
+    Raises TitoError when there is none.
+    """
     if given is not None:
         folder = Path(given).expanduser().resolve()
         if not (folder / "tito.toml").exists():
@@ -200,7 +210,9 @@ def find_root(start, given=None):
 
 
 def installed_course():
-    """The course that came with this tito: the checkout it runs from, or the data in its distribution."""
+    """The course that came with this tito: the checkout it runs from, or
+    the data in its distribution.
+    """
     here = Path(__file__).resolve().parents[1]
     for folder in (here.parent, here / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():

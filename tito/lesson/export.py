@@ -1,7 +1,8 @@
 """From a lesson's exported cells to its module in the package.
 
-The cells' text is kept as it is; only imports move to the top, and solution markers and directives go. Every line
-of the module remembers the line of the lesson it came from, so that an error can be told in the lesson's own lines.
+The cells' text is kept as it is; only imports move to the top, and solution markers and directives
+go. Every line of the module remembers the line of the lesson it came from, so that an error can be
+told in the lesson's own lines.
 """
 
 import ast
@@ -25,7 +26,9 @@ SKIPPED = "# From the course's own {source} by `tito skip`"
 
 @dataclass
 class Module:
-    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None; `lesson`, as the course has it."""
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
+    `lesson`, as the course has it.
+    """
 
     text: str
     origin: list
@@ -103,12 +106,17 @@ def _parse(source, cell):
             1,
         )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
-            problem.excerpt = f"{text.strip()}\n{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+            problem.excerpt = (
+                f"{text.strip()}\n"
+                f"{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+            )
         raise problem from None
 
 
 def _shares_a_line(node, tree):
-    """Whether another statement stands on a line of `node` (`import a; a.b()`): then it stays where it is."""
+    """Whether another statement stands on a line of `node`
+    (`import a; a.b()`): then it stays where it is.
+    """
     return any(
         other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno
         for other in tree.body
@@ -143,7 +151,9 @@ def exported_names(lesson):
 
 
 def _tidy(nodes, ours):
-    """Import lines, once each and in three groups: Python's own, installed, ours. Each with the place of the first that asks for it.
+    """Import lines, once each and in three groups: Python's own, installed, ours.
+
+    Each with the place of the first that asks for it.
 
     nodes  [(import statement, (cell, line in it))]
     """
@@ -222,7 +232,9 @@ _current = functools.lru_cache(maxsize=64)(
 
 
 def is_skipped(entry):
-    """Whether the package holds the course's reference for this lesson, put there by `tito skip`."""
+    """Whether the package holds the course's reference for this
+    lesson, put there by `tito skip`.
+    """
     try:
         with entry.module_path.open(encoding="utf-8") as file:
             return file.readline().startswith(SKIPPED.split("{")[0])
@@ -233,8 +245,9 @@ def is_skipped(entry):
 def put(entry, module, command="export"):
     """Write a built module into the package. Returns (changed, backup folder or None).
 
-    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one with an exercise written
-    that the lesson has lost: emptied by an editor, say, it would take the last copy with it.
+    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one
+    with an exercise written that the lesson has lost: emptied by an editor, say, it would take the
+    last copy with it.
     """
     path = entry.module_path
     try:
@@ -282,8 +295,8 @@ def _written(text, declared):
 def _look_newer(path, before):
     """Give `path` a time in a later second than `before`.
 
-    Python takes compiled code for fresh when second and size agree; two exports within one second, `+` changed
-    to `-`, would run the old code.
+    Python takes compiled code for fresh when second and size agree; two exports within one second,
+    `+` changed to `-`, would run the old code.
     """
     if int(path.stat().st_mtime) <= int(before):
         os.utime(path, (before + 1, before + 1))

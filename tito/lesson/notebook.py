@@ -1,4 +1,5 @@
-"""The notebook of a lesson's script, and back. jupytext converts; which of the two counts is for `learn/pair.py`.
+"""The notebook of a lesson's script, and back. jupytext converts; which of the two
+counts is for `learn/pair.py`.
 
 A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
 before each exercise a cell with its hints, folded. Both are made here, and go on the way back.
@@ -12,12 +13,15 @@ from tito.lesson.form import Exercise, Lesson
 
 HINTS = "hints"  # the tag of the cells that hold them
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
-# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
+# jupytext would turn a comment such as `# cat of three arrays` into a shell
+# command; `cells` knows the magics.
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 
 
 def _libraries():
-    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a second, and nobody here needs."""
+    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a
+    second, and nobody here needs.
+    """
     name = "rfc3987_syntax"
     block = name not in sys.modules
     if block:
@@ -82,7 +86,9 @@ def hints_of(hints: list[str]) -> str:
 
 
 def _add_nbgrader(cell, lesson, known):
-    """Give a cell of an exercise or of checks nbgrader's metadata; returns its grade_id, or None."""
+    """Give a cell of an exercise or of checks nbgrader's metadata;
+    returns its grade_id, or None.
+    """
     name = cell.metadata.get("exercise") or cell.metadata.get("checks")
     if name not in known:
         return None

@@ -1,4 +1,6 @@
-"""What became of a check and of a lesson, and the words for it: one model for `tito test`, `check()` and `tito grade`."""
+"""What became of a check and of a lesson, and the words for it: one model for
+`tito test`, `check()` and `tito grade`.
+"""
 
 import ast
 import linecache
@@ -12,7 +14,8 @@ VERDICTS = {
     "failed": "some checks fail",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
-    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not UTF-8, a link, or too large",
+    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
+    "UTF-8, a link, or too large",
     "syntax error": "Python cannot read the lesson",
     "import failed": "the lesson stops while it is imported",
     "crashed": "the process that ran the learner's code died",
@@ -48,7 +51,8 @@ class Outcome:
 
     points   earned, of max_points
     status   one of STATUSES
-    message  why it did not pass; plain text from the learner's side, to be escaped wherever it is shown
+    message  why it did not pass; plain text from the learner's side, to be
+             escaped wherever it is shown
     """
 
     id: str
@@ -135,7 +139,9 @@ def none_parameters(frame) -> list[str]:
 
 
 def call_in(error: BaseException, file: str) -> str:
-    """The call on a check's line that led to the error, with its arguments' values: "matmul_shape((3,), (3,))"; or ""."""
+    """The call on a check's line that led to the error, with its arguments' values:
+    "matmul_shape((3,), (3,))"; or "".
+    """
     found = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == file:
@@ -177,7 +183,9 @@ class _Filled(ast.NodeTransformer):
 
 
 def _is_plain(value, depth=0):
-    """Whether a value is Python's own all the way down: nothing of a learner's, whose `repr` may do anything."""
+    """Whether a value is Python's own all the way down: nothing of a learner's,
+    whose `repr` may do anything.
+    """
     if type(value) in (tuple, list):
         return depth < 4 and len(value) <= 20 and all(_is_plain(part, depth + 1) for part in value)
     return value is None or type(value) in (bool, int, float, str)
