@@ -67,7 +67,7 @@ AUDIENCES = {  # {the file with the commands: who they are for}
 given_root = None
 
 
-def here(root):
+def current_root(root):
     """The root to work in: --root of the command, --root before it, or the
     one around the current folder.
     """
@@ -95,7 +95,7 @@ def current_folder():
         raise TitoError("The current folder is gone.", "Go to your workspace with cd.") from None
 
 
-def out(*renderables):
+def echo(*renderables):
     """Print for a person: as wide as the terminal, or without wrapping where there is none."""
     from rich.console import Console
 
@@ -108,11 +108,11 @@ def out(*renderables):
     for renderable in renderables:
         text = isinstance(renderable, str)
         console.print(
-            folded(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
+            fold(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
         )
 
 
-def folded(text, stream, indent=0):
+def fold(text, stream, indent=0):
     """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
     if not stream.isatty():
         return text
@@ -123,31 +123,35 @@ def folded(text, stream, indent=0):
     return views.folded(text, shutil.get_terminal_size().columns, indent)
 
 
-def out_json(values):
+def echo_json(values):
     import json
 
     print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
 def warn(text):
-    print(folded(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
+    print(fold(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
 
 
-def going_on(root, said=True):
-    """In a workspace, the name of the lesson one is at, and `said`, why; None in a
-    course and when all is done.
+def current_lesson(root, announce=True):
+    """In a workspace, the name of the lesson to work on, printed with the reason if `announce`.
+
+    None in a course and when all is done.
     """
     if root.is_course:
         return None
     from tito.learn import status as standing
 
-    found = standing.current(root, warn)
-    if found and said:
-        out(f"lesson {found[0]}, {found[1]}")
-    return found and found[0]
+    position = standing.current(root, warn)
+    if position is None:
+        return None
+    name, reason = position
+    if announce:
+        echo(f"lesson {name}, {reason}")
+    return name
 
 
-def one(root, lesson, module):
+def select_lesson(root, lesson, module):
     """The lesson that was named, as an argument or with --module."""
     if not (lesson or module):
         raise TitoError(
@@ -156,26 +160,26 @@ def one(root, lesson, module):
     return root.lesson(lesson or module)
 
 
-def some(root, lessons, module, all_):
+def select_lessons(root, lessons, module, all_):
     """The lessons that were named, each once, in the order of the course."""
-    wanted = [*(lessons or []), *([module] if module else [])]
-    if all_ and wanted:
-        raise TitoError(f"--all and {' '.join(wanted)} contradict each other.", "Give one of them.")
-    if not (all_ or wanted):
+    names = [*(lessons or []), *([module] if module else [])]
+    if all_ and names:
+        raise TitoError(f"--all and {' '.join(names)} contradict each other.", "Give one of them.")
+    if not (all_ or names):
         raise TitoError(
             "Which lesson?",
             f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.",
         )
-    found = {root.lesson(name) for name in wanted}
-    return [entry for entry in root.lessons if all_ or entry in found]
+    selection = {root.lesson(name) for name in names}
+    return [entry for entry in root.lessons if all_ or entry in selection]
 
 
 @contextmanager
-def progress_bar(wanted):
+def progress_bar(visible):
     """A function that shows (what, done, of) on standard error, where that is a
     terminal; elsewhere it says nothing.
     """
-    if not (wanted and sys.stderr.isatty()):
+    if not (visible and sys.stderr.isatty()):
         yield lambda what, done, of: None
         return
     from rich.console import Console
@@ -188,9 +192,9 @@ def progress_bar(wanted):
 
 def complain(error):
     """The two lines of an error: what is wrong, what to do."""
-    print(folded(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
+    print(fold(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
     if error.remedy:
-        print(folded(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
+        print(fold(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
 
 
 def arrange():
