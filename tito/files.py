@@ -90,22 +90,22 @@ def replace(root, command, changes, step=True):
         path: data.encode("utf-8") if isinstance(data, str) else data
         for path, data in changes.items()
     }
-    kept = None
+    backup = None
     while changes:
         old = {path: _bytes(path) for path in changes}
         changes = {path: data for path, data in changes.items() if old[path] != data}
         if any(old[path] is not None for path in changes):
-            kept = _save(root, command, {path: old[path] for path in changes}, step)
+            backup = _save(root, command, {path: old[path] for path in changes}, step)
         try:
             for path, data in changes.items():
                 if data is not None:
                     write(path, data, instead_of=old[path])
                 elif old[path] is not None:
                     _delete(path)
-            return kept
+            return backup
         except Changed:
             pass  # an editor saved it in this moment: that, too, is saved before it is replaced
-    return kept
+    return backup
 
 
 def _delete(path):
@@ -152,12 +152,12 @@ def _save(root, command, old, step=True):
             ),
         )
         numbers = [int(folder.name.split("-")[0]) for folder in backups.glob("[0-9]*-*")]
-        kept = (
+        backup = (
             backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}"
             f"{'' if step else ASIDE}"
         )  # counted: clocks go back at times
-        os.replace(new, kept)
-        return kept
+        os.replace(new, backup)
+        return backup
     except OSError as error:
         if new:
             shutil.rmtree(new, ignore_errors=True)
@@ -223,14 +223,14 @@ def _steps(root):
         if folder.suffix in (DONE, ASIDE):
             continue
         try:
-            told = json.loads(manifest.read_text(encoding="utf-8"))
+            record = json.loads(manifest.read_text(encoding="utf-8"))
             changes = {
                 root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
                 if file["existed"]
                 else None
-                for file in told["files"]
+                for file in record["files"]
             }
-            yield Step(folder, told["command"], datetime.fromisoformat(told["when"]), changes)
+            yield Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TitoError(
                 f"The backup {folder} is damaged: {error}.",
@@ -245,7 +245,7 @@ def _take_back(root, step, command):
     return step
 
 
-def archive(held, compression=0, programs=()):
+def archive(contents, compression=0, programs=()):
     """The bytes of a zip that holds {path: bytes}: sorted, without times.
 
     `programs` are those paths that can be run.
@@ -257,7 +257,7 @@ def archive(held, compression=0, programs=()):
 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
-        for name, content in sorted(held.items()):
+        for name, content in sorted(contents.items()):
             entry = zipfile.ZipInfo(name)  # dated 1980, the first day a zip knows
             entry.compress_type, entry.create_system = (
                 compression,

@@ -36,7 +36,7 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     finder.BROWSER = root.path
     sys.meta_path[:] = [
         Notebooks(root, drive),
-        *(one for one in sys.meta_path if not isinstance(one, Notebooks)),
+        *(other for other in sys.meta_path if not isinstance(other, Notebooks)),
     ]
     for name in [name for name in sys.modules if name.split(".")[0] == root.package]:
         del sys.modules[name]
@@ -70,17 +70,17 @@ class Notebooks:
 
         Raises TitoError with the notebook's own line.
         """
-        held = self.drive / entry.folder / entry.notebook.name
-        if not held.is_file():
+        path = self.drive / entry.folder / entry.notebook.name
+        if not path.is_file():
             raise TitoError(
-                f"Your notebook {entry.folder}/{held.name} cannot be read from here.",
+                f"Your notebook {entry.folder}/{path.name} cannot be read from here.",
                 "Just after the first visit, run the cell again. Is the notebook there, in the "
                 "list of files? A private window, or a browser that blocks service workers, "
                 "keeps it from other notebooks.",
                 1,
             )
-        source = cells.read(held)
-        source.path = held.relative_to(self.drive)
+        source = cells.read(path)
+        source.path = path.relative_to(self.drive)
         declared = lesson.load(
             entry.notebook
         )  # as released; its script would need a reader of YAML

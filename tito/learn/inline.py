@@ -58,14 +58,14 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
             try:
                 _run(section, function, sections, dict(space))
             except Exception as error:
-                said = _explained(error, space, lesson, name)
+                explanation = _explained(error, space, lesson, name)
                 place = _place(space, line)
             else:
                 continue
-            if isinstance(said, str):
-                _stop(said)
+            if isinstance(explanation, str):
+                _stop(explanation)
             title = function.removeprefix("test_").replace("_", " ")
-            lines = "\n".join(f"   {row}" for row in "\n".join(said).split("\n"))
+            lines = "\n".join(f"   {row}" for row in "\n".join(explanation).split("\n"))
             _stop(f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}')
 
 
@@ -107,14 +107,14 @@ def _checks_file(name, space, browser_root):
             if path.is_file():
                 return path
     root = browser_root or finder.root_above(os.getcwd())
-    found = []
+    paths = []
     for path in sorted(Path(root, SOURCE).glob(f"*/{CHECKS}")) if root else ():
         own = Path(root, PRISTINE, path.parent.name, CHECKS)
         path = own if own.is_file() else path
         if any(section.title == name for section in cells.read(path).cells):
-            found.append(path)
-    if len(found) == 1:
-        return found[0]
+            paths.append(path)
+    if len(paths) == 1:
+        return paths[0]
     raise TitoError(
         f'check("{name}") does not know which lesson it stands in.',
         "Run the chapter as a file or a notebook in its own folder, modules/source/NN_name.",
@@ -198,12 +198,12 @@ def _explained(error, space, lesson, name):
         )
     if isinstance(error, AssertionError):
         last = traceback.extract_tb(trace)[-1]
-        said = [text or f"this should hold: {last.line}"]
+        sentences = [text or f"this should hold: {last.line}"]
         if last.filename == CODE:
-            return said
+            return sentences
     else:
         nones = outcome.none_parameters(frames[-1][0]) if frames else None
-        said = [outcome.explain(kind, text, outcome.call_in(error, CODE), nones)]
+        sentences = [outcome.explain(kind, text, outcome.call_in(error, CODE), nones)]
     if frames:
         frame, line = frames[-1]
         file = frame.f_code.co_filename
@@ -211,8 +211,8 @@ def _explained(error, space, lesson, name):
         code = next(
             (s.line for s in reversed(traceback.extract_tb(trace)) if s.filename == file), ""
         )
-        said.append(f"at {where}, line {line}: {code}")
-    return said
+        sentences.append(f"at {where}, line {line}: {code}")
+    return sentences
 
 
 def _place(space, line):

@@ -49,8 +49,8 @@ def agree(entry):
         sides = [cells.read(path) for path in (entry.script, entry.notebook)]
     except TitoError:
         return False
-    one, two = ([(c.kind, c.source) for c in side.cells if c.source] for side in sides)
-    return one == two
+    first, second = ([(c.kind, c.source) for c in side.cells if c.source] for side in sides)
+    return first == second
 
 
 def differing(entry):
@@ -130,10 +130,10 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
             }
         else:
             changes = {entry.script: _to_script(entry, text)}
-        kept = files.replace(entry.root, "notebook", changes, step=bool(keep))
+        backup = files.replace(entry.root, "notebook", changes, step=bool(keep))
         # What was read, not what stands there by now: a save in between counts as an edit.
         record["pair"] = hashes(entry) | {side: seen[side]}
-        return kept
+        return backup
 
 
 def _to_script(entry, text):

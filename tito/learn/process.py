@@ -85,8 +85,8 @@ class Process:
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun
         killed = superseded = False
-        given, used = patience(), None  # used: seconds on the processor at the last event
-        until = time.monotonic() + given
+        budget, used = patience(), None  # used: seconds on the processor at the last event
+        until = time.monotonic() + budget
         while True:
             try:
                 line = self.lines.get(timeout=max(0, until - time.monotonic()))
@@ -95,8 +95,8 @@ class Process:
                     yield {"event": "exit", "code": None, "killed": True}
                     return
                 spent = cpu_seconds(child or self.process.pid)
-                if spent is not None and used is not None and IDLE * given < spent - used < given:
-                    until = time.monotonic() + given - (spent - used)
+                if spent is not None and used is not None and IDLE * budget < spent - used < budget:
+                    until = time.monotonic() + budget - (spent - used)
                     continue
                 killed = True
             else:
@@ -125,8 +125,8 @@ class Process:
                     else:
                         yield event
                     if not killed:
-                        given, used = patience(), cpu_seconds(child or self.process.pid)
-                        until = time.monotonic() + given
+                        budget, used = patience(), cpu_seconds(child or self.process.pid)
+                        until = time.monotonic() + budget
             if killed:
                 kill(child or self.process.pid)
                 until = time.monotonic() + GRACE

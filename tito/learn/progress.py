@@ -72,18 +72,18 @@ def _is_sound(data):
         of(data, lessons=dict, milestones=dict)
         and "lessons" in data
         and all(
-            of(one, when=str, verdict=str, measured=dict, code=str)
-            for one in data.get("milestones", {}).values()
+            of(record, when=str, verdict=str, measured=dict, code=str)
+            for record in data.get("milestones", {}).values()
         )
         and all(
-            of(one, started=str, hints=dict, last=dict, pair=dict, shown=list)
-            and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
-            and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, shown=list)
+            and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
+            and of(record.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
             and (
-                not one.get("last")
-                or one["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
+                not record.get("last")
+                or record["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
             )
-            for one in data["lessons"].values()
+            for record in data["lessons"].values()
         )
     )
 

@@ -103,9 +103,13 @@ def needs(entry, records):
     """
     missing = []
     for name in entry.declared.prerequisites:
-        needed = entry.root.lesson(name)
-        if row(needed, records.get(needed.name, {})).state not in ("passed", "stale", "skipped"):
-            missing.append(needed.name)
+        prerequisite = entry.root.lesson(name)
+        if row(prerequisite, records.get(prerequisite.name, {})).state not in (
+            "passed",
+            "stale",
+            "skipped",
+        ):
+            missing.append(prerequisite.name)
     return missing
 
 
@@ -131,24 +135,24 @@ def hint(entry, exercise=None, warn=lambda text: None):
     Raises TitoError when nothing fails, or the exercise has no hints.
     """
     with progress.change(entry.root, entry.name, warn) as record:
-        wanted = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
-        if wanted is None:
+        target = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
+        if target is None:
             raise TitoError(
                 f"Every exercise of {entry.name} passed in its last test.",
                 f"Name one to read its hints anyway: tito hint {entry.name} "
                 f"{entry.declared.exercises[0].id}",
             )
-        if not wanted.hints:
+        if not target.hints:
             raise TitoError(
-                f"Exercise {wanted.id} has no hints.", "Read its task and docstring again."
+                f"Exercise {target.id} has no hints.", "Read its task and docstring again."
             )
-        shown = record.setdefault("hints", {}).get(wanted.id, 0)
-        record["hints"][wanted.id] = level = min(shown + 1, len(wanted.hints))
+        level_before = record.setdefault("hints", {}).get(target.id, 0)
+        record["hints"][target.id] = level = min(level_before + 1, len(target.hints))
         return Hint(
             entry.name,
-            wanted.id,
+            target.id,
             level,
-            len(wanted.hints),
-            wanted.hints[level - 1],
-            shown >= len(wanted.hints),
+            len(target.hints),
+            target.hints[level - 1],
+            level_before >= len(target.hints),
         )

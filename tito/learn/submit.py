@@ -55,12 +55,12 @@ class Restored:
     notes: list = field(default_factory=list)
 
 
-def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda verdict: None):
+def submit(root, lessons=None, output=None, warn=lambda text: None, report=lambda verdict: None):
     """Test lessons of a workspace and put them into a zip. Returns a Submission.
 
     lessons  Entries; None for all that were begun
     output   where the zip goes; None for the next free number in the workspace's folder
-    told     is called with each Verdict as it comes
+    report   is called with each Verdict as it comes
 
     A lesson that fails is handed in all the same. Raises TitoError when there is nothing to
     hand in, or `output` is there.
@@ -91,22 +91,22 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     with Process(warm=len(lessons) > 1) as process:
         for entry in lessons:
             verdicts.append(verdict.test(entry, process=process, warn=warn))
-            told(verdicts[-1])
+            report(verdicts[-1])
             notes += _notes(entry, verdicts[-1], before[entry.name])
-    held = {}
+    contents = {}
     for entry in lessons:
-        found = {
+        lesson_files = {
             entry.relative(path): path.read_bytes()
             for path in (entry.script, entry.notebook)
             if path.is_file()
         }
-        if not found:
+        if not lesson_files:
             notes.append(
                 f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so "
                 "nothing of it is handed in."
             )
-        held |= found
-    if not held:
+        contents |= lesson_files
+    if not contents:
         raise TitoError(
             "None of these lessons has a file, so there is nothing to hand in.",
             "`tito reset` brings a starting version back, `tito undo` the last one.",
@@ -114,11 +114,11 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     notes += [
         f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
         "outputs and submit again."
-        for name, data in held.items()
+        for name, data in contents.items()
         if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
     ]
-    held[MANIFEST] = _manifest(root, verdicts, held)
-    data = files.archive(held, zipfile.ZIP_DEFLATED)
+    contents[MANIFEST] = _manifest(root, verdicts, contents)
+    data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)
 
 
@@ -133,7 +133,7 @@ def _notes(entry, result, before):
     ]
 
 
-def _manifest(root, verdicts, held):
+def _manifest(root, verdicts, contents):
     """The manifest's bytes: the same for the same work, so no time is in it.
 
     When it arrived, the collector knows.
@@ -151,7 +151,7 @@ def _manifest(root, verdicts, held):
     ]
     listed = {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        for name, data in held.items()
+        for name, data in contents.items()
     }
     value = {
         "version": 1,
@@ -179,9 +179,9 @@ def _put(root, data, output):
     else:
         name = re.sub(r"[^\w.-]+", "-", root.path.resolve().name).strip("-.") or "submission"
         numbers = [
-            int(found.group(1))
-            for one in root.path.glob("*.zip")
-            if (found := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", one.name))
+            int(number.group(1))
+            for archive in root.path.glob("*.zip")
+            if (number := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", archive.name))
         ]
         newest = max(numbers, default=0)
         path = root.path / f"{name}-{newest}.zip"
@@ -203,7 +203,7 @@ def restore(root, path, warn=lambda text: None):
             f"{root.path} is the course itself; its lessons are the solutions.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    held, manifest = _read(path)
+    contents, manifest = _read(path)
     if manifest["course"] != root.name:
         raise TitoError(
             f"{path} was handed in for {manifest['course']!r}; this is a workspace of {root.name}.",
@@ -217,7 +217,7 @@ def restore(root, path, warn=lambda text: None):
         )
     entries = {entry.folder: entry for entry in root.lessons}
     changes = {}
-    for name, data in held.items():
+    for name, data in contents.items():
         folder = NAME.fullmatch(name).group(1)
         if folder in entries:
             changes[root.path / name] = data
@@ -271,7 +271,7 @@ def _read(path):
             )
         if path.stat().st_size > LARGEST:
             refuse(f"it has {path.stat().st_size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
-        held = _unpacked(io.BytesIO(path.read_bytes()), refuse)
+        contents = _unpacked(io.BytesIO(path.read_bytes()), refuse)
     except OSError as error:
         raise TitoError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -279,19 +279,21 @@ def _read(path):
             3,
         ) from None
     try:
-        manifest = json.loads(held.pop(MANIFEST).decode("utf-8"))
-        listed = {name: one["sha256"] for name, one in manifest["files"].items()}
+        manifest = json.loads(contents.pop(MANIFEST).decode("utf-8"))
+        listed = {name: entry["sha256"] for name, entry in manifest["files"].items()}
         sound = all(isinstance(manifest[key], str) for key in ("course", "edition"))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         sound = False
     if not sound:
         refuse(f"its {MANIFEST} is missing or damaged")
-    if listed.keys() != held.keys():
-        refuse(f"{sorted(listed.keys() ^ held.keys())[0]!r} is not both in it and in its manifest")
-    for name, data in held.items():
+    if listed.keys() != contents.keys():
+        refuse(
+            f"{sorted(listed.keys() ^ contents.keys())[0]!r} is not both in it and in its manifest"
+        )
+    for name, data in contents.items():
         if hashlib.sha256(data).hexdigest() != listed[name]:
             refuse(f"{name} is not what its manifest says")
-    return held, manifest
+    return contents, manifest
 
 
 def _unpacked(data, refuse):
@@ -301,26 +303,26 @@ def _unpacked(data, refuse):
             entries = archive.infolist()
             if len(entries) > MOST_FILES:
                 refuse(f"it holds {len(entries)} files")
-            held = {}
+            contents = {}
             for entry in entries:
                 kind = stat.S_IFMT(entry.external_attr >> 16)
                 if not (
                     entry.filename == MANIFEST or NAME.fullmatch(entry.filename)
                 ) or kind not in (0, stat.S_IFREG):
                     refuse(f"it holds {entry.filename[:100]!r}, which is no lesson file")
-                if entry.filename in held:
+                if entry.filename in contents:
                     refuse(f"it holds {entry.filename!r} twice")
                 if entry.flag_bits & 1:
                     refuse(f"{entry.filename!r} is encrypted")
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     refuse(f"{entry.filename!r} is packed in a way that `tito submit` does not use")
-                if sum(map(len, held.values())) + entry.file_size > LARGEST:
+                if sum(map(len, contents.values())) + entry.file_size > LARGEST:
                     refuse(f"{entry.filename!r} would take {entry.file_size / 2**20:.0f} MB")
                 with archive.open(entry) as member:
-                    held[entry.filename] = member.read(
+                    contents[entry.filename] = member.read(
                         entry.file_size + 1
                     )  # zipfile itself gives no byte more than the entry tells
-            return held
+            return contents
     except (
         zipfile.BadZipFile,
         zlib.error,

@@ -150,14 +150,14 @@ def test(
         }
         module = export.current(entry, source)
         result.verdict = ""
-        if kept := export.put(entry, module)[1]:
+        if backup := export.put(entry, module)[1]:
             result.saved.append(
                 f"{entry.relative(entry.module_path)} held code that its lesson does "
-                f"not; a copy is in {kept}"
+                f"not; a copy is in {backup}"
             )
-        built, broken = _export_lower(entry, result)
-        built[str(entry.module_path)] = entry, source, module
-        run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
+        modules, broken = _export_lower(entry, result)
+        modules[str(entry.module_path)] = entry, source, module
+        run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
         run.known = [] if result.partial else record.get("shown", [])
         if process:
             run.go(process, keyword, first_only, seconds)
@@ -193,34 +193,34 @@ def _export_lower(entry, result):
     Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of
     those that cannot be: whoever needs one learns why.
     """
-    records, built, broken = progress.load(entry.root)["lessons"], {}, {}
+    records, modules, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
-                built[str(lower.module_path)] = lower, source, module
-                if kept := export.put(lower, module)[1]:
+                modules[str(lower.module_path)] = lower, source, module
+                if backup := export.put(lower, module)[1]:
                     result.saved.append(
                         f"{entry.relative(lower.module_path)} held code that its lesson does "
-                        f"not; a copy is in {kept}"
+                        f"not; a copy is in {backup}"
                     )
             except TitoError as error:
                 if error.code != 1:
                     raise
                 cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
                 broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
-    return built, broken
+    return modules, broken
 
 
 def _settle(entry, source, result, warn):
     """Bring a notebook and its script into step, now that the one that counts was tested."""
     try:
-        if kept := pair.settle(entry, warn=warn):
+        if backup := pair.settle(entry, warn=warn):
             follows = entry.script if source and source.is_notebook else entry.notebook
             result.saved.append(
                 f"{entry.relative(follows)} was brought up to date; what it "
-                f"held before is in {kept}"
+                f"held before is in {backup}"
             )
     except TitoError as error:
         if error.code != 1:  # what is wrong with the lesson, the verdict has told
@@ -354,13 +354,13 @@ def needed(rows, known):
     """The demonstrations to run: those whose key is not among the `known`, and
     earlier ones that give them names.
     """
-    wanted, names = [], set()
+    selection, names = [], set()
     for row in reversed(rows):
         bound, used = _names(row["source"])
         if row["key"] not in known or bound & names:
-            wanted.insert(0, row)
+            selection.insert(0, row)
             names |= used
-    return wanted
+    return selection
 
 
 def _names(source):
@@ -390,12 +390,12 @@ class Run:
     runner tells becomes a Verdict.
     """
 
-    def __init__(self, entry, source, result, built, texts):
-        self.entry, self.source, self.result, self.built, self.texts = (
+    def __init__(self, entry, source, result, modules, texts):
+        self.entry, self.source, self.result, self.modules, self.texts = (
             entry,
             source,
             result,
-            built,
+            modules,
             texts,
         )
         self.outcomes = {o.id: o for o in result.checks}
@@ -446,7 +446,7 @@ class Run:
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
-        current, done, end = None, False, {}
+        current, finished, end = None, False, {}
         wait = request["seconds"] + START_SECONDS
         for event in process.run(request, lambda: wait):
             kind = event["event"]
@@ -494,7 +494,7 @@ class Run:
                     2 if request["keyword"] else 3,
                 )
             elif kind == "done":
-                done, wait = True, GRACE
+                finished, wait = True, GRACE
             elif kind == "exit":
                 end = event
         if current:
@@ -507,8 +507,8 @@ class Run:
             )
             return False
         if not self.result.reason:
-            self.result.reason = self._how_it_ended(done, end)
-        return done
+            self.result.reason = self._how_it_ended(finished, end)
+        return finished
 
     def _check(self, check, event):
         check.status, check.message = event["status"], event["message"]
@@ -547,10 +547,10 @@ class Run:
             ):
                 check.waits = arose
 
-    def _how_it_ended(self, done, end):
+    def _how_it_ended(self, finished, end):
         """What is to be said of a process that did not end well, or ""."""
         how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
-        if done:
+        if finished:
             well = not end["killed"] and end["code"] == 0
             return (
                 ""
@@ -571,7 +571,7 @@ class Run:
         """(cell, place) of each frame of an error that lies in a
         lesson, (None, None) of the others.
         """
-        return [place_of(frame, self.built, self.entry) for frame in frames]
+        return [place_of(frame, self.modules, self.entry) for frame in frames]
 
     def _where(self, frames, exercise):
         """The place to look at: the innermost in the exercise, else in the lesson, else of all.
@@ -618,14 +618,14 @@ class Run:
         ]
 
 
-def place_of(frame, built, entry):
+def place_of(frame, modules, entry):
     """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told
     in the lesson's own lines; (None, None) outside.
 
-    built  {module's path: (lesson, source, module)}
-    entry  a lesson of the root that paths are told from
+    modules  {module's path: (lesson, source, module)}
+    entry    a lesson of the root that paths are told from
     """
-    lesson, source, module = built.get(frame["file"], (None, None, None))
+    lesson, source, module = modules.get(frame["file"], (None, None, None))
     if (
         not module
         or not 0 < (frame["line"] or 0) <= len(module.origin)

@@ -204,14 +204,14 @@ def _saves(entry, tell):
 
 
 def _stats(entry):
-    found = []
+    stats = []
     for path in (entry.script, entry.notebook):
         try:
-            one = path.stat()
-            found.append((one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
+            stat = path.stat()
+            stats.append((stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
         except OSError:
-            found.append(None)
-    return found
+            stats.append(None)
+    return stats
 
 
 def _is_half(entry, hashes):

@@ -65,14 +65,14 @@ def init(folder, source):
         )
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
-    wanted = contents(source)
+    targets = contents(source)
     missing = {
         name: data
-        for name, data in wanted.items()
+        for name, data in targets.items()
         if not (folder / name).exists()
         and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
     }  # its notebook holds the work
-    for name, data in (missing | {name: wanted[name] for name in MACHINE}).items():
+    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
         files.write(folder / name, data)
         if name.startswith("bin/"):
             os.chmod(folder / name, 0o755)
@@ -94,14 +94,15 @@ def contents(source, lessons=None):
     out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
     for place in (PRISTINE, SOURCE):
         for entry in lessons:
-            held = {
+            lesson_texts = {
                 entry.script.name: entry.declared.released,
                 CHECKS: entry.declared.released_checks,
             }
             if place == PRISTINE and entry.declared.hints_text:
-                held[HINTS] = entry.declared.hints_text
+                lesson_texts[HINTS] = entry.declared.hints_text
             out |= {
-                f"{(place / entry.folder / name).as_posix()}": text for name, text in held.items()
+                f"{(place / entry.folder / name).as_posix()}": text
+                for name, text in lesson_texts.items()
             }
     out |= _milestones(source, {entry.name for entry in lessons})
     for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
@@ -130,17 +131,19 @@ def _milestones(source, names):
     """{path: bytes} of the milestones that these lessons are enough for, twice:
     to be edited, and as they are.
     """
-    found = milestone.milestones(source)
-    held = [one.path for one in found if names.issuperset(one.needs)]
-    if held:  # and what they share
-        folder = held[0].parent
-        held += sorted(
-            path for path in folder.glob("*.py") if path not in {one.path for one in found}
+    programs = milestone.milestones(source)
+    paths = [program.path for program in programs if names.issuperset(program.needs)]
+    if paths:  # and what they share
+        folder = paths[0].parent
+        paths += sorted(
+            path
+            for path in folder.glob("*.py")
+            if path not in {program.path for program in programs}
         )
     return {
         f"{place.as_posix()}/{path.name}": path.read_bytes()
         for place in (milestone.PRISTINE, milestone.SOURCE)
-        for path in held
+        for path in paths
     }
 
 
@@ -196,23 +199,23 @@ def reset(entry, exercise=None, warn=lambda text: None):
             if entry.notebook.exists():
                 changes[entry.notebook] = notebook.to_notebook(pristine, entry.declared)
         else:
-            wanted = entry.declared.exercise(exercise)
+            target = entry.declared.exercise(exercise)
             pair.settle(entry, warn=warn)
             source = cells.read(entry.script)
-            if not (cell := source.cell(wanted.name)):
+            if not (cell := source.cell(target.name)):
                 raise TitoError(
-                    f"{entry.script} has no cell {wanted.id!r} any more.",
+                    f"{entry.script} has no cell {target.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
                     1,
                 )
-            changes[entry.script] = source.replaced(cell, wanted.cell.source)
+            changes[entry.script] = source.replaced(cell, target.cell.source)
             if entry.notebook.exists():
                 changes[entry.notebook] = notebook.to_notebook(
                     changes[entry.script],
                     entry.declared,
                     entry.notebook.read_text(encoding="utf-8"),
                 )
-        kept = files.replace(entry.root, "reset", changes)
+        backup = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
             with progress.change(entry.root, entry.name, warn) as record:
                 # Of what was written, not of what stands there by now: a save
@@ -221,7 +224,7 @@ def reset(entry, exercise=None, warn=lambda text: None):
                     side: pair.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
                 }
-        return kept
+        return backup
 
 
 def undo(root, warn=lambda text: None, back=files.undo):
