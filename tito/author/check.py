@@ -86,11 +86,11 @@ QUESTIONS = (
 )
 
 
-def check(entry, jobs=2, told=lambda done, of: None, every=1):
+def check(entry, jobs=2, report=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
-    told   is called with how many of the slow cases are done, and of how many
-    every  take only every so many-th mutation, and to the judge every so many-th mistake and liar
+    report  is called with how many of the slow cases are done, and of how many
+    every   take only every so many-th mutation, and to the judge every so many-th mistake and liar
     """
     try:
         lesson = entry.declared
@@ -102,7 +102,7 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(
-            lesson, mistakes, rights, equivalent, scratches, told, every
+            lesson, mistakes, rights, equivalent, scratches, report, every
         )
         yield from _graded(
             entry, lesson, mistakes[::every], rights, dict([*liars.texts(lesson).items()][::every])
@@ -210,7 +210,7 @@ def _noticed(result):
     return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
 
 
-def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told, every):
+def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, report, every):
     whole = lesson.source.text
     released = cells.parse(lesson.path, lesson.released)
     solved = _run(scratches, whole)
@@ -251,7 +251,7 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
             nonlocal done
             for case, answer in zip(cases, pool.map(function, cases)):
                 done += 1
-                told(done, total)
+                report(done, total)
                 yield case, answer
 
         def as_stub(exercise):
@@ -277,15 +277,15 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
 
         def named(mistake):
             result = _run(scratches, mistake.apply(lesson), mistake.exercise)
-            said = [
+            messages = [
                 c.message for c in result.checks if c.exercise == mistake.exercise and not c.passed
             ]
-            return None if any(mistake.message in message for message in said) else said
+            return None if any(mistake.message in message for message in messages) else messages
 
         wrong = [
-            f"{mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
-            for mistake, said in each(named, mistakes)
-            if said is not None
+            f"{mistake.id}: {'said ' + repr(messages[0]) if messages else 'not noticed'}"
+            for mistake, messages in each(named, mistakes)
+            if messages is not None
         ]
         yield Finding(
             lesson.name, "mistakes caught", len(mistakes), len(mistakes) - len(wrong), wrong
@@ -297,7 +297,9 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
                 c.message for c in result.checks if c.exercise == right.exercise and not c.passed
             ]
 
-        wrong = [f"{right.id}: {said[0]}" for right, said in each(refused, rights) if said]
+        wrong = [
+            f"{right.id}: {messages[0]}" for right, messages in each(refused, rights) if messages
+        ]
         yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
 
         def survives(mutant):
@@ -327,7 +329,9 @@ def _graded(entry, lesson, mistakes, rights, answers):
     says, and gives nothing for nothing.
     """
     lower = {
-        one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
+        lower_entry.name: judge.reference(lower_entry)
+        for lower_entry in entry.root.lessons
+        if lower_entry.number < entry.number
     }
     setting = judge.Setting(
         entry.root.path, (entry.name,), "process", seconds=SECONDS
@@ -338,9 +342,9 @@ def _graded(entry, lesson, mistakes, rights, answers):
             entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
         )
         with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
-            return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+            return list(lower_entry.attempt(entry, code, lower, checks, judge.OWN).checks.values())
 
-    with judge.Judge(setting) as one:
+    with judge.Judge(setting) as lower_entry:
         problems = [
             f"graded, {c.name} fails on the solution: {c.message}"
             for c in graded(lesson.source.text, lesson.checks)
@@ -352,22 +356,23 @@ def _graded(entry, lesson, mistakes, rights, answers):
             if c.passed
         ]
         for mistake in mistakes:
-            said = [
+            messages = [
                 c.message
                 for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks)
                 if not c.passed
             ]
-            if not any(mistake.message in message for message in said):
+            if not any(mistake.message in message for message in messages):
                 problems.append(
-                    f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
+                    f"graded, {mistake.id}: "
+                    f"{'said ' + repr(messages[0]) if messages else 'not noticed'}"
                 )
         for right in rights:
-            said = [
+            messages = [
                 c.message
                 for c in graded(right.apply(lesson), lesson.exercise(right.exercise).checks)
                 if not c.passed
             ]
-            problems += [f"graded, {right.id}: {said[0]}"] * bool(said)
+            problems += [f"graded, {right.id}: {messages[0]}"] * bool(messages)
         cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
@@ -387,7 +392,7 @@ def _through(entry, scratches):
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", str(scratch.script)],
             cwd=scratch.root.path,
             env=os.environ | {"MPLBACKEND": "Agg"},
@@ -399,7 +404,7 @@ def _through(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    problems = [done.stderr.strip().split("\n")[-1]] if done.returncode else []
+    problems = [completed.stderr.strip().split("\n")[-1]] if completed.returncode else []
     return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
 
 
@@ -417,7 +422,7 @@ def _doctests(entry, scratches):
             f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
             "r = doctest.testmod(m); print(r.attempted, r.failed)"
         )
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", "-c", code],
             cwd=scratch.root.path,
             capture_output=True,
@@ -427,9 +432,11 @@ def _doctests(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    if done.returncode:
-        return Finding(entry.name, "doctests true", 1, 0, [done.stderr.strip().split("\n")[-1]])
-    *report, last = done.stdout.strip().split("\n")
+    if completed.returncode:
+        return Finding(
+            entry.name, "doctests true", 1, 0, [completed.stderr.strip().split("\n")[-1]]
+        )
+    *report, last = completed.stdout.strip().split("\n")
     attempted, failed = map(int, last.split())
     examples = sum(
         len(doctest.DocTestParser().get_examples(c.source)) for c in entry.declared.source.exported
@@ -445,8 +452,8 @@ def _doctests(entry, scratches):
 
 
 def _fresh(entry):
-    built = export.current(entry, entry.declared.source).text
-    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == built
+    text = export.current(entry, entry.declared.source).text
+    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == text
     return Finding(
         entry.name,
         "package fresh",
@@ -505,15 +512,15 @@ def size(entry) -> Size:
 
 def code_lines(text: str) -> set[int]:
     """The numbers of the lines of Python that hold code."""
-    held = set()
+    rows = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
-            held |= set(range(token.start[0], token.end[0] + 1))
+            rows |= set(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(cells.tree_of(text)):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
         ):
-            held -= set(range(node.lineno, node.end_lineno + 1))
-    return held
+            rows -= set(range(node.lineno, node.end_lineno + 1))
+    return rows

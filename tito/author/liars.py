@@ -61,10 +61,10 @@ def texts(lesson):
     def script(body, each):
         return head + body + "\n" + "\n".join(each(name) for name in names) + "\n"
 
-    found = {}
+    scripts = {}
     for answer, (value, array, result) in ANSWERS.items():
         body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
-        found[answer] = script(
+        scripts[answer] = script(
             body,
             lambda name: (
                 f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()"
@@ -76,7 +76,7 @@ def texts(lesson):
             "def refuse(*given, **named):\n"
             f"    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
         )
-        found[error] = script(
+        scripts[error] = script(
             body,
             lambda name: (
                 f"class {name}:\n    def __init__(self, *given, **named): refuse(*given)"
@@ -84,4 +84,4 @@ def texts(lesson):
                 else f"{name} = refuse"
             ),
         )
-    return found
+    return scripts

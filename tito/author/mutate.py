@@ -71,7 +71,7 @@ class Mutation:
 
 def mutations(lesson):
     """Every Mutation of every solution of a lesson, in the order of the file."""
-    found = []
+    mutants = []
     for exercise in lesson.exercises:
         cell = exercise.cell
         lines = cell.source.split("\n")
@@ -101,7 +101,7 @@ def mutations(lesson):
                     continue
                 seen.add(changed)
                 was = " ".join(raw[first:last].decode().split())
-                found.append(
+                mutants.append(
                     Mutation(
                         exercise.id,
                         cell.line + node.lineno - 1,
@@ -110,7 +110,7 @@ def mutations(lesson):
                         lesson.source.replaced(cell, changed),
                     )
                 )
-    return found
+    return mutants
 
 
 def _differs(before, after):
@@ -173,11 +173,11 @@ def changes(node, raw, place):
                 yield None, None, repr(node.value * 2)
     elif isinstance(node, ast.Call):
         if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
-            one, two = node.args[:2]
+            first, second = node.args[:2]
             yield (
-                place(one.lineno, one.col_offset),
-                place(two.end_lineno, two.end_col_offset),
-                f"{text(two)}, {text(one)}",
+                place(first.lineno, first.col_offset),
+                place(second.end_lineno, second.end_col_offset),
+                f"{text(second)}, {text(first)}",
             )
         for keyword in node.keywords:
             rest = [text(a) for a in node.args] + [

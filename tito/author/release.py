@@ -82,23 +82,23 @@ def release(source, folder, lessons=None):
     chosen = lessons or source.lessons
     _refuse_gaps(source, chosen)
     earlier = _earlier(source, folder)
-    wanted = contents(source, chosen)
+    new = contents(source, chosen)
     folder.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
     try:
-        for name, data in wanted.items():
+        for name, data in new.items():
             _put(stage / name, name, data)
-        found = {name: (stage / name).read_bytes() for name in wanted}
-        verify(source, chosen, found | _beside(folder, wanted))
+        on_disk = {name: (stage / name).read_bytes() for name in new}
+        verify(source, chosen, on_disk | _beside(folder, new))
         out = Released(folder, [entry.name for entry in chosen])
         if earlier is None and not _holds_anything(folder):
             if folder.exists():
                 folder.rmdir()  # empty; not every system renames onto a folder
             stage.chmod(0o755)
             os.replace(stage, folder)
-            out.changed = list(wanted)
+            out.changed = list(new)
         else:
-            _update(folder, earlier or {}, found, out)
+            _update(folder, earlier or {}, on_disk, out)
         return out
     except OSError as error:
         raise TitoError(
@@ -113,12 +113,12 @@ def release(source, folder, lessons=None):
 def _refuse_gaps(source, chosen):
     names = [entry.name for entry in chosen]
     for entry in chosen:
-        for needed in entry.declared.prerequisites:
-            if needed not in names:
+        for prerequisite in entry.declared.prerequisites:
+            if prerequisite not in names:
                 raise TitoError(
-                    f"Lesson {entry.name} needs {needed}, which is not among the lessons to "
+                    f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
                     f"release ({', '.join(names)}).",
-                    f"Release {needed} with it.",
+                    f"Release {prerequisite} with it.",
                 )
 
 
@@ -168,14 +168,14 @@ def _put(path, name, data):
     os.chmod(path, 0o755 if name in PROGRAMS else 0o644)
 
 
-def _update(folder, earlier, found, out):
+def _update(folder, earlier, on_disk, out):
     """Bring a release up to date, saving what somebody changed by hand.
 
     The note about it goes last: interrupted, it is done again.
     """
     by_hand = {}
-    for name in sorted({*earlier, *found} - {NOTE}):
-        path, data = folder / name, found.get(name)
+    for name in sorted({*earlier, *on_disk} - {NOTE}):
+        path, data = folder / name, on_disk.get(name)
         now = path.read_bytes() if path.is_file() else None
         if now is None and data is None or now == data:
             continue
@@ -189,7 +189,7 @@ def _update(folder, earlier, found, out):
             _put(path, name, data)
     if by_hand:
         out.kept = files.replace(course.open_root(folder), "release", by_hand)
-    _put(folder / NOTE, NOTE, found[NOTE])
+    _put(folder / NOTE, NOTE, on_disk[NOTE])
 
 
 def _sha256(data):
@@ -250,19 +250,19 @@ def _json(value):
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def course_of_stubs(source, held):
+def course_of_stubs(source, released):
     """The course as a learner's tito carries it, so that `tito init` serves there, too:
     what is released, as a course.
     """
     out = {
         name: data
-        for name, data in held.items()
+        for name, data in released.items()
         if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
     }
     hints = f"/{HINTS}"  # for learners they lie with the pristine copy
     out |= {
         name.replace(PRISTINE.as_posix(), SOURCE.as_posix()): data
-        for name, data in held.items()
+        for name, data in released.items()
         if name.startswith(PRISTINE.as_posix()) and name.endswith(hints)
     }
     out["tito.toml"] = (
@@ -337,19 +337,19 @@ def secrets(source, chosen):
     What learners get to read in a released lesson is no secret, nor a short line that
     tito's own code happens to hold.
     """
-    found = {}
+    reasons = {}
     for entry in source.lessons:
         lesson = entry.declared
         for line in secret_lines(lesson):
-            found.setdefault(line, f"a line of a solution or a hidden check of {entry.name}")
+            reasons.setdefault(line, f"a line of a solution or a hidden check of {entry.name}")
         path = lesson.path.with_name(MISCONCEPTIONS)
         for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
-            found.setdefault(line.strip(), f"a line of {entry.name}'s recorded mistakes")
+            reasons.setdefault(line.strip(), f"a line of {entry.name}'s recorded mistakes")
         for mistake in misconceptions.load(lesson):
-            found[mistake.name] = f"a recorded mistake of {entry.name}"
+            reasons[mistake.name] = f"a recorded mistake of {entry.name}"
         for check in lesson.checks:
             if check.hidden:
-                found[check.function] = f"the name of a hidden check of {entry.name}"
+                reasons[check.function] = f"the name of a hidden check of {entry.name}"
     read = "\n".join(
         text
         for entry in chosen
@@ -362,37 +362,37 @@ def secrets(source, chosen):
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     return {
         text: what
-        for text, what in found.items()
+        for text, what in reasons.items()
         if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
     }
 
 
-def verify(source, chosen, held):
-    """Raise TitoError, code 3, when a file of `held` ({path: bytes}) gives something away."""
-    wanted = secrets(source, chosen)
-    starts = {secret[:LEAST] for secret in wanted}
-    for name, data in held.items():
+def verify(source, chosen, contents):
+    """Raise TitoError, code 3, when a file of `contents` ({path: bytes}) gives something away."""
+    reasons = secrets(source, chosen)
+    starts = {secret[:LEAST] for secret in reasons}
+    for name, data in contents.items():
         text = _readable(name, data)
         # Of most secrets not even the start is there. Looking for each of 6,000 in
         # 7 MB took 11 s, this takes 4.
         there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
-        if found := next(
-            (secret for secret in wanted if secret[:LEAST] in there and secret in text), None
+        if secret_line := next(
+            (secret for secret in reasons if secret[:LEAST] in there and secret in text), None
         ):
-            _refuse(name, wanted[found], found)
+            _refuse(name, reasons[secret_line], secret_line)
     for entry in chosen:  # in the lesson itself, short lines tell, too
         for path in (entry.script, entry.script.with_name(CHECKS)):
             name = entry.relative(path)
-            rows = held[name].decode("utf-8").split("\n")
+            rows = contents[name].decode("utf-8").split("\n")
             lines = {line.strip().removeprefix("# ") for line in rows}
             leaked = sorted(secret_lines(entry.declared) & lines)
             if leaked := leaked or [line for line in lines if MARK.match(line)]:
                 _refuse(name, f"a line of a solution or a hidden check of {entry.name}", leaked[0])
 
 
-def _refuse(name, what, found):
+def _refuse(name, what, secret):
     raise TitoError(
-        f"{name} would give away {what}: {found[:100]}",
+        f"{name} would give away {what}: {secret[:100]}",
         "Nothing was released. Take it out of the course's open part, then release again.",
         3,
     )
@@ -404,8 +404,10 @@ def _readable(name, data):
     """
     text = data.decode("utf-8", "replace")
     if data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data)):
-        with zipfile.ZipFile(io.BytesIO(data)) as held:
-            return text + "\n".join(_readable(one, held.read(one)) for one in held.namelist())
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return text + "\n".join(
+                _readable(member, archive.read(member)) for member in archive.namelist()
+            )
     if name.endswith(".ipynb"):
         try:
             return text + "\n".join(_strings(json.loads(text)))
@@ -416,21 +418,22 @@ def _readable(name, data):
 
 def _strings(value):
     if isinstance(value, list):
-        joined = all(isinstance(one, str) for one in value)
-        return ["".join(value)] if joined else [text for one in value for text in _strings(one)]
+        joined = all(isinstance(part, str) for part in value)
+        return ["".join(value)] if joined else [text for part in value for text in _strings(part)]
     if isinstance(value, dict):
-        return [text for one in value.values() for text in _strings(one)]
+        return [text for part in value.values() for text in _strings(part)]
     return [value] if isinstance(value, str) else []
 
 
-def _beside(folder, wanted):
+def _beside(folder, names):
     """{path: bytes} of what else would be published with the folder: what somebody put there."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
         inside = any(
-            f"{name}/".startswith(f"{one}/") or f"/{one}/" in f"/{name}/" for one in NOT_RELEASED
+            f"{name}/".startswith(f"{pattern}/") or f"/{pattern}/" in f"/{name}/"
+            for pattern in NOT_RELEASED
         )
-        if not inside and name not in wanted and path.is_file() and not path.is_symlink():
-            found[name] = path.read_bytes()
-    return found
+        if not inside and name not in names and path.is_file() and not path.is_symlink():
+            contents[name] = path.read_bytes()
+    return contents

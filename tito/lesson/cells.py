@@ -88,8 +88,8 @@ class Cell:
         """What its picture shows, in words: the comment `# alt: ...`, which may go on
         over lines of its own; or "".
         """
-        found = ALT.search(self.source)
-        return " ".join(re.sub(r"\n#", "\n", found.group(1)).split()) if found else ""
+        match = ALT.search(self.source)
+        return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
 
     @property
     def directive_lines(self):
@@ -104,15 +104,15 @@ class Cell:
         """The leading `#| ...` lines, as nbdev reads them: {"export": "",
         "default_exp": "core.tensor"}.
         """
-        found = {}
+        directives = {}
         for line in self.source.splitlines() if "#|" in self.source else ():
             if not line.startswith("#|"):
                 if line.strip():
                     break
                 continue
             name, _, value = line[2:].strip().partition(" ")
-            found[name] = value.strip()
-        return found
+            directives[name] = value.strip()
+        return directives
 
 
 @dataclass(eq=False)
@@ -260,21 +260,21 @@ def _header(path, lines):
 def _options(path, line, text):
     """Kind and metadata from what stands behind `# %%`: `words [markdown] tags=["x"] points=2`."""
     kind = "code"
-    if found := KIND.search(text.split("=")[0]):
-        kind = {"md": "markdown"}.get(found.group(1), found.group(1))
-        text = text.replace(found.group(0), "", 1)
+    if match := KIND.search(text.split("=")[0]):
+        kind = {"md": "markdown"}.get(match.group(1), match.group(1))
+        text = text.replace(match.group(0), "", 1)
     metadata = {}
     title = TITLE.match(text).group()
-    while found := re.search(r"(?:^|\s)([\w.-]+)=", text):
+    while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
-            value, end = DECODER.raw_decode(text, found.end())
+            value, end = DECODER.raw_decode(text, match.end())
         except json.JSONDecodeError:
             raise TitoError(
-                f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
+                f"{path}:{line}: the cell's metadata {match.group(1)}=... is not valid JSON.",
                 "Copy the `# %%` line of another cell and change its values.",
                 1,
             ) from None
-        metadata[found.group(1)] = value
+        metadata[match.group(1)] = value
         text = text[end:]
     if title.strip():
         metadata["title"] = " ".join(title.split())

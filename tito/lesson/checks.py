@@ -29,9 +29,9 @@ def helpers_of(source: str, file: str, line: int = 1):
 IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def _compiled(source, file, line, wanted):
+def _compiled(source, file, line, keep):
     tree = ast.parse("\n" * (line - 1) + source, file)
-    tree.body = [node for node in tree.body if wanted(node)]
+    tree.body = [node for node in tree.body if keep(node)]
     return compile(tree, file, "exec")
 
 

@@ -56,42 +56,40 @@ class Root:
                 else "A course keeps its lessons there.",
                 3,
             )
-        found = [
+        entries = [
             Entry(self, folder.name)
             for folder in declared.iterdir()
             if FOLDER.fullmatch(folder.name)
         ]
-        found = sorted(
-            (e for e in found if e.declared_path.exists()), key=lambda e: (e.number, e.name)
+        entries = sorted(
+            (e for e in entries if e.declared_path.exists()), key=lambda e: (e.number, e.name)
         )
-        for one, two in zip(found, found[1:]):
-            if one.number == two.number:
+        for entry, following in zip(entries, entries[1:]):
+            if entry.number == following.number:
                 raise TitoError(
-                    f"{one.folder} and {two.folder} have the same number.",
+                    f"{entry.folder} and {following.folder} have the same number.",
                     "Rename one of the folders.",
                 )
-        if not found:
+        if not entries:
             raise TitoError(
                 f"There is no lesson in {declared}.",
                 "A lesson is a file like 01_tensor/tensor_dev.py.",
             )
-        return found
+        return entries
 
-    def lesson(self, wanted):
+    def lesson(self, key):
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`.
 
         Raises TitoError with a suggestion.
         """
-        wanted = str(wanted)
+        key = str(key)
         for entry in self.lessons:
-            if wanted in (entry.name, entry.folder) or (
-                wanted.isdecimal() and int(wanted) == entry.number
-            ):
+            if key in (entry.name, entry.folder) or (key.isdecimal() and int(key) == entry.number):
                 return entry
         names = [entry.name for entry in self.lessons]
-        close = difflib.get_close_matches(re.sub(r"^\d+_", "", wanted.lower()), names, n=1)
+        close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
         raise TitoError(
-            f"There is no lesson {wanted!r} in {self.path}.",
+            f"There is no lesson {key!r} in {self.path}.",
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
 
@@ -213,8 +211,8 @@ def installed_course():
     """The course that came with this tito: the checkout it runs from, or
     the data in its distribution.
     """
-    here = Path(__file__).resolve().parents[1]
-    for folder in (here.parent, here / "course"):
+    package_parent = Path(__file__).resolve().parents[1]
+    for folder in (package_parent.parent, package_parent / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():
             return open_root(folder)
     raise TitoError(

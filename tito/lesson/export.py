@@ -184,14 +184,14 @@ def _tidy(nodes, ours):
     lines = [
         (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
     ]
-    for module, found in named.items():
-        texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
+    for module, members in named.items():
+        texts = [_as(name, alias) for name, alias in sorted(members, key=str)]
         line = f"from {module} import {', '.join(texts)}"
         if len(line) > LONGEST:
             line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
         lines.append((group(module), 1, module, line, places[module]))
     out, last = [], None
-    for kind, _, _, line, place in sorted(lines, key=lambda one: one[:4]):
+    for kind, _, _, line, place in sorted(lines, key=lambda row: row[:4]):
         if last not in (None, kind):
             out.append(("", None))
         out.append((line, place))
@@ -259,7 +259,7 @@ def put(entry, module, command="export"):
     if old == module.text:
         return False, None
     before = path.stat().st_mtime if path.exists() else 0
-    kept = None
+    backup = None
     by_hand = old is not None and not _is_ours(old)
     if (
         by_hand
@@ -267,18 +267,18 @@ def put(entry, module, command="export"):
         and not old.startswith(SKIPPED.split("{")[0])
         and _written(old, module.lesson) - _written(module.text, module.lesson)
     ):
-        kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
+        backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
     _look_newer(path, before)
-    return True, kept
+    return True, backup
 
 
 def _is_ours(text):
     """Whether `text` is exactly as an export wrote it."""
     head = text.split("\n", 2)
-    found = CHECKSUM.match("\n".join(head[1:2]) + "\n")
-    return bool(found) and len(head) == 3 and found.group(1) == _checksum(head[2])
+    match = CHECKSUM.match("\n".join(head[1:2]) + "\n")
+    return bool(match) and len(head) == 3 and match.group(1) == _checksum(head[2])
 
 
 def _written(text, declared):

@@ -132,13 +132,13 @@ class Lesson:
     def points(self) -> int:
         return sum(check.points for check in self.checks)
 
-    def exercise(self, wanted: str) -> Exercise:
+    def exercise(self, key: str) -> Exercise:
         """The exercise with that id or name. Raises TitoError naming the others."""
         for exercise in self.exercises:
-            if wanted in (exercise.id, exercise.name):
+            if key in (exercise.id, exercise.name):
                 return exercise
         raise TitoError(
-            f"Lesson {self.name} has no exercise {wanted!r}.",
+            f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
         )
 
@@ -196,13 +196,13 @@ class Lesson:
     @cached_property
     def released_checks(self) -> str:
         """The checks.py that learners get, to be read: without the hidden sections."""
-        lines, gone = self.checks_source.text.split("\n"), set()
+        lines, hidden = self.checks_source.text.split("\n"), set()
         starts = [cell.line - cell.gap for cell in self.checks_source.cells] + [len(lines) + 1]
         for cell, start, end in zip(self.checks_source.cells, starts, starts[1:]):
             if HIDDEN in cell.title.split():
-                gone |= set(range(start, end))
-        kept = [line for number, line in enumerate(lines, 1) if number not in gone]
-        return "\n".join(kept).rstrip("\n") + "\n"
+                hidden |= set(range(start, end))
+        rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
+        return "\n".join(rows).rstrip("\n") + "\n"
 
     # What follows reads and refuses.
 
@@ -242,20 +242,20 @@ class Lesson:
             for c in self.source.cells
             if c.kind == "code" and "default_exp" in c.directives
         ]
-        wanted = f"core.{self.name}"
+        module = f"core.{self.name}"
         if not exports:
             self._refuse(
                 "no cell says where the lesson is exported to.",
-                f"Begin a code cell with `#| default_exp {wanted}`.",
+                f"Begin a code cell with `#| default_exp {module}`.",
             )
-        if len(exports) > 1 or exports[0][1] != wanted:
+        if len(exports) > 1 or exports[0][1] != module:
             cell, value = exports[-1]
             self._refuse(
                 f"`#| default_exp {value}`, {len(exports)} in the lesson.",
-                f"One is needed: `#| default_exp {wanted}`.",
+                f"One is needed: `#| default_exp {module}`.",
                 cell,
             )
-        return wanted
+        return module
 
     def _exercises(self):
         exercises = {}
@@ -407,18 +407,18 @@ class Lesson:
 
     def _add_hints(self):
         path = self.path.with_name(HINTS)
-        known = {exercise.name: exercise for exercise in self.exercises}
+        exercises = {exercise.name: exercise for exercise in self.exercises}
         for line, name, hints in parse_hints(path, self.hints_text):
-            if name not in known:
+            if name not in exercises:
                 raise TitoError(
                     f"{path}:{line}: the lesson has no exercise {name!r}.",
-                    f"There are: {', '.join(known)}.",
+                    f"There are: {', '.join(exercises)}.",
                 )
-            if known[name].hints:
+            if exercises[name].hints:
                 raise TitoError(
                     f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
                 )
-            known[name].hints = hints
+            exercises[name].hints = hints
 
     def _check_chapter(self):
         """Each exercise with checks that learners see has one cell that

@@ -119,16 +119,16 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     call        the call in the check that led to it, with its arguments; "" for none
     nones       the parameters that were None where it arose; None when it arose in the check itself
     """
-    said = f"{name}: {text}" if text else name
-    said = f"{call} raised {said}" if call and nones is not None else said
+    sentence = f"{name}: {text}" if text else name
+    sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if "NoneType" not in text:
-        return said
+        return sentence
     if nones:
         named = " and ".join(f"`{parameter}`" for parameter in nones)
-        return f"{said}. There {named} {'is' if len(nones) == 1 else 'are'} None."
+        return f"{sentence}. There {named} {'is' if len(nones) == 1 else 'are'} None."
     if name in ("AttributeError", "TypeError") and NONE_USED.search(text):
-        return f"{said}. Does a function lack its `return`?"
-    return said
+        return f"{sentence}. Does a function lack its `return`?"
+    return sentence
 
 
 def none_parameters(frame) -> list[str]:
@@ -142,12 +142,12 @@ def call_in(error: BaseException, file: str) -> str:
     """The call on a check's line that led to the error, with its arguments' values:
     "matmul_shape((3,), (3,))"; or "".
     """
-    found = None
+    caller = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == file:
-            found = frame
+            caller = frame
     summary = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == file]
-    if not found or summary[-1].end_lineno is None:
+    if not caller or summary[-1].end_lineno is None:
         return ""
     last = summary[-1]
     lines = linecache.getlines(file)[last.lineno - 1 : last.end_lineno]
@@ -162,7 +162,7 @@ def call_in(error: BaseException, file: str) -> str:
         return ""
     if not isinstance(tree.body, ast.Call):
         return ""
-    text = ast.unparse(_Filled(found.f_locals).visit(tree))
+    text = ast.unparse(_Filled(caller.f_locals).visit(tree))
     return text if len(text) <= 3 * SHOWN and "\n" not in text else ""
 
 
@@ -174,9 +174,9 @@ class _Filled(ast.NodeTransformer):
 
     def visit_Name(self, node):
         value = self.values.get(node.id, self)
-        if _is_plain(value) and len(shown := repr(value)) <= SHOWN:
+        if _is_plain(value) and len(literal := repr(value)) <= SHOWN:
             try:
-                return ast.parse(shown, mode="eval").body
+                return ast.parse(literal, mode="eval").body
             except SyntaxError:
                 pass  # nan and inf are no Python
         return node
