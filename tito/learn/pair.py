@@ -6,14 +6,17 @@ when they last agreed. If one changed since, it is the newer; if both did, the l
 
 import hashlib
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import progress
 from tito.lesson import cells, notebook
+from tito.lesson.course import Entry
 
 
-def choose(entry, record):
+def choose(entry: Entry, record: dict) -> str:
     """Which file of a lesson holds the learner's work now: "script" or "notebook".
 
     Raises TitoError when both were edited since they last agreed, or neither is there.
@@ -43,7 +46,7 @@ def choose(entry, record):
     )
 
 
-def agree(entry):
+def agree(entry: Entry) -> bool:
     """Whether both files hold the same cells, whatever else differs (outputs, ids)."""
     try:
         sides = [cells.read(path) for path in (entry.script, entry.notebook)]
@@ -53,7 +56,7 @@ def agree(entry):
     return first == second
 
 
-def differing(entry):
+def differing(entry: Entry) -> list[str]:
     """The ids of the exercises that differ between the two files; text and
     other cells are not compared.
     """
@@ -67,7 +70,7 @@ def differing(entry):
     return [name for name in script | book if script.get(name) != book.get(name)]
 
 
-def hashes(entry):
+def hashes(entry: Entry) -> dict[str, str | None]:
     """{"script", "notebook"}: what progress remembers of a pair that agrees; None
     for a file that is not there.
     """
@@ -85,7 +88,7 @@ def _hash(path):
         ) from None
 
 
-def hash_of(path, data):
+def hash_of(path: Path, data: bytes) -> str:
     """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text:
     running cells changes only outputs.
     """
@@ -100,12 +103,17 @@ def hash_of(path, data):
     return hashlib.sha256(data).hexdigest()
 
 
-def read(entry, record):
+def read(entry: Entry, record: dict) -> cells.Source:
     """The learner's source for a lesson, from whichever file holds the newer work."""
     return cells.read(entry.script if choose(entry, record) == "script" else entry.notebook)
 
 
-def settle(entry, keep=None, make=False, warn=lambda text: None):
+def settle(
+    entry: Entry,
+    keep: str | None = None,
+    make: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Path | None:
     """Bring script and notebook into step.
 
     `keep` says which side counts; `make` makes a missing notebook.

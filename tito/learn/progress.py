@@ -11,19 +11,22 @@ and hashes of the code tested.
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime
 
 from tito import files
 from tito.errors import TitoError
-from tito.lesson import export
+from tito.lesson import cells, export
+from tito.lesson.course import Entry, Root
+from tito.lesson.form import Lesson
 
 
-def now():
+def now() -> str:
     return datetime.now().isoformat(timespec="seconds")
 
 
-def load(root, warn=lambda text: None):
+def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
     """The progress of a root.
 
     A damaged file is set aside, `warn` is told where, and the record begins anew.
@@ -89,7 +92,7 @@ def _is_sound(data):
 
 
 @contextmanager
-def locked(root):
+def locked(root: Root):
     """One process at a time changes a root. May be entered again inside itself."""
     import filelock
 
@@ -114,7 +117,9 @@ def locked(root):
 
 
 @contextmanager
-def change(root, name, warn=lambda text: None, kind="lessons"):
+def change(
+    root: Root, name: str, warn: Callable[[str], None] = lambda text: None, kind: str = "lessons"
+):
     """The record of one lesson (or of one of the "milestones"), to be changed inside the
     `with`; saved when it ends well.
     """
@@ -128,7 +133,7 @@ def change(root, name, warn=lambda text: None, kind="lessons"):
             )
 
 
-def code_of(source, lesson):
+def code_of(source: cells.Source, lesson: Lesson) -> str:
     """A hash of what a verdict depends on: the code and the checks, not prose or outputs."""
     digest = hashlib.sha256()
     code = [c.source for c in source.cells if c.kind == "code" and not c.checks]
@@ -137,7 +142,7 @@ def code_of(source, lesson):
     return digest.hexdigest()
 
 
-def state_of(entry, source, record):
+def state_of(entry: Entry, source: cells.Source | None, record: dict) -> str:
     """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
 
     `source` may be None: unreadable.

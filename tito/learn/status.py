@@ -1,9 +1,12 @@
 """Where a learner stands: one row per lesson, what to do next, and the next hint."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tito.errors import TitoError
 from tito.learn import pair, progress
+from tito.lesson.course import Entry, Root
+from tito.lesson.form import Exercise
 
 
 @dataclass
@@ -37,13 +40,13 @@ class Hint:
     again: bool
 
 
-def rows(root, warn=lambda text: None):
+def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
     """A Row for every lesson of the root."""
     records = progress.load(root, warn)["lessons"]
     return [row(entry, records.get(entry.name, {})) for entry in root.lessons]
 
 
-def row(entry, record):
+def row(entry: Entry, record: dict) -> Row:
     try:
         source = pair.read(entry, record)
     except TitoError:
@@ -83,7 +86,7 @@ def next_step(rows):
     return None
 
 
-def current(root, warn=lambda text: None):
+def current(root: Root, warn: Callable[[str], None] = lambda text: None) -> tuple[str, str] | None:
     """The name of the lesson one is at, and why it is that one; None when every
     lesson is passed or skipped.
 
@@ -97,7 +100,7 @@ def current(root, warn=lambda text: None):
     return (waiting[0].name, "the first that has not passed") if waiting else None
 
 
-def needs(entry, records):
+def needs(entry: Entry, records: dict) -> list[str]:
     """The names of the lessons that this one needs and that have
     neither passed nor been skipped.
     """
@@ -113,7 +116,7 @@ def needs(entry, records):
     return missing
 
 
-def first_open(entry, record):
+def first_open(entry: Entry, record: dict) -> Exercise | None:
     """The first exercise with a check that did not pass in the last run, or None.
 
     Without a run: the first exercise.
@@ -129,7 +132,9 @@ def first_open(entry, record):
     )
 
 
-def hint(entry, exercise=None, warn=lambda text: None):
+def hint(
+    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
+) -> Hint:
     """The next hint of an exercise (default: the first that fails), remembered as shown.
 
     Raises TitoError when nothing fails, or the exercise has no hints.

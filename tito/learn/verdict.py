@@ -16,6 +16,7 @@ from tito.errors import TitoError
 from tito.learn import pair, progress
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
+from tito.lesson.course import Entry
 from tito.lesson.form import TEST, is_unwritten
 
 CHECK_SECONDS = 10  # a check may take
@@ -82,22 +83,22 @@ class Verdict:
     shown: list = field(default_factory=list)
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return self.verdict == "passed"
 
     @property
-    def asked(self):
+    def asked(self) -> list[Outcome]:
         """The checks that were run."""
         return [c for c in self.checks if c.status != "not run"]
 
     @property
-    def asked_passed(self):
+    def asked_passed(self) -> bool:
         """Whether the lesson passed or, when only some checks were asked for, those did."""
         return self.passed or (
             self.partial and bool(self.asked) and all(c.passed for c in self.asked)
         )
 
-    def as_json(self):
+    def as_json(self) -> dict:
         """The object that `tito test --json` prints."""
         keys = (
             "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
@@ -181,7 +182,7 @@ def test(
     return result
 
 
-def short(text, entry):
+def short(text: str, entry: Entry) -> str:
     """`text` with paths as one types them from the root."""
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
@@ -295,7 +296,7 @@ def _file(source, cell):
     return f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
 
 
-def imports_of(source):
+def imports_of(source: cells.Source) -> dict:
     """The import statements of a learner's code cells, which tests of their own may rely on:
     {statement: the names it binds}.
     """
@@ -313,7 +314,7 @@ def imports_of(source):
     return statements
 
 
-def demonstrations(entry, source):
+def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     """The cells that are neither exported nor checks, as the runner takes them, each with a key.
 
     The key is a hash of all code that a demonstration may depend on: the package's lower modules
@@ -641,7 +642,7 @@ def place_of(frame, modules, entry):
     }
 
 
-def at_place(where):
+def at_place(where: dict) -> str:
     """A place, told: "path:12", or "path cell 3:2" in a notebook."""
     return (
         f"{where['path']} cell {where['cell']}:{where['line']}"

@@ -10,13 +10,14 @@ tinytorch/                                exported from it
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import milestone, pair, progress
 from tito.lesson import cells, course, export, notebook
-from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.form import CHECKS, HINTS
 from tito.lesson.outcome import UNWRITTEN
 
@@ -37,7 +38,7 @@ SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that 
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
-def init(folder, source):
+def init(folder: Path, source: Root) -> list[Path]:
     """Make `folder` a workspace of the course `source`; in a workspace, add what
     is missing and nothing else.
 
@@ -84,7 +85,7 @@ def _is_unfinished(folder):
     return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
 
 
-def contents(source, lessons=None):
+def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, bytes]:
     """Every file of a workspace of that course, {path in it: bytes}, in the
     order in which they are written.
 
@@ -147,7 +148,7 @@ def _milestones(source, names):
     }
 
 
-def readme(source, lessons):
+def readme(source: Root, lessons: list[Entry]) -> str:
     """The learner's README: the way of one lesson, in the words of the first one."""
     first = lessons[0]
     return f"""# My {source.name}
@@ -179,7 +180,9 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 """
 
 
-def reset(entry, exercise=None, warn=lambda text: None):
+def reset(
+    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
+) -> Path | None:
     """Put a lesson, or one exercise of it, back to its starting version.
 
     Returns the backup folder (None: it was as released).
@@ -240,7 +243,7 @@ def undo(root, warn=lambda text: None, back=files.undo):
     return step
 
 
-def skip(entry):
+def skip(entry: Entry) -> Path | None:
     """Put the course's own module for a lesson into the package.
 
     Returns the backup folder if a hand-edited one was there.

@@ -14,6 +14,7 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tito.errors import TitoError
 
@@ -53,17 +54,17 @@ class Cell:
     gap: int = 1
 
     @property
-    def title(self):
+    def title(self) -> str:
         """The words that stand behind `# %%` before any `key=value`: "order hidden"."""
         return self.metadata.get("title", "")
 
     @property
-    def tags(self):
+    def tags(self) -> list:
         tags = self.metadata.get("tags")
         return tags if isinstance(tags, list) else []
 
     @property
-    def exercise(self):
+    def exercise(self) -> str | None:
         """The name of the exercise that this cell is, or None.
 
         Of a notebook's cell, nbgrader's metadata tell, too.
@@ -71,7 +72,7 @@ class Cell:
         return self._named("exercise", "solution")
 
     @property
-    def checks(self):
+    def checks(self) -> str | None:
         """The name of the exercise whose checks this cell runs, or None."""
         return self._named("checks", "grade")
 
@@ -84,7 +85,7 @@ class Cell:
         return name if isinstance(name, str) and name else None
 
     @property
-    def alt(self):
+    def alt(self) -> str:
         """What its picture shows, in words: the comment `# alt: ...`, which may go on
         over lines of its own; or "".
         """
@@ -92,7 +93,7 @@ class Cell:
         return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
 
     @property
-    def directive_lines(self):
+    def directive_lines(self) -> set[int]:
         """The numbers of its leading `#| ...` lines, from 0."""
         leading = itertools.takewhile(
             lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
@@ -100,7 +101,7 @@ class Cell:
         return {number for number, line in enumerate(leading) if line.strip()}
 
     @property
-    def directives(self):
+    def directives(self) -> dict[str, str]:
         """The leading `#| ...` lines, as nbdev reads them: {"export": "",
         "default_exp": "core.tensor"}.
         """
@@ -121,18 +122,18 @@ class Source:
     all of it, `sha256` of its bytes.
     """
 
-    path: object
+    path: Path
     text: str
     header: dict
-    cells: list
+    cells: list[Cell]
     sha256: str = ""
 
     @property
-    def is_notebook(self):
+    def is_notebook(self) -> bool:
         return self.path.suffix == ".ipynb"
 
     @property
-    def exported(self):
+    def exported(self) -> list[Cell]:
         """The code cells that go into the package."""
         return [
             c
@@ -140,17 +141,17 @@ class Source:
             if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
         ]
 
-    def cell(self, exercise):
+    def cell(self, exercise: str) -> Cell | None:
         """The first cell that is the exercise of that name, or None."""
         return next((c for c in self.cells if c.exercise == exercise), None)
 
-    def replaced(self, cell, text):
+    def replaced(self, cell: Cell, text: str) -> str:
         """The script's text with the source of one cell replaced."""
         lines = self.text.split("\n")
         lines[cell.line - 1 : cell.line - 1 + len(cell.source.split("\n"))] = text.split("\n")
         return "\n".join(lines)
 
-    def place(self, cell, line=0):
+    def place(self, cell: Cell, line: int = 0) -> str:
         """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or
         "path cell 3:2" in a notebook.
         """
@@ -158,7 +159,7 @@ class Source:
         return f"{where}:{cell.line + line}"
 
 
-def read(path):
+def read(path: Path) -> Source:
     """Read a lesson file. Raises TitoError when it is missing, empty, not text, or damaged."""
     try:
         if path.exists() and not path.is_file():
@@ -200,7 +201,7 @@ def _source(path, raw):
     return source
 
 
-def parse(path, text):
+def parse(path: Path, text: str) -> Source:
     """The cells of `text`, read as the kind of file that `path` names."""
     return (_notebook if path.suffix == ".ipynb" else _script)(path, text)
 
@@ -328,7 +329,7 @@ def _notebook(path, text):
     return Source(path, text, header, cells)
 
 
-def comment_magics(source):
+def comment_magics(source: str) -> str:
     """Turn notebook commands (`%time`, `!ls`, `x?`) into comments, so that the cell is Python."""
     lines = source.split("\n")
     if not any(MAGIC.match(line) for line in lines) or _is_python(
@@ -343,7 +344,7 @@ def comment_magics(source):
     return python
 
 
-def uncomment_magics(source):
+def uncomment_magics(source: str) -> str:
     """Turn what `comment_magics` made of notebook commands into commands again;
     other comments stay as they are.
     """
@@ -360,7 +361,7 @@ def uncomment_magics(source):
 PARSING = threading.Lock()
 
 
-def tree_of(source):
+def tree_of(source: str) -> ast.Module:
     """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all
     threads, and fails over what another counted.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tito.errors import TitoError
 from tito.lesson import form as lessons_module
-from tito.lesson.form import FOLDER
+from tito.lesson.form import FOLDER, Lesson
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -33,16 +33,16 @@ class Root:
     package: str
 
     @property
-    def is_course(self):
+    def is_course(self) -> bool:
         return self.kind == "course"
 
     @property
-    def state(self):
+    def state(self) -> Path:
         """The folder of everything tito keeps about this root."""
         return self.path / ".tito"
 
     @cached_property
-    def lessons(self):
+    def lessons(self) -> "list[Entry]":
         """Its lessons in order, as `Entry`s.
 
         Raises TitoError when there are none or numbers collide.
@@ -77,7 +77,7 @@ class Root:
             )
         return entries
 
-    def lesson(self, key):
+    def lesson(self, key: str | int) -> "Entry":
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`.
 
         Raises TitoError with a suggestion.
@@ -94,7 +94,7 @@ class Root:
         )
 
     @property
-    def reference(self):
+    def reference(self) -> "Root":
         """The course that this workspace was made from. Raises TitoError when it is gone."""
         if self.is_course:
             return self
@@ -113,23 +113,23 @@ class Entry:
     folder: str
 
     @property
-    def number(self):
+    def number(self) -> int:
         return int(FOLDER.fullmatch(self.folder).group(1))
 
     @property
-    def name(self):
+    def name(self) -> str:
         return FOLDER.fullmatch(self.folder).group(2)
 
     @property
-    def script(self):
+    def script(self) -> Path:
         return self.root.path / SOURCE / self.folder / f"{self.name}_dev.py"
 
     @property
-    def notebook(self):
+    def notebook(self) -> Path:
         return self.script.with_suffix(".ipynb")
 
     @property
-    def declared_path(self):
+    def declared_path(self) -> Path:
         """The course's own copy, which says what the exercises and checks are."""
         return (
             self.script
@@ -138,20 +138,20 @@ class Entry:
         )
 
     @cached_property
-    def declared(self):
+    def declared(self) -> Lesson:
         return lessons_module.load(self.declared_path)
 
     @property
-    def module_path(self):
+    def module_path(self) -> Path:
         """Its file in the package."""
         return self.root.path / self.root.package / "core" / f"{self.name}.py"
 
-    def relative(self, path):
+    def relative(self, path: Path) -> str:
         """`path` as one types it from the root."""
         return path.relative_to(self.root.path).as_posix()
 
 
-def open_root(folder):
+def open_root(folder: Path) -> Root:
     """The root at `folder`, which holds a tito.toml. Raises TitoError when that file is damaged."""
     path = folder / "tito.toml"
     try:
@@ -185,7 +185,7 @@ def open_root(folder):
     )
 
 
-def find_root(start, given=None):
+def find_root(start: Path, given: str | Path | None = None) -> Root:
     """The root that `given` names, or the nearest one from `start` upward.
 
     Raises TitoError when there is none.
@@ -207,7 +207,7 @@ def find_root(start, given=None):
     )
 
 
-def installed_course():
+def installed_course() -> Root:
     """The course that came with this tito: the checkout it runs from, or
     the data in its distribution.
     """
@@ -220,7 +220,7 @@ def installed_course():
     )
 
 
-def version():
+def version() -> str:
     """The version of the tito that runs. Raises TitoError when it was not installed."""
     from importlib import metadata
 

@@ -12,11 +12,13 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.lesson import cells
-from tito.lesson.form import MARK, stub
+from tito.lesson.course import Entry
+from tito.lesson.form import MARK, Lesson, stub
 
 LONGEST = 120  # characters in an import line before it is folded
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
@@ -31,11 +33,11 @@ class Module:
     """
 
     text: str
-    origin: list
-    lesson: object
+    origin: list[tuple[cells.Cell, int] | None]
+    lesson: Lesson
 
 
-def build(source, declared, relative, package):
+def build(source: cells.Source, declared: Lesson, relative: str, package: str) -> Module:
     """The package module of a lesson.
 
     source    the cells to export (cells.Source), a learner's perhaps
@@ -123,7 +125,7 @@ def _shares_a_line(node, tree):
     )
 
 
-def defined(node):
+def defined(node: ast.stmt) -> list[str]:
     """The names that a top-level statement defines: functions, classes, assigned names."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
@@ -140,7 +142,7 @@ def defined(node):
 
 
 @functools.cache  # `tito watch` asks at each save
-def exported_names(lesson):
+def exported_names(lesson: Lesson) -> list[str]:
     """Every top-level name that a lesson's exported cells define, private ones too."""
     return [
         name
@@ -221,7 +223,7 @@ def _checksum(text):
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def current(entry, source):
+def current(entry: Entry, source: cells.Source) -> Module:
     """What the package's module of this lesson should be: a Module built from `source`."""
     return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
 
@@ -231,7 +233,7 @@ _current = functools.lru_cache(maxsize=64)(
 )  # like the sources of lower lessons, see `cells.read`
 
 
-def is_skipped(entry):
+def is_skipped(entry: Entry) -> bool:
     """Whether the package holds the course's reference for this
     lesson, put there by `tito skip`.
     """
@@ -242,7 +244,7 @@ def is_skipped(entry):
         return False
 
 
-def put(entry, module, command="export"):
+def put(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
     One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one
