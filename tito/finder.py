@@ -14,7 +14,8 @@ import os
 import sys
 
 PACKAGE = "tinytorch"
-# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python, hence `except`.
+# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python,
+# hence `except`.
 START = """try:
  import tito.finder, tito.learn.builtin
  tito.finder.install()

@@ -1,7 +1,9 @@
-"""The author's gate: a lesson is good when its checks tell right from wrong, and what is made from it is true.
+"""The author's gate: a lesson is good when its checks tell right from wrong, and
+what is made from it is true.
 
-Every question is put to a scratch root that holds only this lesson and lower ones, through the same `verdict.test` that
-learners use. The answers are `Finding`s; a finding with problems fails the gate.
+Every question is put to a scratch root that holds only this lesson and lower ones, through the same
+`verdict.test` that learners use. The answers are `Finding`s; a finding with problems fails the
+gate.
 """
 
 import ast
@@ -49,7 +51,8 @@ SECONDS = 5  # a check may take, with a mistake in the code
 
 @dataclass
 class Finding:
-    """The answer to one question about one lesson: how many cases were looked at, how many were right, what was wrong.
+    """The answer to one question about one lesson: how many cases were looked at, how
+    many were right, what was wrong.
 
     survivors  mutations that no check noticed; few enough of them are no problem
     """
@@ -83,11 +86,11 @@ QUESTIONS = (
 )
 
 
-def check(entry, jobs=2, told=lambda done, of: None, every=1):
+def check(entry, jobs=2, report=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
-    told   is called with how many of the slow cases are done, and of how many
-    every  take only every so many-th mutation, and to the judge every so many-th mistake and liar
+    report  is called with how many of the slow cases are done, and of how many
+    every   take only every so many-th mutation, and to the judge every so many-th mistake and liar
     """
     try:
         lesson = entry.declared
@@ -99,7 +102,7 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
         yield from _told_right_from_wrong(
-            lesson, mistakes, rights, equivalent, scratches, told, every
+            lesson, mistakes, rights, equivalent, scratches, report, every
         )
         yield from _graded(
             entry, lesson, mistakes[::every], rights, dict([*liars.texts(lesson).items()][::every])
@@ -111,7 +114,9 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
 
 
 def _form(entry, lesson):
-    """Beyond what reading refuses: names that exist, enough recorded mistakes, and the same bytes after jupytext."""
+    """Beyond what reading refuses: names that exist, enough recorded mistakes, and
+    the same bytes after jupytext.
+    """
     from tito.lesson import notebook
 
     problems = []
@@ -145,14 +150,17 @@ def _form(entry, lesson):
         ]
     if (length := text.count("\n")) > LONGEST:
         problems.append(
-            f"the chapter has {length} lines, at most about 1,200: move given code to the package's support/, or make two lessons"
+            f"the chapter has {length} lines, at most about 1,200: move given code to the "
+            "package's support/, or make two lessons"
         )
     return Finding(entry.name, "form", 1, not problems, problems)
 
 
 @contextmanager
 def _scratches(entry, jobs):
-    """A queue of (entry, warm process) pairs: roots that hold only this lesson and lower ones, with all solutions."""
+    """A queue of (entry, warm process) pairs: roots that hold only this lesson and
+    lower ones, with all solutions.
+    """
     folder = Path(tempfile.mkdtemp(prefix="tito-check-"))
     pairs = queue.SimpleQueue()
     processes = []
@@ -185,7 +193,9 @@ def _scratch_root(entry, folder):
 
 
 def _run(scratches, text, exercise=None, first_only=False):
-    """The verdict on a lesson's text, in whichever scratch root is free: of all checks, or of one exercise's."""
+    """The verdict on a lesson's text, in whichever scratch root is free: of all
+    checks, or of one exercise's.
+    """
     entry, process = scratches.get()
     try:
         entry.script.write_text(text, encoding="utf-8")
@@ -200,7 +210,7 @@ def _noticed(result):
     return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
 
 
-def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told, every):
+def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, report, every):
     whole = lesson.source.text
     released = cells.parse(lesson.path, lesson.released)
     solved = _run(scratches, whole)
@@ -241,7 +251,7 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
             nonlocal done
             for case, answer in zip(cases, pool.map(function, cases)):
                 done += 1
-                told(done, total)
+                report(done, total)
                 yield case, answer
 
         def as_stub(exercise):
@@ -267,15 +277,15 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
 
         def named(mistake):
             result = _run(scratches, mistake.apply(lesson), mistake.exercise)
-            said = [
+            messages = [
                 c.message for c in result.checks if c.exercise == mistake.exercise and not c.passed
             ]
-            return None if any(mistake.message in message for message in said) else said
+            return None if any(mistake.message in message for message in messages) else messages
 
         wrong = [
-            f"{mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
-            for mistake, said in each(named, mistakes)
-            if said is not None
+            f"{mistake.id}: {'said ' + repr(messages[0]) if messages else 'not noticed'}"
+            for mistake, messages in each(named, mistakes)
+            if messages is not None
         ]
         yield Finding(
             lesson.name, "mistakes caught", len(mistakes), len(mistakes) - len(wrong), wrong
@@ -287,11 +297,14 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
                 c.message for c in result.checks if c.exercise == right.exercise and not c.passed
             ]
 
-        wrong = [f"{right.id}: {said[0]}" for right, said in each(refused, rights) if said]
+        wrong = [
+            f"{right.id}: {messages[0]}" for right, messages in each(refused, rights) if messages
+        ]
         yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
 
         def survives(mutant):
-            # Its own exercise's checks notice nearly all; only what they miss is put to the others, too.
+            # Its own exercise's checks notice nearly all; only what they
+            # miss is put to the others, too.
             return not any(
                 _noticed(_run(scratches, mutant.text, exercise, True))
                 for exercise in (mutant.exercise, None)
@@ -312,9 +325,13 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, told
 
 
 def _graded(entry, lesson, mistakes, rights, answers):
-    """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
+    """Whether the judge, where the checks see proxies only, says what the learner's own process
+    says, and gives nothing for nothing.
+    """
     lower = {
-        one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
+        lower_entry.name: judge.reference(lower_entry)
+        for lower_entry in entry.root.lessons
+        if lower_entry.number < entry.number
     }
     setting = judge.Setting(
         entry.root.path, (entry.name,), "process", seconds=SECONDS
@@ -325,9 +342,9 @@ def _graded(entry, lesson, mistakes, rights, answers):
             entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
         )
         with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
-            return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+            return list(lower_entry.attempt(entry, code, lower, checks, judge.OWN).checks.values())
 
-    with judge.Judge(setting) as one:
+    with judge.Judge(setting) as lower_entry:
         problems = [
             f"graded, {c.name} fails on the solution: {c.message}"
             for c in graded(lesson.source.text, lesson.checks)
@@ -339,22 +356,23 @@ def _graded(entry, lesson, mistakes, rights, answers):
             if c.passed
         ]
         for mistake in mistakes:
-            said = [
+            messages = [
                 c.message
                 for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks)
                 if not c.passed
             ]
-            if not any(mistake.message in message for message in said):
+            if not any(mistake.message in message for message in messages):
                 problems.append(
-                    f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
+                    f"graded, {mistake.id}: "
+                    f"{'said ' + repr(messages[0]) if messages else 'not noticed'}"
                 )
         for right in rights:
-            said = [
+            messages = [
                 c.message
                 for c in graded(right.apply(lesson), lesson.exercise(right.exercise).checks)
                 if not c.passed
             ]
-            problems += [f"graded, {right.id}: {message}" for message in said[:1]]
+            problems += [f"graded, {right.id}: {message}" for message in messages[:1]]
         cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
@@ -368,11 +386,13 @@ def _graded(entry, lesson, mistakes, rights, answers):
 
 
 def _through(entry, scratches):
-    """Whether plain Python runs the course's own file from its first line to its last, hidden checks and all."""
+    """Whether plain Python runs the course's own file from its first line to its
+    last, hidden checks and all.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", str(scratch.script)],
             cwd=scratch.root.path,
             env=os.environ | {"MPLBACKEND": "Agg"},
@@ -384,22 +404,25 @@ def _through(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    problems = [done.stderr.strip().split("\n")[-1]] if done.returncode else []
+    problems = [completed.stderr.strip().split("\n")[-1]] if completed.returncode else []
     return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
 
 
 def _doctests(entry, scratches):
-    """Run the examples in the docstrings of the exported module, in a fresh process of a scratch root."""
+    """Run the examples in the docstrings of the exported module, in a
+    fresh process of a scratch root.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
         module = export.current(scratch, cells.read(scratch.script))
         export.put(scratch, module)
         code = (
-            f"import doctest, importlib; m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
+            "import doctest, importlib; "
+            f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
             "r = doctest.testmod(m); print(r.attempted, r.failed)"
         )
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", "-c", code],
             cwd=scratch.root.path,
             capture_output=True,
@@ -409,9 +432,11 @@ def _doctests(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    if done.returncode:
-        return Finding(entry.name, "doctests true", 1, 0, [done.stderr.strip().split("\n")[-1]])
-    *report, last = done.stdout.strip().split("\n")
+    if completed.returncode:
+        return Finding(
+            entry.name, "doctests true", 1, 0, [completed.stderr.strip().split("\n")[-1]]
+        )
+    *report, last = completed.stdout.strip().split("\n")
     attempted, failed = map(int, last.split())
     examples = sum(
         len(doctest.DocTestParser().get_examples(c.source)) for c in entry.declared.source.exported
@@ -427,8 +452,8 @@ def _doctests(entry, scratches):
 
 
 def _fresh(entry):
-    built = export.current(entry, entry.declared.source).text
-    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == built
+    text = export.current(entry, entry.declared.source).text
+    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == text
     return Finding(
         entry.name,
         "package fresh",
@@ -441,7 +466,9 @@ def _fresh(entry):
 
 
 def _clean(lesson):
-    """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
+    """No line of a solution or of a hidden test may stand in the release,
+    unless it also stands in the open.
+    """
     secret = release.secret_lines(lesson)
     text = f"{lesson.released}\n{lesson.released_checks}"
     released = {line.strip().removeprefix("# ") for line in text.split("\n")}
@@ -453,7 +480,9 @@ def _clean(lesson):
 
 @dataclass
 class Size:
-    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments, empty lines), what of that the learner writes."""
+    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments,
+    empty lines), what of that the learner writes.
+    """
 
     lesson: str
     chapter: int
@@ -483,15 +512,15 @@ def size(entry) -> Size:
 
 def code_lines(text: str) -> set[int]:
     """The numbers of the lines of Python that hold code."""
-    held = set()
+    rows = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
-            held |= set(range(token.start[0], token.end[0] + 1))
+            rows |= set(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(cells.tree_of(text)):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
         ):
-            held -= set(range(node.lineno, node.end_lineno + 1))
-    return held
+            rows -= set(range(node.lineno, node.end_lineno + 1))
+    return rows

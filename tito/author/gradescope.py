@@ -42,23 +42,23 @@ def pack(source, path, lessons=None, force=False):
             f"{path} is inside a release, which learners get.",
             "Name a place outside it: the autograder holds the solutions.",
         )
-    held = contents(source, lessons)
-    data = files.archive(held, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
+    members = contents(source, lessons)
+    data = files.archive(members, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
     files.write(path, data)
     return len(data)
 
 
 def contents(source, lessons=None):
     """{path: bytes} of the autograder."""
-    held = {one.name: one.read_bytes() for one in sorted(PROGRAMS.iterdir())}
-    held["lessons"] = (
+    members = {path.name: path.read_bytes() for path in sorted(PROGRAMS.iterdir())}
+    members["lessons"] = (
         " ".join(entry.name for entry in lessons) if lessons else "--all"
     ).encode() + b"\n"
     name, data = wheel.build("autograder")
-    held[name] = data
-    held["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
+    members[name] = data
+    members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
     # Every lesson, also when some are graded: those stand on the lower ones.
     scripts = [entry.script for entry in source.lessons]
-    for one in [*scripts, *sorted((source.path / source.package).rglob("*.py"))]:
-        held[f"course/{one.relative_to(source.path).as_posix()}"] = one.read_bytes()
-    return held
+    for path in [*scripts, *sorted((source.path / source.package).rglob("*.py"))]:
+        members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()
+    return members

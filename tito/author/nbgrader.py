@@ -1,7 +1,8 @@
-"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source notebooks with every check in them.
+"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source
+notebooks with every check in them.
 
-    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks stand
-                                  the checks themselves, and behind them, between nbgrader's
+    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks
+                                  stand the checks themselves, and behind them, between nbgrader's
                                   markers, the hidden ones
     package/                      the course's own package, for what a lesson imports of earlier
                                   ones while it is graded; it holds the solutions
@@ -48,21 +49,21 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
             f"{folder} is not empty.",
             "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
         )
-    held = {"nbgrader_config.py": CONFIG.format(name=source.name)}
+    contents = {"nbgrader_config.py": CONFIG.format(name=source.name)}
     for entry in lessons or source.lessons:
-        held[f"source/{entry.name}/{entry.name}.ipynb"] = source_notebook(entry.declared)
+        contents[f"source/{entry.name}/{entry.name}.ipynb"] = source_notebook(entry.declared)
     package = source.path / source.package
     for path in sorted(package.rglob("*")):
         name = path.relative_to(source.path)
         if path.is_file() and "__pycache__" not in name.parts:
-            held[f"package/{name.as_posix()}"] = path.read_bytes()
+            contents[f"package/{name.as_posix()}"] = path.read_bytes()
     for entry in source.lessons:  # as the lessons are now, whatever was exported last
         name = f"package/{entry.relative(entry.module_path)}"
-        held[name] = export.current(entry, entry.declared.source).text
+        contents[name] = export.current(entry, entry.declared.source).text
     folder.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
     try:
-        for name, data in held.items():
+        for name, data in contents.items():
             files.write(stage / name, data)
         stage.chmod(0o755)
         if folder.exists():
@@ -76,11 +77,13 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
         ) from None
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-    return [folder / name for name in held]
+    return [folder / name for name in contents]
 
 
 def source_notebook(lesson: Lesson) -> str:
-    """The notebook (text) that nbgrader takes as its source: solutions, and every check in a cell of its own."""
+    """The notebook (text) that nbgrader takes as its source: solutions, and
+    every check in a cell of its own.
+    """
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     for cell in book["cells"]:

@@ -1,8 +1,10 @@
-"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed; and a milestone.
+"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from
+what they printed; and a milestone.
 
-Readers see what they need: exercises without what stands between the solution markers, checks and hints folded, no line that
-only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded. A milestone holds no
-solution; its page is the same in both.
+Readers see what they need: exercises without what stands between the solution markers, checks and
+hints folded, no line that only tools read (`#| export`, metadata). The author's edition adds the
+solutions and the hidden checks, folded. A milestone holds no solution; its page is the same in
+both.
 """
 
 import ast
@@ -16,30 +18,31 @@ from tito.lesson.cells import ALT
 from tito.lesson.form import stub
 from tito.lesson.notebook import hints_of
 
-BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
+# Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
+BEHIND = 2
 ANSWER = "The answer"
 AUTHOR, LEARNER = "author", "learner"
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 
 
-def notebook(entry, edition, shown, links):
+def notebook(entry, edition, outputs, links):
     """The text of the notebook that becomes the lesson's page.
 
-    shown  {number of a cell, as a string: its outputs}; empty for a page without them
-    links  [(words, address)] for the card at the top: where to get or open the lesson
+    outputs  {number of a cell, as a string: its outputs}; empty for a page without them
+    links    [(words, address)] for the card at the top: where to get or open the lesson
     """
     lesson = entry.declared
     released = cells.parse(lesson.path, lesson.released)
-    made, lines = [], []
+    page_cells, lines = [], []
     titled = False
     for cell in lesson.source.cells:
         if cell.kind == "code":
-            parts = _code(lesson, cell, released, edition, shown.get(str(cell.number), []))
+            parts = _code(lesson, cell, released, edition, outputs.get(str(cell.number), []))
         elif cell.kind == "markdown":
             parts = [_prose(0, cell.source)]
-            if not titled and (found := TITLE.match(cell.source)):
-                title, rest = found.groups()
+            if not titled and (match := TITLE.match(cell.source)):
+                title, rest = match.groups()
                 parts = [
                     _prose(0, title),
                     _prose(0, card(entry, edition, links)),
@@ -51,19 +54,22 @@ def notebook(entry, edition, shown, links):
         for line, part in parts:
             if not part["source"].strip():
                 continue
-            made.append(part)
+            page_cells.append(part)
             lines.append(cell.line + line - BEHIND)
-    return _written(made, lines, lesson.source.header.get("kernelspec", PYTHON))
+    return _written(page_cells, lines, lesson.source.header.get("kernelspec", PYTHON))
 
 
-def _written(made, lines, kernel):
-    """The notebook's text. `lines` are where the cells begin in the file they came from, for what Sphinx complains about."""
-    for number, part in enumerate(made, 1):
+def _written(cells, lines, kernel):
+    """The notebook's text.
+
+    `lines` are where the cells begin in the file they came from, for what Sphinx complains about.
+    """
+    for number, part in enumerate(cells, 1):
         part["id"] = f"cell-{number}"
     meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
     return (
         json.dumps(
-            {"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
+            {"cells": cells, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
             indent=1,
             ensure_ascii=False,
         )
@@ -72,10 +78,15 @@ def _written(made, lines, kernel):
 
 
 def card(entry, edition, links=()):
-    """What a reader wants to know before beginning: how hard, how long, what it needs, what comes next, where to get it."""
+    """What a reader wants to know before beginning: how hard, how long, what it needs, what
+    comes next, where to get it.
+    """
     lesson, meta = entry.declared, entry.declared.meta
     open_ = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
-    exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
+    exercises = (
+        f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "
+        f"{sum(check.points for check in open_)} points"
+    )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
         ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"),
@@ -94,48 +105,50 @@ def _card(summary, rows):
 
 
 def _lessons(root, names):
-    known = {other.name: other for other in root.lessons}
+    entries = {other.name: other for other in root.lessons}
     return ", ".join(
-        f"[{known[name].declared.title}](../lessons/{known[name].folder}.ipynb)"
+        f"[{entries[name].declared.title}](../lessons/{entries[name].folder}.ipynb)"
         for name in names
-        if name in known
+        if name in entries
     )
 
 
 # A milestone.
 
 
-def of_milestone(root, one, shown):
-    """The text of the notebook that becomes the page of a milestone: what it is about, what it reaches, its program.
+def of_milestone(root, entry, outputs):
+    """The text of the notebook that becomes the page of a milestone: what it is about,
+    what it reaches, its program.
 
-    shown  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}; empty for a page without them
+    outputs  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs};
+             empty for a page without them
     """
-    text = one.path.read_text(encoding="utf-8")
-    about, body = summary_of(one), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
+    text = entry.path.read_text(encoding="utf-8")
+    about, body = summary_of(entry), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
     summary, _, prose = about.partition("\n\n")
     rows = [
-        ("Needs", _lessons(root, one.needs)),
+        ("Needs", _lessons(root, entry.needs)),
         (
             "To reach",
-            ", ".join(f"{name} {milestone.figure(least)}" for name, least in one.bar.items()),
+            ", ".join(f"{name} {milestone.figure(least)}" for name, least in entry.bar.items()),
         ),
-        ("Run it", f"`tito milestone run {one.name}`"),
+        ("Run it", f"`tito milestone run {entry.name}`"),
     ]
     parts = [
-        _prose(0, f"# {one.year}. {one.title}"),
+        _prose(0, f"# {entry.year}. {entry.title}"),
         _prose(0, _card(" ".join(summary.split()), rows)),
         _prose(summary.count("\n") + 2, prose),
     ]
-    if shown:
-        parts.append(_prose(0, _reached(one, shown["measured"])))
-        if shown["drawn"]:
+    if outputs:
+        parts.append(_prose(0, _reached(entry, outputs["measured"])))
+        if outputs["drawn"]:
             parts.append(
                 _cell(
                     0,
                     "run(seed=0)",
                     None,
-                    shown["drawn"],
-                    {"mystnb": {"image": {"alt": one.alt}}, "tags": ["remove-input"]},
+                    outputs["drawn"],
+                    {"mystnb": {"image": {"alt": entry.alt}}, "tags": ["remove-input"]},
                 )
             )
     program = {
@@ -144,9 +157,11 @@ def of_milestone(root, one, shown):
     }
     parts += [
         _prose(0, "## The program"),
-        _cell(text.count("\n", 0, text.index(body)), body, None, shown.get("printed", []), program),
+        _cell(
+            text.count("\n", 0, text.index(body)), body, None, outputs.get("printed", []), program
+        ),
     ]
-    for path in sorted(one.path.parent.glob("*.py")):
+    for path in sorted(entry.path.parent.glob("*.py")):
         if not milestone.FILE.fullmatch(path.name) and re.search(
             rf"^(?:from|import) {path.stem}\b", body, re.M
         ):
@@ -162,16 +177,17 @@ def of_milestone(root, one, shown):
     return _written([part for _, part in parts], [line + 1 - BEHIND for line, _ in parts], PYTHON)
 
 
-def summary_of(one):
+def summary_of(program):
     """What a milestone says about itself, without the year."""
-    about = ast.get_docstring(ast.parse(one.path.read_text(encoding="utf-8"))) or ""
-    about = about.removeprefix(f"{one.year}:").lstrip()
+    about = ast.get_docstring(ast.parse(program.path.read_text(encoding="utf-8"))) or ""
+    about = about.removeprefix(f"{program.year}:").lstrip()
     return about[:1].upper() + about[1:]
 
 
-def _reached(one, measured):
+def _reached(program, measured):
     rows = [
-        f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |"
+        f"| {name} | {milestone.figure(value)} | "
+        f"{milestone.figure(program.bar[name]) if name in program.bar else ''} |"
         for name, value in measured
     ]
     return "\n".join(

@@ -1,9 +1,11 @@
-"""`check("order")` in a chapter: run an exercise's visible checks against the definitions of the running script or notebook.
+"""`check("order")` in a chapter: run an exercise's visible checks against the definitions of
+the running script or notebook.
 
-Every Python of an environment with tito has `check` as a builtin (see `builtin.py`), so a chapter
-needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS Code, and
-in a browser, where `browser.py` puts it. It is silent when the checks pass, and otherwise raises
-`CheckFailed`, which shows as its message alone. What it says counts for nothing: `tito test` does.
+Every Python of an environment with tito has `check` as a builtin (see `builtin.py`), so a
+chapter needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS
+Code, and in a browser, where `browser.py` puts it. It is silent when the checks pass, and otherwise
+raises `CheckFailed`, which shows as its message alone. What it says counts for nothing: `tito test`
+does.
 """
 
 import ast
@@ -30,7 +32,8 @@ class CheckFailed(Exception):
 
 
 def check(name: str, space: dict, line: int, browser_root: Path | None = None) -> None:
-    """Run the visible checks of exercise `name` on the names of `space`, the caller's globals; `line` is where it calls.
+    """Run the visible checks of exercise `name` on the names of `space`, the caller's
+    globals; `line` is where it calls.
 
     Raises CheckFailed with the message of the first check that fails.
     """
@@ -55,14 +58,14 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
             try:
                 _run(section, function, sections, dict(space))
             except Exception as error:
-                said = _explained(error, space, lesson, name)
+                explanation = _explained(error, space, lesson, name)
                 place = _place(space, line)
             else:
                 continue
-            if isinstance(said, str):
-                _stop(said)
+            if isinstance(explanation, str):
+                _stop(explanation)
             title = function.removeprefix("test_").replace("_", " ")
-            lines = "\n".join(f"   {row}" for row in "\n".join(said).split("\n"))
+            lines = "\n".join(f"   {row}" for row in "\n".join(explanation).split("\n"))
             _stop(f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}')
 
 
@@ -73,7 +76,9 @@ def _stop(message):
 
 
 class _Hook:
-    """What plain Python calls with an exception that nobody caught: of ours it shows the message alone."""
+    """What plain Python calls with an exception that nobody caught: of
+    ours it shows the message alone.
+    """
 
     def __init__(self, before):
         self.before = before
@@ -86,7 +91,9 @@ class _Hook:
 
 
 def _checks_file(name, space, browser_root):
-    """The checks.py that declares the checks: the course's own copy, where the chapter's folder lies in a workspace."""
+    """The checks.py that declares the checks: the course's own copy, where the
+    chapter's folder lies in a workspace.
+    """
     for folder in _folders(space):
         if not FOLDER.fullmatch(folder.name):
             continue
@@ -100,14 +107,14 @@ def _checks_file(name, space, browser_root):
             if path.is_file():
                 return path
     root = browser_root or finder.root_above(os.getcwd())
-    found = []
+    paths = []
     for path in sorted(Path(root, SOURCE).glob(f"*/{CHECKS}")) if root else ():
         own = Path(root, PRISTINE, path.parent.name, CHECKS)
         path = own if own.is_file() else path
         if any(section.title == name for section in cells.read(path).cells):
-            found.append(path)
-    if len(found) == 1:
-        return found[0]
+            paths.append(path)
+    if len(paths) == 1:
+        return paths[0]
     raise TitoError(
         f'check("{name}") does not know which lesson it stands in.',
         "Run the chapter as a file or a notebook in its own folder, modules/source/NN_name.",
@@ -115,7 +122,9 @@ def _checks_file(name, space, browser_root):
 
 
 def _folders(space):
-    """Where the chapter may be, the likeliest first: a script says it, VS Code says it, Jupyter says it or works there."""
+    """Where the chapter may be, the likeliest first: a script says it, VS Code says it,
+    Jupyter says it or works there.
+    """
     for path in (
         space.get("__file__"),
         space.get("__vsc_ipynb_file__"),
@@ -145,7 +154,8 @@ def _run(section, function, sections, space):
 
 
 def _needed(source, beside):
-    """The learner-side sections that define a name which the check uses, or which one of those does.
+    """The learner-side sections that define a name which the check
+    uses, or which one of those does.
 
     Others may need what is not written yet at this point of the chapter.
     """
@@ -175,7 +185,9 @@ def _defined(source):
 
 
 def _explained(error, space, lesson, name):
-    """What to say of an exception that came out of a check: lines, or for what is not written yet one sentence."""
+    """What to say of an exception that came out of a check: lines, or for what is
+    not written yet one sentence.
+    """
     kind, text = type(error).__name__, str(error)
     trace = error.__traceback__
     frames = [(f, line) for f, line in traceback.walk_tb(trace) if f.f_globals is space]
@@ -186,12 +198,12 @@ def _explained(error, space, lesson, name):
         )
     if isinstance(error, AssertionError):
         last = traceback.extract_tb(trace)[-1]
-        said = [text or f"this should hold: {last.line}"]
+        sentences = [text or f"this should hold: {last.line}"]
         if last.filename == CODE:
-            return said
+            return sentences
     else:
         nones = outcome.none_parameters(frames[-1][0]) if frames else None
-        said = [outcome.explain(kind, text, outcome.call_in(error, CODE), nones)]
+        sentences = [outcome.explain(kind, text, outcome.call_in(error, CODE), nones)]
     if frames:
         frame, line = frames[-1]
         file = frame.f_code.co_filename
@@ -199,8 +211,8 @@ def _explained(error, space, lesson, name):
         code = next(
             (s.line for s in reversed(traceback.extract_tb(trace)) if s.filename == file), ""
         )
-        said.append(f"at {where}, line {line}: {code}")
-    return said
+        sentences.append(f"at {where}, line {line}: {code}")
+    return sentences
 
 
 def _place(space, line):

@@ -1,4 +1,6 @@
-"""The process that runs checks (`runner.py`), from outside: start it, put a request to it, end it and all it started."""
+"""The process that runs checks (`runner.py`), from outside: start it, put a request to
+it, end it and all it started.
+"""
 
 import json
 import os
@@ -62,8 +64,8 @@ class Process:
     def run(self, request, patience):
         """The events of one request; the last is {"event": "exit", "code", "killed"}.
 
-        patience()  seconds for the next event; a process that has computed as long, or waits, is then killed. One that got
-                    little time, on a busy machine, gets more
+        patience()  seconds for the next event; a process that has computed as long, or waits, is
+                    then killed. One that got little time, on a busy machine, gets more
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
@@ -83,8 +85,8 @@ class Process:
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun
         killed = superseded = False
-        given, used = patience(), None  # used: seconds on the processor at the last event
-        until = time.monotonic() + given
+        budget, used = patience(), None  # used: seconds on the processor at the last event
+        until = time.monotonic() + budget
         while True:
             try:
                 line = self.lines.get(timeout=max(0, until - time.monotonic()))
@@ -93,8 +95,8 @@ class Process:
                     yield {"event": "exit", "code": None, "killed": True}
                     return
                 spent = cpu_seconds(child or self.process.pid)
-                if spent is not None and used is not None and IDLE * given < spent - used < given:
-                    until = time.monotonic() + given - (spent - used)
+                if spent is not None and used is not None and IDLE * budget < spent - used < budget:
+                    until = time.monotonic() + budget - (spent - used)
                     continue
                 killed = True
             else:
@@ -110,7 +112,8 @@ class Process:
                         child = event["pid"]
                     elif child is None:
                         raise TitoError(
-                            f"The process that runs the checks did not start (exit code {event.get('code')}).",
+                            "The process that runs the checks did not start (exit "
+                            f"code {event.get('code')}).",
                             "`tito doctor` looks for the cause.",
                             3,
                         )
@@ -122,8 +125,8 @@ class Process:
                     else:
                         yield event
                     if not killed:
-                        given, used = patience(), cpu_seconds(child or self.process.pid)
-                        until = time.monotonic() + given
+                        budget, used = patience(), cpu_seconds(child or self.process.pid)
+                        until = time.monotonic() + budget
             if killed:
                 kill(child or self.process.pid)
                 until = time.monotonic() + GRACE
@@ -140,7 +143,9 @@ class Process:
             self._start()
 
     def close(self):
-        """End the process, and a fork that runs a check: that one leads a group of its own, which a warm process ends."""
+        """End the process, and a fork that runs a check: that one leads a group of its
+        own, which a warm process ends.
+        """
         if self.warm:
             self.process.terminate()
             try:

@@ -1,10 +1,13 @@
-"""The process that runs a lesson's checks: `python -I runner.py`, one request in, one line of JSON per event out.
+"""The process that runs a lesson's checks: `python -I runner.py`, one request in,
+one line of JSON per event out.
 
-It imports the package of one root and no other, runs each declared check under pytest with a time limit, then the rest
-of the lesson top to bottom. It decides nothing: `verdict.py`, in the process that started it, does.
+It imports the package of one root and no other, runs each declared check under pytest with a time
+limit, then the rest of the lesson top to bottom. It decides nothing: `verdict.py`, in the process
+that started it, does.
 
-Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as each cell of the
-rest begins, "stopped" when it did not end; and "done", only when the process came to its own end.
+Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as
+each cell of the rest begins, "stopped" when it did not end; and "done", only when the process came
+to its own end.
 """
 
 import atexit
@@ -26,13 +29,17 @@ MOST_FRAMES = 20  # of an error are passed on
 IDLE = 0.05  # of a time span on the processor, at the most, is waiting
 # Parts of pytest that no check uses; to start them would be a third of what pytest itself takes.
 UNUSED = (
-    "assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath logging monkeypatch pastebin recwarn setuponly setupplan "
-    "skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings"
+    "assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath "
+    "logging monkeypatch pastebin recwarn setuponly setupplan skipping stepwise subtests "
+    "terminal threadexception tmpdir unittest unraisableexception warnings"
 ).split()
 
 
 class OutOfTime(BaseException):
-    """A check ran longer than it may. Not an Exception, so that a learner's `except Exception` does not eat it."""
+    """A check ran longer than it may.
+
+    Not an Exception, so that a learner's `except Exception` does not eat it.
+    """
 
 
 class Incomplete(Exception):
@@ -40,9 +47,11 @@ class Incomplete(Exception):
 
 
 class Fresh:
-    """Finds the package under one root and no other, compiled from source in this moment, never from cached bytecode.
+    """Finds the package under one root and no other, compiled from source in this
+    moment, never from cached bytecode.
 
-    `texts` ({path: text}) are the modules as the caller has read them: what was tested is what was read.
+    `texts` ({path: text}) are the modules as the caller has read them: what
+    was tested is what was read.
     """
 
     def __init__(self, root, package, texts):
@@ -133,13 +142,15 @@ def run_check(check, request, module):
     except NameError as error:
         if error.name in missing:
             raise Incomplete(
-                f"your lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+                f"your lesson does not define {error.name}: is its cell gone, "
+                "or its line `#| export`?"
             ) from None
         raise
 
 
 def explained(error, request, file=""):
-    """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in the package, outermost first.
+    """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in
+    the package, outermost first.
 
     file  of the check that it came out of
     """
@@ -185,7 +196,8 @@ def _no_debugger(*arguments, **options):
 
 
 def _alarm(seconds):
-    """Raise OutOfTime in this process when it has computed for `seconds`, or waited as long (0: never).
+    """Raise OutOfTime in this process when it has computed for `seconds`,
+    or waited as long (0: never).
 
     Time on the processor counts, so that a busy machine changes no verdict. Where there are no
     alarms, the parent's kill remains.
@@ -302,7 +314,8 @@ def run_pytest(request, module, emit):
 
 
 def run_rest(request, module, emit):
-    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would: a lesson passes only if none fails.
+    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would: a
+    lesson passes only if none fails.
 
     Slow ones are stopped, which is told and changes nothing.
     """
@@ -331,8 +344,12 @@ def run_rest(request, module, emit):
 
 
 def answer(request, emit):
-    """Run one request from import to end, emitting events. What is left then is to end the process."""
-    # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy and pytest: 15 ms.
+    """Run one request from import to end, emitting events.
+
+    What is left then is to end the process.
+    """
+    # Runs after the lesson's threads and its own handlers, and spares the clearing
+    # away of NumPy and pytest: 15 ms.
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
     sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
@@ -359,7 +376,9 @@ def answer(request, emit):
 
 
 def _quiet_streams():
-    """Keep the real output for events; what a learner prints goes nowhere but into pytest's hands."""
+    """Keep the real output for events; what a learner prints goes
+    nowhere but into pytest's hands.
+    """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -368,7 +387,9 @@ def _quiet_streams():
 
 
 def main():
-    """Answer one request from standard input; with `--serve`, each line's in a fork of this warm process."""
+    """Answer one request from standard input; with `--serve`, each line's in
+    a fork of this warm process.
+    """
     _die_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     out = _quiet_streams()

@@ -1,8 +1,8 @@
 """Test a lesson: export it, run its checks in a fresh process, and say what that earned.
 
-A lesson passes only if the process came to its end, the checks that ran are exactly those the course declares, each
-passed, and no demonstration of the lesson raises. What a learner's file says about its checks does not count: the
-course's own copy is what runs.
+A lesson passes only if the process came to its end, the checks that ran are exactly those the
+course declares, each passed, and no demonstration of the lesson raises. What a learner's file says
+about its checks does not count: the course's own copy is what runs.
 """
 
 import ast
@@ -16,6 +16,7 @@ from tito.errors import TitoError
 from tito.learn import pair, progress
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
+from tito.lesson.course import Entry
 from tito.lesson.form import TEST, is_unwritten
 
 CHECK_SECONDS = 10  # a check may take
@@ -35,7 +36,8 @@ class Outcome(outcome.Outcome):
 
     where      {"path", "line", "cell", "code"} in the lesson, or None
     unwritten  the exercise that it waits for because that is not written yet
-    waits      the exercise that it waits for because its error arises in that one's code, which fails checks of its own
+    waits      the exercise that it waits for because its error arises in that one's code,
+               which fails checks of its own
     """
 
     where: dict | None = None
@@ -81,22 +83,22 @@ class Verdict:
     shown: list = field(default_factory=list)
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return self.verdict == "passed"
 
     @property
-    def asked(self):
+    def asked(self) -> list[Outcome]:
         """The checks that were run."""
         return [c for c in self.checks if c.status != "not run"]
 
     @property
-    def asked_passed(self):
+    def asked_passed(self) -> bool:
         """Whether the lesson passed or, when only some checks were asked for, those did."""
         return self.passed or (
             self.partial and bool(self.asked) and all(c.passed for c in self.asked)
         )
 
-    def as_json(self):
+    def as_json(self) -> dict:
         """The object that `tito test --json` prints."""
         keys = (
             "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
@@ -116,7 +118,9 @@ def test(
     process=None,
     warn=lambda text: None,
 ):
-    """Test one lesson of a root. Returns its Verdict; records it in the progress unless only a part was asked for.
+    """Test one lesson of a root.
+
+    Returns its Verdict; records it in the progress unless only a part was asked for.
 
     keyword     run only the checks that pytest's -k would select
     first_only  stop at the first check that fails
@@ -147,13 +151,14 @@ def test(
         }
         module = export.current(entry, source)
         result.verdict = ""
-        if kept := export.put(entry, module)[1]:
+        if backup := export.put(entry, module)[1]:
             result.saved.append(
-                f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                f"{entry.relative(entry.module_path)} held code that its lesson does "
+                f"not; a copy is in {backup}"
             )
-        built, broken = _export_lower(entry, result)
-        built[str(entry.module_path)] = entry, source, module
-        run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
+        modules, broken = _export_lower(entry, result)
+        modules[str(entry.module_path)] = entry, source, module
+        run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
         run.known = [] if result.partial else record.get("shown", [])
         if process:
             run.go(process, keyword, first_only, seconds)
@@ -177,44 +182,46 @@ def test(
     return result
 
 
-def short(text, entry):
+def short(text: str, entry: Entry) -> str:
     """`text` with paths as one types them from the root."""
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
 def _export_lower(entry, result):
-    """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now.
+    """Bring the package's modules of the lower lessons up to date, so that the test runs
+    on what their files say now.
 
-    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of those that cannot be: whoever
-    needs one learns why.
+    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of
+    those that cannot be: whoever needs one learns why.
     """
-    records, built, broken = progress.load(entry.root)["lessons"], {}, {}
+    records, modules, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
-                built[str(lower.module_path)] = lower, source, module
-                if kept := export.put(lower, module)[1]:
+                modules[str(lower.module_path)] = lower, source, module
+                if backup := export.put(lower, module)[1]:
                     result.saved.append(
-                        f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}"
+                        f"{entry.relative(lower.module_path)} held code that its lesson does "
+                        f"not; a copy is in {backup}"
                     )
             except TitoError as error:
                 if error.code != 1:
                     raise
-                broken[str(lower.module_path)] = (
-                    f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
-                )
-    return built, broken
+                cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
+                broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
+    return modules, broken
 
 
 def _settle(entry, source, result, warn):
     """Bring a notebook and its script into step, now that the one that counts was tested."""
     try:
-        if kept := pair.settle(entry, warn=warn):
+        if backup := pair.settle(entry, warn=warn):
             follows = entry.script if source and source.is_notebook else entry.notebook
             result.saved.append(
-                f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}"
+                f"{entry.relative(follows)} was brought up to date; what it "
+                f"held before is in {backup}"
             )
     except TitoError as error:
         if error.code != 1:  # what is wrong with the lesson, the verdict has told
@@ -222,7 +229,10 @@ def _settle(entry, source, result, warn):
 
 
 def _record(entry, source, result, warn):
-    """Remember a whole run. One that could not test anything takes nothing away: what the run before it earned stays."""
+    """Remember a whole run.
+
+    One that could not test anything takes nothing away: what the run before it earned stays.
+    """
     code = progress.code_of(source, entry.declared) if source else ""
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
@@ -236,13 +246,16 @@ def _record(entry, source, result, warn):
             }
             record["shown"] = result.shown
         elif record.get("last", {}).get("code") == code:
-            record["last"]["code"] = (
-                ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
-            )
+            # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
+            # more.
+            record["last"]["code"] = ""
 
 
 def request_of(entry, source, texts, seconds):
-    """What the runner needs to know to run a lesson's checks. `texts` are modules as they were read, {path: text}."""
+    """What the runner needs to know to run a lesson's checks.
+
+    `texts` are modules as they were read, {path: text}.
+    """
     lesson = entry.declared
     file = str(lesson.checks_source.path)
 
@@ -283,8 +296,10 @@ def _file(source, cell):
     return f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
 
 
-def imports_of(source):
-    """The import statements of a learner's code cells, which tests of their own may rely on: {statement: the names it binds}."""
+def imports_of(source: cells.Source) -> dict:
+    """The import statements of a learner's code cells, which tests of their own may rely on:
+    {statement: the names it binds}.
+    """
     statements = {}
     for cell in source.cells:
         if cell.kind == "code" and "import " in cell.source:
@@ -299,11 +314,11 @@ def imports_of(source):
     return statements
 
 
-def demonstrations(entry, source):
+def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     """The cells that are neither exported nor checks, as the runner takes them, each with a key.
 
-    The key is a hash of all code that a demonstration may depend on: the package's lower modules and
-    the lesson's cells up to the end of its section. One that ran with the same key runs again.
+    The key is a hash of all code that a demonstration may depend on: the package's lower modules
+    and the lesson's cells up to the end of its section. One that ran with the same key runs again.
     """
     digest = hashlib.sha256()
     for lower in entry.root.lessons:
@@ -337,18 +352,22 @@ def demonstrations(entry, source):
 
 
 def needed(rows, known):
-    """The demonstrations to run: those whose key is not among the `known`, and earlier ones that give them names."""
-    wanted, names = [], set()
+    """The demonstrations to run: those whose key is not among the `known`, and
+    earlier ones that give them names.
+    """
+    selection, names = [], set()
     for row in reversed(rows):
         bound, used = _names(row["source"])
         if row["key"] not in known or bound & names:
-            wanted.insert(0, row)
+            selection.insert(0, row)
             names |= used
-    return wanted
+    return selection
 
 
 def _names(source):
-    """The names that a cell's code binds, and those it uses; of code that is no Python, every word."""
+    """The names that a cell's code binds, and those it uses; of code
+    that is no Python, every word.
+    """
     try:
         nodes = list(ast.walk(cells.tree_of(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -368,14 +387,16 @@ def _names(source):
 
 
 class Run:
-    """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
+    """One run of a lesson's checks, in as many processes as it takes: what the
+    runner tells becomes a Verdict.
+    """
 
-    def __init__(self, entry, source, result, built, texts):
-        self.entry, self.source, self.result, self.built, self.texts = (
+    def __init__(self, entry, source, result, modules, texts):
+        self.entry, self.source, self.result, self.modules, self.texts = (
             entry,
             source,
             result,
-            built,
+            modules,
             texts,
         )
         self.outcomes = {o.id: o for o in result.checks}
@@ -383,7 +404,9 @@ class Run:
         self.known = []  # keys of demonstrations that ran well before
 
     def go(self, process, keyword, first_only, seconds):
-        """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
+        """Run all that is asked for, again without the check that killed its process when
+        one did; fill in the result.
+        """
         request = request_of(self.entry, self.source, self.texts, seconds) | {
             "keyword": keyword,
             "first_only": first_only,
@@ -412,9 +435,10 @@ class Run:
         late = sum(o.status == "timeout" for o in self.outcomes.values())
         if (late or deaths) and not self.result.partial:
             for check in left:
-                self.outcomes[
-                    check["id"]
-                ].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+                self.outcomes[check["id"]].message = (
+                    f"not run: {late or deaths} before it "
+                    f"{'ran out of time' if late else 'ended the process'}"
+                )
         self._wait()
         self.result.own_checks = [
             o for o in own if o.status != "not run" or not self.result.partial
@@ -423,7 +447,7 @@ class Run:
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
-        current, done, end = None, False, {}
+        current, finished, end = None, False, {}
         wait = request["seconds"] + START_SECONDS
         for event in process.run(request, lambda: wait):
             kind = event["event"]
@@ -451,22 +475,27 @@ class Run:
                 cell = next(c for c in self.source.cells if c.number == event["cell"])
                 place = short(self.source.place(cell), self.entry)
                 self.result.saved.append(
-                    f"{place}: a demonstration takes more than {request['rest_seconds']:g} s; it was stopped, which changes nothing"
+                    f"{place}: a demonstration takes more than {request['rest_seconds']:g} s; it "
+                    "was stopped, which changes nothing"
                 )
             elif kind == "stopped":
                 cell = next(c for c in self.source.cells if c.number == event["cell"])
                 place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
-                self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
+                self.result.reason = (
+                    "Every check passes, but the lesson does not run to its end: "
+                    f"{place}: {event['message']}"
+                )
             elif kind == "refused":
                 raise TitoError(
                     f"pytest did not run the checks (exit code {event['code']}).",
-                    f'Is {request["keyword"]!r} an expression that its -k takes, like "add and not scalar"?'
+                    f"Is {request['keyword']!r} an expression that its -k takes, "
+                    'like "add and not scalar"?'
                     if request["keyword"]
                     else "`tito doctor` looks for the cause.",
                     2 if request["keyword"] else 3,
                 )
             elif kind == "done":
-                done, wait = True, GRACE
+                finished, wait = True, GRACE
             elif kind == "exit":
                 end = event
         if current:
@@ -474,12 +503,13 @@ class Run:
             current.message = (
                 f"still running after {request['seconds']:g} s, and it could not be interrupted"
                 if end["killed"]
-                else f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?"
+                else f"the whole process ended here, with exit code {end['code']}: does your "
+                "code call os._exit, or crash Python?"
             )
             return False
         if not self.result.reason:
-            self.result.reason = self._how_it_ended(done, end)
-        return done
+            self.result.reason = self._how_it_ended(finished, end)
+        return finished
 
     def _check(self, check, event):
         check.status, check.message = event["status"], event["message"]
@@ -502,7 +532,8 @@ class Run:
         for check in failing:
             if check.exercise in stubs:
                 check.status, check.unwritten = "unwritten", check.exercise
-        # An exercise that passes its own checks may raise because it was called wrongly: then the caller is to blame.
+        # An exercise that passes its own checks may raise because it was called wrongly:
+        # then the caller is to blame.
         wrong = {
             o.exercise
             for o in failing
@@ -517,15 +548,16 @@ class Run:
             ):
                 check.waits = arose
 
-    def _how_it_ended(self, done, end):
+    def _how_it_ended(self, finished, end):
         """What is to be said of a process that did not end well, or ""."""
         how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
-        if done:
+        if finished:
             well = not end["killed"] and end["code"] == 0
             return (
                 ""
                 if well
-                else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+                else f"The process {how} after the last check: something in the lesson goes "
+                "on, or crashes, at the end."
             )
         if all(o.status == "not run" for o in self.outcomes.values()):
             self.result.verdict = "timed out" if end["killed"] else "crashed"
@@ -537,11 +569,16 @@ class Run:
         return f"The process {how} before its last check was done."
 
     def _places(self, frames):
-        """(cell, place) of each frame of an error that lies in a lesson, (None, None) of the others."""
-        return [place_of(frame, self.built, self.entry) for frame in frames]
+        """(cell, place) of each frame of an error that lies in a
+        lesson, (None, None) of the others.
+        """
+        return [place_of(frame, self.modules, self.entry) for frame in frames]
 
     def _where(self, frames, exercise):
-        """The place to look at: the innermost in the exercise, else in the lesson, else of all. And the innermost exercise on the way, or None."""
+        """The place to look at: the innermost in the exercise, else in the lesson, else of all.
+
+        And the innermost exercise on the way, or None.
+        """
         ids, places, arose = {e.id for e in self.entry.declared.exercises}, [], None
         for frame, (cell, place) in zip(frames, self._places(frames)):
             mine = cell and frame["file"] == str(self.entry.module_path)
@@ -582,13 +619,14 @@ class Run:
         ]
 
 
-def place_of(frame, built, entry):
-    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told in the lesson's own lines; (None, None) outside.
+def place_of(frame, modules, entry):
+    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told
+    in the lesson's own lines; (None, None) outside.
 
-    built  {module's path: (lesson, source, module)}
-    entry  a lesson of the root that paths are told from
+    modules  {module's path: (lesson, source, module)}
+    entry    a lesson of the root that paths are told from
     """
-    lesson, source, module = built.get(frame["file"], (None, None, None))
+    lesson, source, module = modules.get(frame["file"], (None, None, None))
     if (
         not module
         or not 0 < (frame["line"] or 0) <= len(module.origin)
@@ -604,7 +642,7 @@ def place_of(frame, built, entry):
     }
 
 
-def at_place(where):
+def at_place(where: dict) -> str:
     """A place, told: "path:12", or "path cell 3:2" in a notebook."""
     return (
         f"{where['path']} cell {where['cell']}:{where['line']}"

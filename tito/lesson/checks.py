@@ -1,4 +1,5 @@
-"""The code of checks, and the names that it sees: what `tito test`, `check()` and the judge have in common.
+"""The code of checks, and the names that it sees: what `tito test`, `check()`
+and the judge have in common.
 
 A check sees the imports and helpers of the setup section, the names that the lesson exports, those
 of the learner-side sections, and its own section. Nothing is imported that it does not name:
@@ -13,7 +14,9 @@ import re
 
 @functools.cache  # a section holds several checks
 def functions_of(source: str, file: str, line: int = 1):
-    """Code that defines what a section defines, without running the tests that its last lines may call."""
+    """Code that defines what a section defines, without running the tests
+    that its last lines may call.
+    """
     return _compiled(source, file, line, lambda node: not _calls_test(node))
 
 
@@ -26,9 +29,9 @@ def helpers_of(source: str, file: str, line: int = 1):
 IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def _compiled(source, file, line, wanted):
+def _compiled(source, file, line, keep):
     tree = ast.parse("\n" * (line - 1) + source, file)
-    tree.body = [node for node in tree.body if wanted(node)]
+    tree.body = [node for node in tree.body if keep(node)]
     return compile(tree, file, "exec")
 
 

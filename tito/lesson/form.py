@@ -1,4 +1,5 @@
-"""What a lesson's files mean: its metadata, exercises, checks and hints, and the form that learners get.
+"""What a lesson's files mean: its metadata, exercises, checks and hints,
+and the form that learners get.
 
     tensor_dev.py           the chapter: prose, exercises with solutions, demonstrations
     checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
@@ -44,7 +45,8 @@ STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 class Check:
     """One unit test of an exercise.
 
-    id        "check-strides.test_...", or "check-strides-hidden.test_..."; never changes once released
+    id        "check-strides.test_...", or
+              "check-strides-hidden.test_..."; never changes once released
     function  its name
     exercise  the id of its exercise
     cell      the section of checks.py that it stands in
@@ -84,7 +86,9 @@ class Exercise:
 
 
 class Lesson:
-    """A lesson of the course, held to its form. Raises TitoError with file and line where it is broken.
+    """A lesson of the course, held to its form.
+
+    Raises TitoError with file and line where it is broken.
 
     source  the chapter's cells
     checks  the cells of checks.py
@@ -128,19 +132,21 @@ class Lesson:
     def points(self) -> int:
         return sum(check.points for check in self.checks)
 
-    def exercise(self, wanted: str) -> Exercise:
+    def exercise(self, key: str) -> Exercise:
         """The exercise with that id or name. Raises TitoError naming the others."""
         for exercise in self.exercises:
-            if wanted in (exercise.id, exercise.name):
+            if key in (exercise.id, exercise.name):
                 return exercise
         raise TitoError(
-            f"Lesson {self.name} has no exercise {wanted!r}.",
+            f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
         )
 
     @cached_property
     def imports(self) -> dict[str, list[str]]:
-        """The imports that checks rely on, of the setup section: {statement: the names it binds}."""
+        """The imports that checks rely on, of the setup section:
+        {statement: the names it binds}.
+        """
         return {
             ast.unparse(node): [(alias.asname or alias.name).split(".")[0] for alias in node.names]
             for node in self._setup_nodes
@@ -149,7 +155,9 @@ class Lesson:
 
     @cached_property
     def helpers(self) -> str:
-        """What else the setup section holds: constants and functions of the checks themselves, as code."""
+        """What else the setup section holds: constants and functions of
+        the checks themselves, as code.
+        """
         nodes = [n for n in self._setup_nodes if not isinstance(n, (ast.Import, ast.ImportFrom))]
         return "\n".join(map(ast.unparse, nodes))
 
@@ -159,7 +167,9 @@ class Lesson:
 
     @cached_property
     def released(self) -> str:
-        """The chapter that learners get: a `raise` in place of each solution, and where hints are to be had."""
+        """The chapter that learners get: a `raise` in place of each solution,
+        and where hints are to be had.
+        """
         out, lines = [], self.source.text.split("\n")
         cell_of = {n: c for c in self.source.cells for n in _lines_of(c)}
         last_of = {_lines_of(c)[-1]: c for c in self.source.cells}
@@ -186,13 +196,13 @@ class Lesson:
     @cached_property
     def released_checks(self) -> str:
         """The checks.py that learners get, to be read: without the hidden sections."""
-        lines, gone = self.checks_source.text.split("\n"), set()
+        lines, hidden = self.checks_source.text.split("\n"), set()
         starts = [cell.line - cell.gap for cell in self.checks_source.cells] + [len(lines) + 1]
         for cell, start, end in zip(self.checks_source.cells, starts, starts[1:]):
             if HIDDEN in cell.title.split():
-                gone |= set(range(start, end))
-        kept = [line for number, line in enumerate(lines, 1) if number not in gone]
-        return "\n".join(kept).rstrip("\n") + "\n"
+                hidden |= set(range(start, end))
+        rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
+        return "\n".join(rows).rstrip("\n") + "\n"
 
     # What follows reads and refuses.
 
@@ -232,20 +242,20 @@ class Lesson:
             for c in self.source.cells
             if c.kind == "code" and "default_exp" in c.directives
         ]
-        wanted = f"core.{self.name}"
+        module = f"core.{self.name}"
         if not exports:
             self._refuse(
                 "no cell says where the lesson is exported to.",
-                f"Begin a code cell with `#| default_exp {wanted}`.",
+                f"Begin a code cell with `#| default_exp {module}`.",
             )
-        if len(exports) > 1 or exports[0][1] != wanted:
+        if len(exports) > 1 or exports[0][1] != module:
             cell, value = exports[-1]
             self._refuse(
                 f"`#| default_exp {value}`, {len(exports)} in the lesson.",
-                f"One is needed: `#| default_exp {wanted}`.",
+                f"One is needed: `#| default_exp {module}`.",
                 cell,
             )
-        return wanted
+        return module
 
     def _exercises(self):
         exercises = {}
@@ -314,7 +324,8 @@ class Lesson:
                 if cell.directives.keys() & {"export", "exporti"} and not _indent(line):
                     self._refuse(
                         "a solution at the left margin of an exported cell.",
-                        "Put it inside a function: its stub would stop every import of the package.",
+                        "Put it inside a function: its stub would stop "
+                        "every import of the package.",
                         cell,
                         number,
                     )
@@ -356,7 +367,8 @@ class Lesson:
             ):
                 self._refuse_section(
                     f"{cell.title or 'code before the first section'!r} is no section.",
-                    f"A section is named after an exercise ({', '.join(order)}), hidden or not; or it is setup or learner-side.",
+                    f"A section is named after an exercise ({', '.join(order)}), hidden or not; "
+                    "or it is setup or learner-side.",
                     cell,
                 )
         for exercise in self.exercises:
@@ -395,21 +407,23 @@ class Lesson:
 
     def _add_hints(self):
         path = self.path.with_name(HINTS)
-        known = {exercise.name: exercise for exercise in self.exercises}
+        exercises = {exercise.name: exercise for exercise in self.exercises}
         for line, name, hints in parse_hints(path, self.hints_text):
-            if name not in known:
+            if name not in exercises:
                 raise TitoError(
                     f"{path}:{line}: the lesson has no exercise {name!r}.",
-                    f"There are: {', '.join(known)}.",
+                    f"There are: {', '.join(exercises)}.",
                 )
-            if known[name].hints:
+            if exercises[name].hints:
                 raise TitoError(
                     f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
                 )
-            known[name].hints = hints
+            exercises[name].hints = hints
 
     def _check_chapter(self):
-        """Each exercise with checks that learners see has one cell that runs them, somewhere behind it."""
+        """Each exercise with checks that learners see has one cell that
+        runs them, somewhere behind it.
+        """
         waiting = {e.name for e in self.exercises if any(not c.hidden for c in e.checks)}
         above = set()
         for cell in self.source.cells:
@@ -419,7 +433,8 @@ class Lesson:
             mark = 0 if self.source.is_notebook else -cell.gap
             if name not in waiting or name not in above:
                 self._refuse(
-                    f"checks={name!r}: no exercise of that name with visible checks stands above, or its checks were run already.",
+                    f"checks={name!r}: no exercise of that name with visible checks stands "
+                    "above, or its checks were run already.",
                     "One cell behind each exercise runs its checks.",
                     cell,
                     mark,
@@ -467,7 +482,10 @@ def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
 
 def stub(lesson: str, exercise: str) -> str:
     """The line that stands in a released exercise instead of its solution."""
-    return f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito hint {lesson} {exercise}")'
+    return (
+        f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
+        f'hint {lesson} {exercise}")'
+    )
 
 
 def is_unwritten(lesson: str, exercise: str, cell: cells.Cell | None) -> bool:
@@ -476,7 +494,10 @@ def is_unwritten(lesson: str, exercise: str, cell: cells.Cell | None) -> bool:
 
 
 def load(path: Path) -> Lesson:
-    """The course's lesson whose chapter is at `path`. Raises TitoError with file and line when its form is broken."""
+    """The course's lesson whose chapter is at `path`.
+
+    Raises TitoError with file and line when its form is broken.
+    """
     hints = path.with_name(HINTS)
     try:
         text = hints.read_text(encoding="utf-8") if hints.exists() else ""

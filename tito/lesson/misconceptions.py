@@ -1,4 +1,5 @@
-"""What learners really write, recorded beside each lesson in `misconceptions.toml`: wrong solutions, and right ones.
+"""What learners really write, recorded beside each lesson in `misconceptions.toml`:
+wrong solutions, and right ones.
 
 [[mistake]]
 id = "subtract-reversed"            default: made from the name
@@ -30,7 +31,10 @@ NEEDED = {"mistake": {"exercise", "name", "message"}, "right": {"exercise", "nam
 
 @dataclass
 class Variant:
-    """Another solution of an exercise, the one with that id. `cell` is the whole cell with it; `message`, of a mistake, part of what a check must say."""
+    """Another solution of an exercise, the one with that id.
+
+    `cell` is the whole cell with it; `message`, of a mistake, part of what a check must say.
+    """
 
     id: str
     exercise: str
@@ -44,7 +48,8 @@ class Variant:
 
 
 def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
-    """The recorded mistakes of a lesson of the course, or with kind "right" its other right solutions.
+    """The recorded mistakes of a lesson of the course, or with kind
+    "right" its other right solutions.
 
     Raises TitoError when one does not fit the lesson.
     """
@@ -57,8 +62,10 @@ def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
             isinstance(value, str) and value for value in entry.values()
         ):
             raise TitoError(
-                f"{path}: {entry.get('id') or entry.get('name') or entry} has the keys {', '.join(entry)}.",
-                f"A [[{kind}]] needs {', '.join(sorted(NEEDED[kind]))}, and old and new, or code; all text.",
+                f"{path}: {entry.get('id') or entry.get('name') or entry} has the "
+                f"keys {', '.join(entry)}.",
+                f"A [[{kind}]] needs {', '.join(sorted(NEEDED[kind]))}, and old "
+                "and new, or code; all text.",
             )
         id = entry.get("id") or re.sub(r"\W+", "-", entry["name"].lower()).strip("-")
         if id in variants:
@@ -84,7 +91,8 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
     for entry in entries:
         if entry.keys() != {"exercise", "change", "reason"} or not entry["reason"].strip():
             raise TitoError(
-                f"{lesson.path.with_name(MISCONCEPTIONS)}: an [[equivalent]] has the keys {', '.join(entry)}.",
+                f"{lesson.path.with_name(MISCONCEPTIONS)}: an [[equivalent]] has the "
+                f"keys {', '.join(entry)}.",
                 "It needs exercise, change and reason.",
             )
     return {

@@ -1,4 +1,5 @@
-"""The notebook of a lesson's script, and back. jupytext converts; which of the two counts is for `learn/pair.py`.
+"""The notebook of a lesson's script, and back. jupytext converts; which of the two
+counts is for `learn/pair.py`.
 
 A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
 before each exercise a cell with its hints, folded. Both are made here, and go on the way back.
@@ -12,12 +13,15 @@ from tito.lesson.form import Exercise, Lesson
 
 HINTS = "hints"  # the tag of the cells that hold them
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
-# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
+# jupytext would turn a comment such as `# cat of three arrays` into a shell
+# command; `cells` knows the magics.
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 
 
 def _libraries():
-    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a second, and nobody here needs."""
+    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a
+    second, and nobody here needs.
+    """
     name = "rfc3987_syntax"
     block = name not in sys.modules
     if block:
@@ -41,16 +45,16 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
 
     book = jupytext.reads(script, fmt=dict(PERCENT))
     book.metadata.get("jupytext", {}).pop("comment_magics", None)
-    known = {exercise.name: exercise for exercise in lesson.exercises}
-    held = []
+    exercises = {exercise.name: exercise for exercise in lesson.exercises}
+    rows = []
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.source = cells.uncomment_magics(cell.source)
-        if hints := (exercise := known.get(cell.metadata.get("exercise"))) and exercise.hints:
+        if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
             hidden = nbformat.v4.new_markdown_cell(hints_of(hints), metadata={"tags": [HINTS]})
-            held.append(hidden)
-        held.append(cell)
-    book.cells = held
+            rows.append(hidden)
+        rows.append(cell)
+    book.cells = rows
     if old:
         from jupytext.combine import combine_inputs_with_outputs
 
@@ -62,13 +66,13 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
             pass
     taken = set()
     for number, cell in enumerate(book.cells, 1):
-        wanted = _add_nbgrader(cell, lesson, known)
+        cell_id = _add_nbgrader(cell, lesson, exercises)
         if HINTS in cell.metadata.get("tags", ()):
-            wanted = f"hints-{number}"
-        if not wanted or wanted in taken:  # a cell that was copied, say
-            wanted = f"cell-{number}"
-        taken.add(wanted)
-        cell["id"] = wanted
+            cell_id = f"hints-{number}"
+        if not cell_id or cell_id in taken:  # a cell that was copied, say
+            cell_id = f"cell-{number}"
+        taken.add(cell_id)
+        cell["id"] = cell_id
     book.nbformat, book.nbformat_minor = 4, 5
     return nbformat.writes(book)
 
@@ -81,15 +85,17 @@ def hints_of(hints: list[str]) -> str:
     )
 
 
-def _add_nbgrader(cell, lesson, known):
-    """Give a cell of an exercise or of checks nbgrader's metadata; returns its grade_id, or None."""
+def _add_nbgrader(cell, lesson, exercises):
+    """Give a cell of an exercise or of checks nbgrader's metadata;
+    returns its grade_id, or None.
+    """
     name = cell.metadata.get("exercise") or cell.metadata.get("checks")
-    if name not in known:
+    if name not in exercises:
         return None
     solution = "exercise" in cell.metadata
     grade_id = f"{lesson.name}-{name}" if solution else f"check-{name}"
     cell.metadata["nbgrader"] = nbgrader(
-        grade_id, None if solution else visible_points(known[name])
+        grade_id, None if solution else visible_points(exercises[name])
     )
     return grade_id
 
@@ -122,11 +128,11 @@ def to_script(notebook: str, lesson: Lesson, old: str | None = None) -> str:
 
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
-    made = {hints_of(exercise.hints) for exercise in lesson.exercises}
+    hint_cells = {hints_of(exercise.hints) for exercise in lesson.exercises}
     book.cells = [
         cell
         for cell in book.cells
-        if not (HINTS in cell.metadata.get("tags", ()) and cell.source in made)
+        if not (HINTS in cell.metadata.get("tags", ()) and cell.source in hint_cells)
     ]
     for cell in book.cells:
         cell.metadata.pop("nbgrader", None)

@@ -1,4 +1,6 @@
-"""What became of a check and of a lesson, and the words for it: one model for `tito test`, `check()` and `tito grade`."""
+"""What became of a check and of a lesson, and the words for it: one model for
+`tito test`, `check()` and `tito grade`.
+"""
 
 import ast
 import linecache
@@ -12,7 +14,8 @@ VERDICTS = {
     "failed": "some checks fail",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
-    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not UTF-8, a link, or too large",
+    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
+    "UTF-8, a link, or too large",
     "syntax error": "Python cannot read the lesson",
     "import failed": "the lesson stops while it is imported",
     "crashed": "the process that ran the learner's code died",
@@ -48,7 +51,8 @@ class Outcome:
 
     points   earned, of max_points
     status   one of STATUSES
-    message  why it did not pass; plain text from the learner's side, to be escaped wherever it is shown
+    message  why it did not pass; plain text from the learner's side, to be
+             escaped wherever it is shown
     """
 
     id: str
@@ -115,16 +119,16 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     call        the call in the check that led to it, with its arguments; "" for none
     nones       the parameters that were None where it arose; None when it arose in the check itself
     """
-    said = f"{name}: {text}" if text else name
-    said = f"{call} raised {said}" if call and nones is not None else said
+    sentence = f"{name}: {text}" if text else name
+    sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if "NoneType" not in text:
-        return said
+        return sentence
     if nones:
         named = " and ".join(f"`{parameter}`" for parameter in nones)
-        return f"{said}. There {named} {'is' if len(nones) == 1 else 'are'} None."
+        return f"{sentence}. There {named} {'is' if len(nones) == 1 else 'are'} None."
     if name in ("AttributeError", "TypeError") and NONE_USED.search(text):
-        return f"{said}. Does a function lack its `return`?"
-    return said
+        return f"{sentence}. Does a function lack its `return`?"
+    return sentence
 
 
 def none_parameters(frame) -> list[str]:
@@ -135,13 +139,15 @@ def none_parameters(frame) -> list[str]:
 
 
 def call_in(error: BaseException, file: str) -> str:
-    """The call on a check's line that led to the error, with its arguments' values: "matmul_shape((3,), (3,))"; or ""."""
-    found = None
+    """The call on a check's line that led to the error, with its arguments' values:
+    "matmul_shape((3,), (3,))"; or "".
+    """
+    caller = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == file:
-            found = frame
+            caller = frame
     summary = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == file]
-    if not found or summary[-1].end_lineno is None:
+    if not caller or summary[-1].end_lineno is None:
         return ""
     last = summary[-1]
     lines = linecache.getlines(file)[last.lineno - 1 : last.end_lineno]
@@ -156,7 +162,7 @@ def call_in(error: BaseException, file: str) -> str:
         return ""
     if not isinstance(tree.body, ast.Call):
         return ""
-    text = ast.unparse(_Filled(found.f_locals).visit(tree))
+    text = ast.unparse(_Filled(caller.f_locals).visit(tree))
     return text if len(text) <= 3 * SHOWN and "\n" not in text else ""
 
 
@@ -168,16 +174,18 @@ class _Filled(ast.NodeTransformer):
 
     def visit_Name(self, node):
         value = self.values.get(node.id, self)
-        if _is_plain(value) and len(shown := repr(value)) <= SHOWN:
+        if _is_plain(value) and len(literal := repr(value)) <= SHOWN:
             try:
-                return ast.parse(shown, mode="eval").body
+                return ast.parse(literal, mode="eval").body
             except SyntaxError:
                 pass  # nan and inf are no Python
         return node
 
 
 def _is_plain(value, depth=0):
-    """Whether a value is Python's own all the way down: nothing of a learner's, whose `repr` may do anything."""
+    """Whether a value is Python's own all the way down: nothing of a learner's,
+    whose `repr` may do anything.
+    """
     if type(value) in (tuple, list):
         return depth < 4 and len(value) <= 20 and all(_is_plain(part, depth + 1) for part in value)
     return value is None or type(value) in (bool, int, float, str)
