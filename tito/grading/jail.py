@@ -399,7 +399,7 @@ def strongest(asked, secret):
             )
         if asked == "bubblewrap" and not shutil.which("bwrap"):
             raise TitoError(
-                "The isolation level bubblewrap needs the program bwrap, which is not installed here.",
+                "The isolation level bubblewrap needs the program bwrap, which is not here.",
                 "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
                 3,
             )

@@ -617,7 +617,9 @@ def reference(entry):
 
 @functools.cache
 def front_doors(root):
-    """{name: code} of the package around the lessons: its front doors, and what lessons use and do not teach."""
+    """{name: code} of the package around the lessons: its front doors, and what lessons use and do
+    not teach.
+    """
     found = {f"{root.package}.core": None, root.package: None}
     package = root.path / root.package
     for path in sorted([*package.glob("*.py"), *package.glob("support/*.py")]):

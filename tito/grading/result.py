@@ -1,4 +1,6 @@
-"""What became of one lesson of one learner: what the judge returns, the gradebook keeps and the feedback shows."""
+"""What became of one lesson of one learner: what the judge returns, the gradebook keeps and the
+feedback shows.
+"""
 
 from dataclasses import asdict, dataclass, field
 
@@ -13,7 +15,8 @@ class CheckResult(Outcome):
 
     hidden     learners see its name and points only
     base       the base on which these points were earned: "own" or "reference"
-    caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base, or None
+    caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base;
+               or None
     """
 
     hidden: bool = False
