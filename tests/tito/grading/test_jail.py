@@ -317,6 +317,13 @@ def test_a_level_that_is_unknown_is_refused_with_those_there_are():
     assert caught.value.remedy == "There are: bubblewrap, landlock+seccomp, process."
 
 
+def test_bubblewrap_that_is_asked_for_and_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(jails.shutil, "which", lambda name: None)
+    with pytest.raises(TitoError) as caught:
+        jails.strongest("bubblewrap", ())
+    assert caught.value.code == 3 and "bwrap, which is not here" in caught.value.what
+
+
 def test_the_weakest_level_is_taken_only_when_it_is_asked_for(monkeypatch):
     assert jails.strongest("process", ()) == "process"
 
