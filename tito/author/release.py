@@ -353,11 +353,7 @@ def secrets(source, chosen):
     read = "\n".join(
         text
         for entry in chosen
-        for text in (
-            entry.declared.released,
-            entry.declared.released_checks,
-            entry.declared.hints_text,
-        )
+        for text in (entry.declared.released, entry.declared.released_checks, *_hints(entry))
     )
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     return {
@@ -365,6 +361,13 @@ def secrets(source, chosen):
         for text, what in reasons.items()
         if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
     }
+
+
+def _hints(entry):
+    """The hints as they are read: the last ones are almost the code."""
+    for exercise in entry.declared.exercises:
+        for hint in exercise.hints:
+            yield " ".join(hint.replace("`", "").split())
 
 
 def verify(source, chosen, contents):

@@ -146,19 +146,8 @@ def _of_page(name, page, paths, read):
 
 
 def _refuse_secrets(root, paths, read):
-    # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost
-    # the code: where one tells a line, it is told.
-    hints = "\n".join(
-        Page(hint).text
-        for entry in root.lessons
-        for exercise in entry.declared.exercises
-        for hint in exercise.hints
-    )
-    secrets = {
-        secret: what
-        for secret, what in release.secrets(root, root.lessons).items()
-        if secret not in hints
-    }
+    # What Sphinx, its theme and JupyterLite bring along holds no lesson.
+    secrets = release.secrets(root, root.lessons)
     texts = {
         name: read[name].text if name in read else _text(path)
         for name, path in paths.items()
