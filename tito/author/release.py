@@ -355,11 +355,12 @@ def secrets(source, chosen):
         for entry in chosen
         for text in (entry.declared.released, entry.declared.released_checks, *_hints(entry))
     )
-    tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
+    given = [*wheel.own_files().values(), *workspace.given_modules(source).values()]
+    ours = "\n".join(data.decode("utf-8", "replace") for data in given)
     return {
         text: what
         for text, what in reasons.items()
-        if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
+        if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in ours)
     }
 
 

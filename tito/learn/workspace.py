@@ -106,12 +106,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
                 for name, text in lesson_texts.items()
             }
     out |= _milestones(source, {entry.name for entry in lessons})
-    for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
-        name = path.relative_to(source.path / source.package)
-        if (
-            name.parts[0] != "core" or name.name == "__init__.py"
-        ):  # core/<lesson>.py is exported, not copied
-            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    out |= given_modules(source)
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
@@ -126,6 +121,17 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
     }
+
+
+def given_modules(source: Root) -> dict[str, bytes]:
+    """The package's files around the lessons, {path: bytes}. A lesson's own module is exported."""
+    package = source.path / source.package
+    out = {}
+    for path in sorted(p for p in package.rglob("*") if p.suffix in SHIPPED):
+        name = path.relative_to(package)
+        if name.parts[0] != "core" or name.name == "__init__.py":
+            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    return out
 
 
 def _milestones(source, names):
