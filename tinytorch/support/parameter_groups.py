@@ -12,26 +12,26 @@ import numpy as np
 LIMITS = {"lr": math.inf, "eps": math.inf, "weight_decay": math.inf, "momentum": 1, "beta": 1}
 
 
-def check_option(name, value):
+def check_option(name, setting):
     """The option as plain Python numbers: a float, or a pair of them for "betas".
 
-    Options that are not in LIMITS are returned as they are. Raises TypeError when the value is no
+    Options that are not in LIMITS are returned as they are. Raises TypeError when the setting is no
     number (or no pair), ValueError when it is outside its limits; both show it.
 
     >>> check_option("lr", np.float64(0.5)), check_option("betas", [0, 0.5])
     (0.5, (0.0, 0.5))
     """
     if name == "betas":
-        if np.shape(value) != (2,):
-            raise TypeError(f"betas is {value!r:.60}: it should be two numbers")
-        return tuple(check_option("beta", beta) for beta in value)
+        if np.shape(setting) != (2,):
+            raise TypeError(f"betas is {setting!r:.60}: it should be two numbers")
+        return tuple(check_option("beta", beta) for beta in setting)
     if name not in LIMITS:
-        return value
-    if not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} is {value!r:.60}: it should be a number")
-    if not 0 <= value < LIMITS[name]:
-        raise ValueError(f"{name} is {value}: it should be 0 or more, and less than {LIMITS[name]}")
-    return float(value)
+        return setting
+    if not isinstance(setting, (int, float, np.number)):
+        raise TypeError(f"{name} is {setting!r:.60}: it should be a number")
+    if not 0 <= setting < LIMITS[name]:
+        raise ValueError(f"{name} is {setting}: it should be 0 or more, and less than {LIMITS[name]}")
+    return float(setting)
 
 
 def check_groups(groups, known, kind):

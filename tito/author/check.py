@@ -131,7 +131,7 @@ def _form(entry, lesson):
         if name in names and entry.root.lesson(name).number >= entry.number:
             problems.append(f"needs {name}, which does not come before it")
     text = lesson.source.text
-    if notebook.to_script(notebook.to_notebook(text, lesson), lesson, text) != text:
+    if notebook.to_script(notebook.to_notebook(text, lesson), text) != text:
         problems.append("script -> notebook -> script does not give the same bytes")
     prose = " ".join(c.source for c in lesson.source.cells if c.kind == "markdown").lower()
     prose = " ".join(re.sub(r"[*`]", "", prose).split())

@@ -17,6 +17,7 @@ from pathlib import Path
 from tito import files
 from tito.author import release, wheel
 from tito.errors import TitoError
+from tito.lesson.form import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
 
@@ -58,7 +59,12 @@ def contents(source, lessons=None):
     members[name] = data
     members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
     # Every lesson, also when some are graded: those stand on the lower ones.
-    scripts = [entry.script for entry in source.lessons]
-    for path in [*scripts, *sorted((source.path / source.package).rglob("*.py"))]:
+    lessons = [
+        path
+        for entry in source.lessons
+        for path in (entry.script, entry.script.with_name(CHECKS), entry.script.with_name(HINTS))
+        if path.exists()
+    ]
+    for path in [*lessons, *sorted((source.path / source.package).rglob("*.py"))]:
         members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()
     return members

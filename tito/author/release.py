@@ -44,7 +44,7 @@ NOT_RELEASED = {
     "__pycache__",
     ".tito/backups",
 }  # of what stands in a release's folder: never published
-LEAST = 12  # characters: shorter lines, such as `return x`, stand in any program
+LEAST = 21  # characters: shorter lines, such as `for group in groups:`, stand in any program
 LONG = 40  # and of such a length, no line stands in two programs by chance
 
 
@@ -355,12 +355,11 @@ def secrets(source, chosen):
         for entry in chosen
         for text in (entry.declared.released, entry.declared.released_checks, *_hints(entry))
     )
-    given = [*wheel.own_files().values(), *workspace.given_modules(source).values()]
-    ours = "\n".join(data.decode("utf-8", "replace") for data in given)
+    tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     return {
         text: what
         for text, what in reasons.items()
-        if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in ours)
+        if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
     }
 
 

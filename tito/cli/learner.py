@@ -129,7 +129,7 @@ def start(
         first = standing.first_open(entry, record)
         source = pair.read(entry, record)
     records = progress.load(entry.root, warn)["lessons"]
-    cell = source.cell(first.id) if first else None
+    cell = source.cell(first.name) if first else None
     line = cell.line if cell and not source.is_notebook else None
     # A reader begins at the top; who comes back goes on at the exercise.
     at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"

@@ -37,7 +37,7 @@ from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson import cells, course, export, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
-from tito.lesson.form import Lesson, is_unwritten
+from tito.lesson.form import Lesson
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
@@ -274,7 +274,7 @@ class Judge:
             return verdict, ""
         if not result.points and verdict != "tampered":
             unwritten = [
-                is_unwritten(entry.name, e.name, file.source.cell(e.name)) for e in exercises
+                entry.declared.is_unwritten(exercise, file.source) for exercise in exercises
             ]
             if all(unwritten):
                 return (

@@ -53,7 +53,7 @@ def main():
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BaseException as error:  # also sys.exit() in a lesson
-        explanation = runner.explain(error, request)
+        explanation = runner.explained(error, request)
         core = os.path.join(request["root"], request["package"], "core") + os.sep
         frames = [frame for frame in explanation["frames"] if frame["file"].startswith(core)]
         where = (

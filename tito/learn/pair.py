@@ -147,9 +147,7 @@ def settle(
 def _to_script(entry, text):
     """The script of a notebook's text, under the header of the one it replaces."""
     try:
-        return notebook.to_script(
-            text, entry.declared, _text(entry.script) or _text(entry.declared_path)
-        )
+        return notebook.to_script(text, _text(entry.script) or _text(entry.declared_path))
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
         raise TitoError(
             f"{entry.notebook}: jupytext cannot read this notebook: "

@@ -17,7 +17,7 @@ from tito.learn import pair, progress
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
-from tito.lesson.form import TEST, is_unwritten
+from tito.lesson.form import TEST
 
 CHECK_SECONDS = 10  # a check may take
 HEADING = re.compile(r"^## ", re.M)
@@ -318,7 +318,8 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     """The cells that are neither exported nor checks, as the runner takes them, each with a key.
 
     The key is a hash of all code that a demonstration may depend on: the package's lower modules
-    and the lesson's cells up to the end of its section. One that ran with the same key runs again.
+    and the lesson's cells up to the end of its section. One that ran well with the same key would
+    run well again.
     """
     digest = hashlib.sha256()
     for lower in entry.root.lessons:
@@ -327,8 +328,8 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     rows, section = [], []
 
     def close():
-        for row in section:
-            row["key"] = digest.hexdigest()[:16]
+        for place, row in enumerate(section):
+            row["key"] = f"{digest.hexdigest()[:16]}-{place}"
         rows.extend(section)
         section.clear()
 
@@ -615,7 +616,7 @@ class Run:
         return [
             exercise.id
             for exercise in self.entry.declared.exercises
-            if is_unwritten(self.entry.name, exercise.name, self.source.cell(exercise.name))
+            if self.entry.declared.is_unwritten(exercise, self.source)
         ]
 
 

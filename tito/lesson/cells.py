@@ -310,7 +310,7 @@ def _notebook(path, text):
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
             made = Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {}))
-            if "hints" not in made.tags:  # they are made for the notebook, see notebook.py
+            if not is_made_hint(made.metadata, source):
                 cells.append(made)
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -327,6 +327,17 @@ def _notebook(path, text):
             1,
         ) from None
     return Source(path, text, header, cells)
+
+
+def hint_metadata(source: str) -> dict:
+    """The metadata of a notebook's cell of hints, which is made and no part of the lesson."""
+    return {"tags": ["hints"], "hints": hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
+
+
+def is_made_hint(metadata: dict, source: str) -> bool:
+    """Whether a cell holds hints as they were made. One that somebody edited is theirs."""
+    made = hint_metadata(source)
+    return all(metadata.get(key) == value for key, value in made.items())
 
 
 def comment_magics(source: str) -> str:

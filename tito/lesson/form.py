@@ -204,6 +204,17 @@ class Lesson:
         rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
         return "\n".join(rows).rstrip("\n") + "\n"
 
+    def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
+        """Whether an exercise stands in a learner's file as it was released."""
+        cell = source.cell(exercise.name)
+        return cell is not None and cell.source.strip() == self._stubs[exercise.name]
+
+    @cached_property
+    def _stubs(self):
+        """{exercise: its cell as learners get it}."""
+        released = cells.parse(self.path.with_suffix(".py"), self.released)
+        return {cell.exercise: cell.source.strip() for cell in released.cells if cell.exercise}
+
     # What follows reads and refuses.
 
     def _refuse(self, what, remedy, cell=None, line=0, source=None) -> NoReturn:
@@ -372,9 +383,10 @@ class Lesson:
                     cell,
                 )
         for exercise in self.exercises:
-            if not exercise.checks:
+            if all(check.hidden for check in exercise.checks):
                 raise TitoError(
-                    f"{self.checks_source.path}: exercise {exercise.name} has no check.",
+                    f"{self.checks_source.path}: "
+                    f"exercise {exercise.name} has no check that learners see.",
                     f"Add a section `# %% {exercise.name} points=2`.",
                 )
 
@@ -486,11 +498,6 @@ def stub(lesson: str, exercise: str) -> str:
         f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
         f'hint {lesson} {exercise}")'
     )
-
-
-def is_unwritten(lesson: str, exercise: str, cell: cells.Cell | None) -> bool:
-    """Whether an exercise is as released: its cell still raises the stub's error."""
-    return cell is not None and stub(lesson, exercise) in cell.source
 
 
 def load(path: Path) -> Lesson:

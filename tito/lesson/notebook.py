@@ -11,7 +11,6 @@ import sys
 from tito.lesson import cells
 from tito.lesson.form import Exercise, Lesson
 
-HINTS = "hints"  # the tag of the cells that hold them
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
 # jupytext would turn a comment such as `# cat of three arrays` into a shell
 # command; `cells` knows the magics.
@@ -51,8 +50,8 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
         if cell.cell_type == "code":
             cell.source = cells.uncomment_magics(cell.source)
         if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
-            hidden = nbformat.v4.new_markdown_cell(hints_of(hints), metadata={"tags": [HINTS]})
-            rows.append(hidden)
+            text = hints_of(hints)
+            rows.append(nbformat.v4.new_markdown_cell(text, metadata=cells.hint_metadata(text)))
         rows.append(cell)
     book.cells = rows
     if old:
@@ -67,7 +66,7 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
     taken = set()
     for number, cell in enumerate(book.cells, 1):
         cell_id = _add_nbgrader(cell, lesson, exercises)
-        if HINTS in cell.metadata.get("tags", ()):
+        if cells.is_made_hint(cell.metadata, cell.source):
             cell_id = f"hints-{number}"
         if not cell_id or cell_id in taken:  # a cell that was copied, say
             cell_id = f"cell-{number}"
@@ -118,24 +117,20 @@ def visible_points(exercise: Exercise) -> int:
     return sum(check.points for check in exercise.checks if not check.hidden)
 
 
-def to_script(notebook: str, lesson: Lesson, old: str | None = None) -> str:
+def to_script(notebook: str, old: str | None = None) -> str:
     """The script (text) of a notebook's text.
 
-    lesson  the course's, whose hints stay in the notebook
-    old     a script's text that lends its header, which jupytext would lay out anew
+    old  a script's text that lends its header, which jupytext would lay out anew
     """
     jupytext, nbformat = _libraries()
 
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
-    hint_cells = {hints_of(exercise.hints) for exercise in lesson.exercises}
-    book.cells = [
-        cell
-        for cell in book.cells
-        if not (HINTS in cell.metadata.get("tags", ()) and cell.source in hint_cells)
-    ]
+    book.cells = [c for c in book.cells if not cells.is_made_hint(c.metadata, c.source)]
     for cell in book.cells:
         cell.metadata.pop("nbgrader", None)
+        if cell.metadata.pop("hints", None):  # edited, so it is the learner's text
+            del cell.metadata["tags"]
         # Of a cell in another language, jupytext notes which.
         if cell.cell_type == "code" and not cell.source.startswith("%%"):
             cell.source = cells.comment_magics(cell.source)

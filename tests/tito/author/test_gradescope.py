@@ -121,9 +121,10 @@ def test_the_zip_runs_says_what_it_is_and_is_the_same_each_time(small_course, tm
             held.getinfo(name).external_attr >> 16 & 0o111
             for name in ("setup.sh", "run_autograder")
         )
-        assert "holds the solutions" in held.read("README.txt").decode() and b"secret" in held.read(
-            "course/modules/source/02_sums/sums_dev.py"
-        )
+        assert "holds the solutions" in held.read("README.txt").decode()
+        lesson = "course/modules/source/02_sums"
+        assert b"sum(double(n) for n in numbers)" in held.read(f"{lesson}/sums_dev.py")
+        assert b"secret" in held.read(f"{lesson}/checks.py")
 
 
 def test_a_zip_is_not_written_over_nor_into_a_release_nor_from_a_workspace(

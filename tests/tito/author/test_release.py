@@ -21,13 +21,18 @@ from tito.lesson import course, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MISTAKES = """\
-[[misconception]]
+[[mistake]]
 id = "squares"
-exercise = "numbers-double"
-mistake = "Squares the number because two is its own double."
+exercise = "double"
+name = "Squares the number because two is its own double."
 old = "twice = x + x"
 new = "twice = x ** len('ab')"
 message = "did you square?"
+
+[[right]]
+exercise = "double"
+name = "Multiplies instead of adding, which is as good."
+code = "return 2.0 * x * len('abc') / 3"
 """
 
 
@@ -73,6 +78,8 @@ def everything_in(folder):
         "secret",
         "two is its own double",
         "len('ab')",
+        "Multiplies instead of adding",
+        "len('abc')",
         'message = "did you',
     ],
 )
@@ -102,9 +109,7 @@ def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
                 r"### BEGIN SOLUTION\n(.*?)\n *### END SOLUTION", exercise.cell.source, re.S
             ).group(1)
             assert [name for name, text in texts.items() if body in text] == [], exercise.id
-        hidden = [
-            check.function for check in entry.declared.checks if "HIDDEN TESTS" in check.cell.source
-        ]
+        hidden = [check.function for check in entry.declared.checks if check.hidden]
         assert [(name, one) for name, text in texts.items() for one in hidden if one in text] == []
     assert len(texts) > 40
 
@@ -113,8 +118,8 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
     assert "next: tito start numbers" in tito(released)[0]
     out, _ = tito(released, "test", "--all", "--json", code=1)
     assert [(one["lesson"], one["points"], one["verdict"]) for one in json.loads(out)] == [
-        ("numbers", 0, "failed"),
-        ("sums", 0, "failed"),
+        ("numbers", 0, "stub"),
+        ("sums", 0, "stub"),
     ]
 
 
@@ -307,7 +312,9 @@ def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
 
 def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     """A last hint may be nearly the answer: what learners read is no secret."""
-    edit(small_course.lesson("numbers"), "Use `double`.", "`return double(x) + x`")
+    hints = small_course.lesson("numbers").script.with_name("hints.md")
+    text = hints.read_text(encoding="utf-8").replace("Use `double`.", "`return double(x) + x`")
+    hints.write_text(text, encoding="utf-8")
     release.release(course.open_root(small_course.path), tmp_path / "release")
 
 
@@ -322,7 +329,10 @@ def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written
         )
     else:
         (released / f"answers.{'ipynb' if kind == 'notebook' else 'txt'}").write_text(
-            notebook.to_notebook(solved) if kind == "notebook" else solved, encoding="utf-8"
+            notebook.to_notebook(solved, small_course.lesson("sums").declared)
+            if kind == "notebook"
+            else solved,
+            encoding="utf-8",
         )
     edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
     before = files_of(released)

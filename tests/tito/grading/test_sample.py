@@ -98,11 +98,7 @@ def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_
     for student, one in handed_in(tmp_path / "class", small_course).items():
         for entry in small_course.lessons:
             text = one.files[entry.name].text
-            text = (
-                notebook.to_script(text, entry.declared)
-                if one.files[entry.name].is_notebook
-                else text
-            )
+            text = notebook.to_script(text) if one.files[entry.name].is_notebook else text
             assert "###" not in text and "secret" not in text, student
             assert ("twice = x + x" if entry.name == "numbers" else "return sum(double(n)") in text
     assert all(

@@ -137,7 +137,7 @@ def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
         ("numbers-double", 2, False),
         ("numbers-double", 2, True),
     ]
-    assert first.text == "What is a number plus itself?"
+    assert first.text == "What is a number\nplus itself?"
     assert row(entry).hints_used == 2
     solve(entry, "numbers-double")
     run_test(entry)

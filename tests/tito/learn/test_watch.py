@@ -407,7 +407,7 @@ def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
 
     pair.settle(entry, make=True)
     solution = notebook.to_notebook(
-        entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
+        entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8"), entry.declared
     )
     terminal = watching()
     verdict_of(terminal)
@@ -431,7 +431,7 @@ def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watc
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
     both = {
         entry.script: entry.script.read_text(encoding="utf-8").replace("Numbers", "Zahlen"),
-        entry.notebook: notebook.to_notebook(good),
+        entry.notebook: notebook.to_notebook(good, entry.declared),
     }
     for path, text in both.items():
         path.write_text(text, encoding="utf-8")
