@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import tito
+from commands import process, tito
 from small_course import edit, solve
 
 from tito.learn import progress
@@ -176,8 +176,8 @@ def test_wrong_usage_is_two_lines_and_exit_2(small_workspace, words, said):
 
 
 def test_help_lists_the_commands_by_who_needs_them(small_workspace, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    out, _ = tito(small_workspace, "--help")
+    monkeypatch.delenv("NO_COLOR", raising=False)  # it is read at import
+    out, _ = process(small_workspace, "--help")
     learners, rest = out.split("For learners")[1].split("For instructors")
     instructors, authors = rest.split("For authors")
     for panel, names in (
