@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 COURSE = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_every_ratio_is_measured(tmp_path):
     ran = subprocess.run(
         [sys.executable, COURSE / "benchmarks" / "cli.py", "--runs", "1", "--json"],

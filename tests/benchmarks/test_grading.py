@@ -41,6 +41,7 @@ def run(folder, *words):
     )
 
 
+@pytest.mark.slow
 def test_everything_is_measured_beside_a_peer_and_one_that_cannot_be_installed_is_said(
     tmp_path, monkeypatch
 ):

@@ -11,6 +11,7 @@ import pytest
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "training.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
 def test_both_libraries_lose_the_same_in_every_step_of_an_epoch(tmp_path, network):

@@ -84,6 +84,7 @@ def test_the_environment_is_that_of_a_release():
     assert all(os.access(REPOSITORY / "binder" / name, os.X_OK) for name in ("postBuild", "start"))
 
 
+@pytest.mark.slow
 def test_a_session_opens_on_a_lesson_that_runs_and_work_comes_back_in_the_next_one(
     binder, tmp_path
 ):

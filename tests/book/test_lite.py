@@ -147,6 +147,7 @@ def first_words(built, name):
 # What it says.
 
 
+@pytest.mark.slow
 def test_without_a_python_the_site_is_made_and_says_so(without_python):
     assert (
         "No Python is at hand for the lessons in the browser, and no NumPy" in without_python.said
@@ -166,6 +167,7 @@ def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
     assert "numpy" not in found.packages and "micropip" in found.packages
 
 
+@pytest.mark.slow
 def test_with_numpy_nothing_is_missed(with_python):
     assert with_python.said == ""
     assert "hand" not in first_words(with_python, NUMBERS) and "your own notebooks" in first_words(
@@ -177,6 +179,7 @@ def test_with_numpy_nothing_is_missed(with_python):
     )
 
 
+@pytest.mark.slow
 def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
     with_python, without_python
 ):
@@ -231,6 +234,7 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
 
 
+@pytest.mark.slow
 def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_stays(
     root, with_python, tmp_path, monkeypatch
 ):
@@ -252,6 +256,7 @@ def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_sta
 # What it holds.
 
 
+@pytest.mark.slow
 def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with_python):
     folder = with_python.path / "lite" / "static" / "pyodide"
     packages = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
@@ -267,6 +272,7 @@ def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with
     } | {*lite.CORE, "pyodide.asm.mjs"}
 
 
+@pytest.mark.slow
 def test_its_python_asks_no_other_host(with_python):
     settings = json.loads(
         (with_python.path / "lite" / "jupyter-lite.json").read_text(encoding="utf-8")
@@ -276,6 +282,7 @@ def test_its_python_asks_no_other_host(with_python):
     )
 
 
+@pytest.mark.slow
 def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_python):
     folder = without_python.path / "lite"
     assert (
@@ -287,6 +294,7 @@ def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_pyth
     assert not (folder / "static" / "pyodide").exists() and not (folder / "extensions").exists()
 
 
+@pytest.mark.slow
 def test_each_lesson_links_to_its_notebook(with_python):
     page = (with_python.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
     assert f'href="../lite/notebooks/index.html?path={SUMS}"' in page
@@ -300,6 +308,7 @@ def test_each_lesson_links_to_its_notebook(with_python):
     ).exists()
 
 
+@pytest.mark.slow
 def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
     built = book.build(root, fast=True, output=tmp_path / "site")
     assert not (built.path / "lite").exists() and "lite/" not in (
@@ -331,6 +340,7 @@ def cells_of(text):
     )
 
 
+@pytest.mark.slow
 def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     """Every line of them is looked for in every file that the course's own words can have come into, and markers in the rest."""
     source = course.open_root(REPOSITORY)
@@ -357,6 +367,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     assert len(secrets) > 1000 and [secret for secret in secrets if secret in once] == []
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_python):
     for entry in root.lessons:
         text = read(with_python.path / "lite" / "files" / entry.folder / entry.notebook.name)
@@ -376,6 +387,7 @@ def laid_out(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     monkeypatch.setattr(
         lite, "words", lambda entry, found: "Write `return sum(double(n) for n in numbers)`."
@@ -389,6 +401,7 @@ def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeyp
     )
 
 
+@pytest.mark.slow
 def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     name, data = lite.lessons(root)
     monkeypatch.setattr(
@@ -515,6 +528,7 @@ def test_outside_a_browser_the_first_cell_changes_nothing():
     assert sys.meta_path == before
 
 
+@pytest.mark.slow
 def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
     """Solved there, downloaded, put into a workspace, and taken over with the command that the notebook names: first cell, kernel's name and all."""
     workspace.init(tmp_path / "home", root)
@@ -603,6 +617,7 @@ def visit(browser):
         end()
 
 
+@pytest.mark.slow
 def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python):
     page, address, wrong = visit(without_python.path)
     page.goto(f"{address}lessons/02_sums.html")
@@ -644,6 +659,7 @@ def run_all(page):
     return said
 
 
+@pytest.mark.slow
 def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_root, tmp_path):
     if not (folder := os.environ.get("TITO_PYODIDE")):
         pytest.skip(

@@ -25,6 +25,7 @@ from tito.book import build as book  # noqa: E402
 from tito.learn import milestone
 from tito.lesson import course
 
+pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
 PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 

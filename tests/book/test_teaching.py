@@ -132,6 +132,7 @@ def runs(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_every_command_on_the_page_works(runs):
     assert len(runs) >= 12
     for run in runs:
@@ -140,6 +141,7 @@ def test_every_command_on_the_page_works(runs):
         )
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_is_what_they_print(runs):
     """Line by line, in order. `...` stands for lines that were left out, or for the rest of a line."""
     for run in runs:
@@ -154,6 +156,7 @@ def test_what_the_page_shows_is_what_they_print(runs):
     assert sum(bool(run.excerpt) for run in runs) >= 12
 
 
+@pytest.mark.slow
 def test_a_fixed_check_changes_the_grade_that_the_page_tells_of(runs):
     (run,) = (run for run in runs if "--changed" in run.block)
     assert re.search(

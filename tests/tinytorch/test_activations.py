@@ -260,6 +260,7 @@ def test_objects_print_as_they_are_written():
 # A peer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_as_pytorch(name):
     torch = pytest.importorskip("torch")

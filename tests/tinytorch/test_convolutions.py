@@ -81,6 +81,7 @@ def both(ours, theirs, *arrays, rtol, atol):
 # Against PyTorch
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     case=cases(),
@@ -105,6 +106,7 @@ def test_convolutions_equal_pytorchs(case, bias, dtype, seed):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     case=cases(),
@@ -138,6 +140,7 @@ def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(case=cases())
 def test_columns_are_pytorchs_unfold_and_fold(case):
@@ -162,6 +165,7 @@ def test_columns_are_pytorchs_unfold_and_fold(case):
     )
 
 
+@pytest.mark.slow
 def test_a_whole_network_learns_as_pytorchs_does():
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"

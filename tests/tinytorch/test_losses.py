@@ -335,6 +335,7 @@ def test_the_examples_are_true():
     assert result.failed == 0 and result.attempted >= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reduction", WORDS)
 def test_against_pytorch(reduction):
     torch = pytest.importorskip("torch")

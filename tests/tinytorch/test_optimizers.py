@@ -110,6 +110,7 @@ def assert_equal(ours, theirs, dtype, what=""):
 # Steps, against PyTorch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind, options", CASES)
 def test_twenty_steps_equal_pytorchs(kind, options, dtype):
@@ -120,6 +121,7 @@ def test_twenty_steps_equal_pytorchs(kind, options, dtype):
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
@@ -142,6 +144,7 @@ def test_groups_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_clipping_equals_pytorchs(dtype):
     torch = pytest.importorskip("torch")
@@ -187,6 +190,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
 def test_schedules_equal_pytorchs(make):
     torch = pytest.importorskip("torch")
@@ -205,6 +209,7 @@ def test_schedules_equal_pytorchs(make):
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
 
+@pytest.mark.slow
 def test_names_and_their_order_are_pytorchs():
     torch = pytest.importorskip("torch")
     for name in ("SGD", "Adam", "AdamW"):

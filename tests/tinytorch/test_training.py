@@ -82,6 +82,7 @@ def test_the_examples_in_the_docstrings_are_true():
 # Against PyTorch, step by step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -278,6 +279,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
     assert first["chance"] == second["chance"] and first["schedule"] == second["schedule"]
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_and_resumed_ends_with_the_same_weights(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

@@ -88,6 +88,7 @@ def test_no_solution_hidden_check_or_mistake_is_in_any_file(released, secret):
     ] == []
 
 
+@pytest.mark.slow
 def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
     root = course.open_root(REPOSITORY)
     folder = release.release(root, tmp_path / "release").path
@@ -224,6 +225,7 @@ def test_a_new_git_repository_is_a_new_folder(small_course, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_a_release_is_completed_by_the_next(
     small_course, released, monkeypatch
 ):
@@ -372,6 +374,7 @@ def run(*words, cwd, code=0, **variables):
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
     """Also what needs the course: a new workspace, and `skip`, which says that there are no solutions. And the workflow, step by step."""
     out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)

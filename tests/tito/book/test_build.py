@@ -298,6 +298,7 @@ def test_there_are_two_editions(small_course):
 # Again.
 
 
+@pytest.mark.slow
 def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     root = small_course
     assert book.build(root).ran == ["numbers", "sums"]
@@ -439,6 +440,7 @@ def test_the_command_says_where_the_site_is(small_course):
     )
 
 
+@pytest.mark.slow
 def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],

@@ -499,6 +499,7 @@ def save_class(path, students, told=None):
                 told.send(student)
 
 
+@pytest.mark.slow
 @needs_fork
 def test_killed_at_any_moment_the_gradebook_holds_whole_submissions(tmp_path):
     """Killed runs of one class in 25 gradebooks of their own and in one that they share: what was told as kept is kept."""

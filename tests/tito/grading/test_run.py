@@ -198,6 +198,7 @@ def open_book(root):
     return gradebook.open_gradebook(root.path / "book.db")
 
 
+@pytest.mark.slow
 def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
     """Each worker of the cluster has a judge of its own; the gradebook is written here."""
     distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
@@ -236,6 +237,7 @@ def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, su
     assert grade(small_course, submissions) == undisturbed
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("whom", ["the run", "a judge", "a jail"])
 def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
