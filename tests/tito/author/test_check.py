@@ -144,6 +144,7 @@ def test_a_package_that_is_not_a_fresh_export_is_told(good):
     assert "is not what `tito export numbers` writes" in findings(good)["package fresh"].problems[0]
 
 
+@pytest.mark.slow
 def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
     path = good.lesson("numbers").script.with_name("misconceptions.toml")
     path.write_text(
@@ -164,6 +165,7 @@ def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
     assert "needs exercise, change and reason" in findings(good)["form"].problems[0]
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
     def tito(*words):
         return subprocess.run(

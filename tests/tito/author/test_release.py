@@ -119,6 +119,7 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
     ]
 
 
+@pytest.mark.slow
 def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
     small_course, tmp_path
 ):
@@ -311,6 +312,8 @@ def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     """A last hint may be nearly the answer: what learners read is no secret."""
     edit(small_course.lesson("numbers"), "Use `double`.", "`return double(x) + x`")
     release.release(course.open_root(small_course.path), tmp_path / "release")
+    released = course.open_root(tmp_path / "release").lesson("numbers").script
+    assert "`return double(x) + x`" in released.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["text", "notebook", "zip"])

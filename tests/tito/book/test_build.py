@@ -325,6 +325,7 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     assert sorted(one.name for one in (path / "lessons").iterdir()) == ["01_numbers.html"]
 
 
+@pytest.mark.slow
 def test_two_copies_of_a_course_give_the_same_bytes(tmp_path):
     sites = [
         book.build(course.open_root(make_course(tmp_path / name / "course")), fast=True).path
@@ -431,6 +432,7 @@ def test_help_shows_an_example(small_course, command):
     )
 
 
+@pytest.mark.slow
 def test_the_command_says_where_the_site_is(small_course):
     done = tito(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr

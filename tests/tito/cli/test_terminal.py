@@ -86,8 +86,8 @@ def test_a_path_with_spaces_and_other_alphabets_works_throughout(root, entry):
 @pytest.mark.parametrize(
     "variables",
     [
-        {"LC_ALL": "C"},
-        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
+        pytest.param({"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}, marks=pytest.mark.slow),
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
     ids=["C", "ascii", "C without coercion"],
