@@ -175,7 +175,7 @@ def test_with_numpy_nothing_is_missed(with_python):
     )
     assert (
         notebook(with_python, NUMBERS)["cells"][1]["source"]
-        == "from tito import browser\n\nbrowser.begin('numpy')"
+        == "from tito.learn import browser\n\nbrowser.begin('numpy')"
     )
 
 
@@ -439,7 +439,7 @@ def drive(plain_root, tmp_path):
             "import sys",
             f"sys.path.insert(0, {str(tmp_path / 'python')!r})",
             "from pathlib import Path",
-            "from tito import browser",
+            "from tito.learn import browser",
             f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), inside=True)",
             "begin()",
             *lines,

@@ -244,7 +244,7 @@ def page(entry, found):
         }
     ]
     if found:
-        begin = f"from tito import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
+        begin = f"from tito.learn import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
         first.append(
             {
                 "cell_type": "code",
