@@ -18,6 +18,15 @@ HOW = "bin/test --all runs them"
 LEFT_OUT = "slow tests left out"  # what a worker of xdist tells the process that prints
 COUNTED = pytest.StashKey[dict]()
 
+# These files take longest, the slowest first: the other workers would wait for one begun late.
+LONGEST = """
+    author/test_check grading/test_hostile book/test_site benchmarks/test_grading book/test_lite
+    cli/test_processes book/test_build grading/test_run grading/test_class author/test_release
+    bin/test_bin cli/test_terminal tests/test_lessons book/test_teaching author/test_gradescope
+    binder/test_binder benchmarks/test_engine_benchmark book/test_milestones grading/test_jail
+    grading/test_similar learn/test_milestone learn/test_verdict learn/test_watch
+""".split()
+
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run the tests marked slow, too")
@@ -35,6 +44,7 @@ def pytest_xdist_auto_num_workers(config):
 
 @pytest.hookimpl(trylast=True)  # when -k and -m have chosen
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=turn)
     kept = items
     wanted = config.option.keyword.strip()
     if wanted in NAMES:
@@ -47,6 +57,12 @@ def pytest_collection_modifyitems(config, items):
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
+
+
+def turn(item):
+    """Where in the order an item stands; tests of one file keep theirs."""
+    file = "/".join(item.path.with_suffix("").parts[-2:])
+    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
 
 
 def count(config):

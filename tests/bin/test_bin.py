@@ -310,7 +310,7 @@ def test_two_at_once_install_once(project):
 def test_a_killed_setup_whose_installer_lives_on_is_waited_for(project):
     victim = subprocess.Popen(
         [project.root / "bin" / "setup"],
-        env=project.environment(SLOW="1"),
+        env=project.environment(SLOW="3"),
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 20

@@ -78,7 +78,7 @@ def binder(tmp_path):
 def test_the_environment_is_that_of_a_release():
     mine, theirs = (
         (folder / "binder/environment.yml").read_bytes()
-        for folder in (REPOSITORY, REPOSITORY / "tito/released")
+        for folder in (REPOSITORY, REPOSITORY / "tito/author/released")
     )
     assert mine == theirs
     assert all(os.access(REPOSITORY / "binder" / name, os.X_OK) for name in ("postBuild", "start"))

@@ -113,6 +113,7 @@ def test_what_was_graded_is_not_graded_again(small_course, submissions):
     assert len(history(small_course)) == 17
 
 
+@pytest.mark.slow
 def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submissions):
     grade(small_course, submissions)
     path = small_course.lesson("sums").script

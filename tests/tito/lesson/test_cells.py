@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import jupytext
 import pytest
 from small_course import NUMBERS, SUMS
 
@@ -19,6 +18,7 @@ TEXTS = {"numbers": NUMBERS, "sums": SUMS} | {
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_script_is_read_as_jupytext_reads_it(text):
     mine = cells.parse(Path("x_dev.py"), text)
+    jupytext, _ = notebook._libraries()
     theirs = jupytext.reads(text, fmt="py:percent").cells
     assert [(c.kind, c.source.strip(), c.nbgrader) for c in mine.cells] == [
         (c.cell_type, c.source.strip(), c.metadata.get("nbgrader", {})) for c in theirs

@@ -246,6 +246,7 @@ def test_an_exercise_is_found_by_its_id_and_by_its_short_name(tmp_path):
     assert "numbers-triple" in error.value.remedy
 
 
+@pytest.mark.slow
 def test_nbgrader_accepts_the_released_notebook(tmp_path):
     import nbformat
     from nbgrader.nbgraderformat import MetadataValidator
@@ -260,6 +261,7 @@ def test_nbgrader_accepts_the_released_notebook(tmp_path):
         CheckCellMetadata().preprocess(book, {})
 
 
+@pytest.mark.slow
 def test_nbgrader_would_refuse_a_damaged_one(tmp_path):
     import nbformat
     from nbgrader.nbgraderformat import MetadataValidator
