@@ -38,7 +38,8 @@ def pytest_report_header(config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are cores: many tests wait, for a time limit or for a file on the disk."""
+    """One more than there are cores: many tests wait, for a time limit or for a file on the
+    disk."""
     return (os.cpu_count() or 1) + 1
 
 

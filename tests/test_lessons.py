@@ -1,4 +1,5 @@
-"""Every check of every lesson, as `tito test` runs it: `pytest tests/ -k tensor -v` shows one lesson's.
+"""Every check of every lesson, as `tito test` runs it: `pytest tests/ -k tensor -v` shows one
+lesson's.
 
 The same file serves in the course and in a workspace.
 """
@@ -33,7 +34,8 @@ def test_check(lesson, check):
     outcome = next(one for one in verdict_of(lesson).checks if one.id == check)
     if not outcome.passed:
         pytest.fail(
-            f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} {outcome.exercise})",
+            f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} "
+            f"{outcome.exercise})",
             pytrace=False,
         )
 

@@ -1,6 +1,8 @@
-"""The lessons in the browser: what the site holds, what it says where NumPy or Python is not at hand, what happens there.
+"""The lessons in the browser: what the site holds, what it says where NumPy or Python is not at
+hand, what happens there.
 
-Pyodide itself comes from no package index for Python. What has to run in it runs here in a plain Python without any library, and, when the
+Pyodide itself comes from no package index for Python. What has to run in it runs here in a plain
+Python without any library, and, when the
 variable TITO_PYODIDE names an unpacked distribution, in the real one in a real browser.
 """
 
@@ -37,7 +39,10 @@ from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"
-DOUBLE = '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")'
+DOUBLE = (
+    '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: '
+    'tito hint numbers numbers-double")'
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,8 @@ PACKAGES = {
 
 
 def distribution(folder, *lacking):
-    """A folder laid out as an unpacked Pyodide; `lacking` packages are in its list and not there."""
+    """A folder laid out as an unpacked Pyodide; `lacking` packages are in its list and not
+    there."""
     folder.mkdir()
     for name in (*lite.CORE, "pyodide.asm.mjs"):
         (folder / name).write_text(name, encoding="utf-8")
@@ -317,7 +323,8 @@ def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
 
 
 def read(path):
-    """All that a file tells: a notebook's cells as one reads them, a wheel's files, each once more if it is a notebook."""
+    """All that a file tells: a notebook's cells as one reads them, a wheel's files, each once more
+    if it is a notebook."""
     data = path.read_bytes()
     text = data.decode("utf-8", "replace")
     if path.suffix == ".whl" and zipfile.is_zipfile(path):
@@ -342,7 +349,8 @@ def cells_of(text):
 
 @pytest.mark.slow
 def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
-    """Every line of them is looked for in every file that the course's own words can have come into, and markers in the rest."""
+    """Every line of them is looked for in every file that the course's own words can have come
+    into, and markers in the rest."""
     source = course.open_root(REPOSITORY)
     lite.make(
         source,
@@ -381,7 +389,8 @@ def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_py
 
 @pytest.fixture
 def laid_out(monkeypatch):
-    """Without JupyterLite's own program, which takes seconds: what it is given is what comes out."""
+    """Without JupyterLite's own program, which takes seconds: what it is given is what comes
+    out."""
     monkeypatch.setattr(
         lite, "_jupyterlite", lambda given, made, with_kernel: shutil.copytree(given, made)
     )
@@ -422,7 +431,8 @@ def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatc
 
 @pytest.fixture
 def drive(plain_root, tmp_path):
-    """A folder as a notebook's Python sees it in the browser, and a function that runs code beside it, with what the site's wheel holds and no library."""
+    """A folder as a notebook's Python sees it in the browser, and a function that runs code beside
+    it, with what the site's wheel holds and no library."""
     _, data = lite.lessons(plain_root)
     (tmp_path / "tito.whl").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "tito.whl") as held:
@@ -440,7 +450,8 @@ def drive(plain_root, tmp_path):
             f"sys.path.insert(0, {str(tmp_path / 'python')!r})",
             "from pathlib import Path",
             "from tito.learn import browser",
-            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), inside=True)",
+            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), "
+            f"inside=True)",
             "begin()",
             *lines,
         ]
@@ -500,7 +511,8 @@ def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x +")
     last = drive.run("import tinytorch.core.numbers").stderr.splitlines()[-1]
     assert last.startswith(
-        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: return x +"
+        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: "
+        "return x +"
     )
 
 
@@ -530,7 +542,8 @@ def test_outside_a_browser_the_first_cell_changes_nothing():
 
 @pytest.mark.slow
 def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
-    """Solved there, downloaded, put into a workspace, and taken over with the command that the notebook names: first cell, kernel's name and all."""
+    """Solved there, downloaded, put into a workspace, and taken over with the command that the
+    notebook names: first cell, kernel's name and all."""
     workspace.init(tmp_path / "home", root)
     mine = course.open_root(tmp_path / "home").lesson("numbers")
     solved = root.lesson("numbers").declared.source
@@ -571,7 +584,8 @@ def browser():
         )
         if not program:
             pytest.skip(
-                "there is no Chromium here: `playwright install chromium`, or the system's package `chromium`"
+                "there is no Chromium here: `playwright install chromium`, or the system's "
+                "package `chromium`"
             )
         found = driver.chromium.launch(
             executable_path=program, args=["--no-sandbox"]
@@ -582,7 +596,8 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """A function that serves a folder and gives a page there, its address, and what goes wrong: requests to other hosts, errors."""
+    """A function that serves a folder and gives a page there, its address, and what goes wrong:
+    requests to other hosts, errors."""
     ends = []
 
     def go(folder):
@@ -598,7 +613,9 @@ def visit(browser):
                 or wrong.append(f"asks for {request.url}")
             ),
         )
-        icon = f"{address}favicon.ico"  # JupyterLite names its pages' icon late: a browser may look for one where the host would have it
+        # JupyterLite names its pages' icon late: a browser may look for one where the host would
+        # have it
+        icon = f"{address}favicon.ico"
         context.on(
             "response",
             lambda response: (
@@ -639,7 +656,8 @@ def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python)
 
 
 def run_all(page):
-    """Run the notebook that is open, and give what its cells put out. Other notebooks can be read from the moment in which the browser has set that up."""
+    """Run the notebook that is open, and give what its cells put out. Other notebooks can be read
+    from the moment in which the browser has set that up."""
     for _ in range(5):
         page.locator(".jp-NotebookPanel-toolbar, .jp-Toolbar").get_by_text(
             "Python (Pyodide)"
@@ -647,8 +665,12 @@ def run_all(page):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         page.wait_for_function(
-            """() => { const all = [...document.querySelectorAll('.jp-InputPrompt')].map(one => one.textContent);
-            return all.some(one => /\\[\\d+\\]/.test(one)) && !all.some(one => one.includes('*')); }""",
+            """() => {
+                const prompts = [...document.querySelectorAll('.jp-InputPrompt')];
+                const all = prompts.map(one => one.textContent);
+                const run = all.some(one => /\\[\\d+\\]/.test(one));
+                return run && !all.some(one => one.includes('*'));
+            }""",
             timeout=180_000,
         )
         said = "\n".join(page.locator(".jp-OutputArea-output").all_inner_texts())
@@ -663,7 +685,8 @@ def run_all(page):
 def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_root, tmp_path):
     if not (folder := os.environ.get("TITO_PYODIDE")):
         pytest.skip(
-            "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what tests/book/get_pyodide.py puts together"
+            "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what "
+            "tests/book/get_pyodide.py puts together"
         )
     built = book.build(
         plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site"

@@ -1,4 +1,5 @@
-"""A milestone's page: made from its program alone, with what it measured, printed and drew on the course's own lessons."""
+"""A milestone's page: made from its program alone, with what it measured, printed and drew on the
+course's own lessons."""
 
 import re
 import shutil

@@ -1,4 +1,5 @@
-"""The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes, notes, objects."""
+"""The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes,
+notes, objects."""
 
 import inspect
 import math

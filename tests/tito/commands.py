@@ -1,4 +1,5 @@
-"""The `tito` command, as tests run it: in this process, in a tenth of the time, or in one of its own."""
+"""The `tito` command, as tests run it: in this process, in a tenth of the time, or in one of its
+own."""
 
 import contextlib
 import gc

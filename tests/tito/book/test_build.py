@@ -36,7 +36,8 @@ def read(path):
 
 
 def holding(site, words):
-    """The site's files that hold `words`, whatever their kind; those of Sphinx and its theme are not looked at."""
+    """The site's files that hold `words`, whatever their kind; those of Sphinx and its theme are
+    not looked at."""
     return [
         path.name
         for path in sorted(site.path.rglob("*"))
@@ -91,7 +92,8 @@ class Both:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """Both editions of one course, its lessons run once; the first has a formula in a hint and a picture."""
+    """Both editions of one course, its lessons run once; the first has a formula in a hint and a
+    picture."""
     root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
     root = change(
         root,
@@ -154,7 +156,8 @@ def test_hints_checks_and_solutions_are_folded(both):
 
 def test_a_hint_is_set_as_all_other_prose_is(both):
     assert re.search(
-        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with <code[^>]*>.*?a.*?&lt;.*?b',
+        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with '
+        r"<code[^>]*>.*?a.*?&lt;.*?b",
         both.lesson("learner"),
         re.S,
     )
@@ -218,8 +221,8 @@ def test_a_picture_without_alt_text_is_told_with_its_line(small_course):
         + 1
     )
     assert (
-        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell draws a picture and has no alt text"
-        in refused(root)
+        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell draws a picture and has no "
+        f"alt text" in refused(root)
     )
 
 

@@ -100,7 +100,8 @@ RUNS = LEARNER | INSTRUCTOR | AUTHOR
 
 @pytest.fixture
 def folders(small_course, tmp_path):
-    """A course, one with a graded learner, a class, a workspace as it begins and one that is done."""
+    """A course, one with a graded learner, a class, a workspace as it begins and one that is
+    done."""
     milestones = small_course.path / "modules" / "milestones"
     milestones.mkdir()
     (milestones / "01_1900_sum.py").write_text(MILESTONE, encoding="utf-8")

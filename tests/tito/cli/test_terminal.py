@@ -1,4 +1,5 @@
-"""`tito` in every terminal: other alphabets, an ASCII one, a narrow one, none; and files as other systems write them."""
+"""`tito` in every terminal: other alphabets, an ASCII one, a narrow one, none; and files as other
+systems write them."""
 
 import functools
 import json
@@ -189,7 +190,8 @@ def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(
     text = CODES.sub("", on_screen(root.path, *words, columns=columns))
     assert text.strip()
     for line in text.split("\n"):
-        # A line too long is one that could not end earlier: a word, a path or a `command`, behind an indentation or "tito:".
+        # A line too long is one that could not end earlier: a word, a path or a `command`, behind
+        # an indentation or "tito:".
         assert (
             len(line) <= columns
             or not re.search(r"\S ", re.sub(r"`[^`]*`", "x", line.removeprefix("tito: ").strip()))
@@ -315,7 +317,10 @@ def test_root_may_stand_before_the_command_or_behind_it(root, entry, tmp_path):
 
 
 def test_a_folder_that_is_gone_is_told(root, tmp_path):
-    code = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = ['tito', 'status']; from tito.cli.run import run; run()"
+    code = (
+        "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = "
+        "['tito', 'status']; from tito.cli.run import run; run()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )
