@@ -216,6 +216,7 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     every_moment(prepare, pair.settle, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["init", "export", "reset", "undo", "notebook", "test"])
 def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
     """The same, from outside, on the whole command. TITO_KILLS=100 for more of them."""
