@@ -110,6 +110,7 @@ def test_write_killed_anywhere_leaves_the_old_file_or_the_new(tmp_path):
     every_moment(prepare, lambda path: files.write(path, "new"), check)
 
 
+@pytest.mark.slow
 def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)
@@ -149,6 +150,7 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
     every_moment(prepare, lambda prepared: files.undo(prepared[0].root), check)
 
 
+@pytest.mark.slow
 def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
     source = course.open_root(make_course(tmp_path / "course"))
     workspace.init(tmp_path / "whole", source)
@@ -193,6 +195,7 @@ def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
     every_moment(prepare, lambda prepared: put(prepared[0]), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edited", ["script", "notebook"])
 def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     def prepare(moment):

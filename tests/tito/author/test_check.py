@@ -42,6 +42,7 @@ def good(small_course):
     return small_course
 
 
+@pytest.mark.slow
 def test_a_good_lesson_passes_every_question(good):
     for name in ("numbers", "sums"):
         found = findings(good, name)
