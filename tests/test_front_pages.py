@@ -1,4 +1,5 @@
-"""The pages at the root of the repository: each link leads somewhere, each command and file they name is there.
+"""The pages at the root of the repository: each link leads somewhere, each command and file they
+name is there.
 
 That the README's commands and its example work is tested in tests/tito/test_cli.py.
 """

@@ -1,4 +1,5 @@
-"""Every check of every lesson, as `tito test` runs it: `pytest tests/ -k tensor -v` shows one lesson's.
+"""Every check of every lesson, as `tito test` runs it: `pytest tests/ -k tensor -v` shows one
+lesson's.
 
 The same file serves in the course and in a workspace.
 """

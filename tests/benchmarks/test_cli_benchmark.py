@@ -1,13 +1,17 @@
-"""benchmarks/cli.py runs and reports every measurement. How fast tito is here and now is not a test's business."""
+"""benchmarks/cli.py runs and reports every measurement. How fast tito is here and now is not a
+test's business."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 COURSE = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_every_ratio_is_measured(tmp_path):
     ran = subprocess.run(
         [sys.executable, COURSE / "benchmarks" / "cli.py", "--runs", "1", "--json"],

@@ -1,4 +1,5 @@
-"""benchmarks/engine.py checks, measures and reports every workload. How fast the engine is here and now is not a test's business."""
+"""benchmarks/engine.py checks, measures and reports every workload. How fast the engine is here
+and now is not a test's business."""
 
 import importlib.util
 import json
@@ -24,6 +25,7 @@ def run(folder, *words, script=COURSE / "benchmarks" / "engine.py"):
     )
 
 
+@pytest.mark.slow
 def test_every_workload_is_checked_and_measured(tmp_path):
     ran = run(tmp_path, "--against", "numpy")
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -62,6 +64,7 @@ def test_every_workload_is_checked_and_measured(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not OTHERS, reason="no other engine is installed: pip install torch==2.13.0 brings one"
 )

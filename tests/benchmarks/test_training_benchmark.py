@@ -1,4 +1,5 @@
-"""benchmarks/training.py trains both libraries on the same numbers. How fast they are here and now is not a test's business."""
+"""benchmarks/training.py trains both libraries on the same numbers. How fast they are here and now
+is not a test's business."""
 
 import importlib.util
 import json
@@ -11,6 +12,7 @@ import pytest
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "training.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is not installed")
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
 def test_both_libraries_lose_the_same_in_every_step_of_an_epoch(tmp_path, network):

@@ -1,4 +1,5 @@
-"""bin/: what a fresh clone does by itself. The network is replaced: `uv` here is a script of ours."""
+"""bin/: what a fresh clone does by itself. The network is replaced: `uv` here is a script of
+ours."""
 
 import os
 import random
@@ -105,6 +106,7 @@ def test_the_first_run_installs_and_goes_on_and_the_second_goes_on_at_once(proje
     assert project.installs() == 1
 
 
+@pytest.mark.slow
 def test_pip_is_used_where_there_is_no_uv(project):
     (project.path / "uv").unlink()
     # A project that needs nothing, with a build backend of its own, so that pip asks no network.
@@ -117,9 +119,12 @@ def test_pip_is_used_where_there_is_no_uv(project):
         "def build_editable(folder, config_settings=None, metadata_directory=None):\n"
         "    name, info = 'tinytorch-0-py3-none-any.whl', 'tinytorch-0.dist-info/'\n"
         "    with zipfile.ZipFile(f'{folder}/{name}', 'w') as wheel:\n"
-        "        wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tinytorch\\nVersion: 0\\n')\n"
-        "        wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
-        "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = tito.cli.run:run\\n')\n"
+        "        wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: "
+        "tinytorch\\nVersion: 0\\n')\n"
+        "        wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: "
+        "true\\nTag: py3-none-any\\n')\n"
+        "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = "
+        "tito.cli.run:run\\n')\n"
         "        wheel.writestr('tito/__init__.py', '')\n"
         "        wheel.writestr('tito/cli.py', 'def run(): print(\"tito from pip\")\\n')\n"
         "        wheel.writestr(info + 'RECORD', '')\n"
@@ -195,7 +200,8 @@ def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_p
     )
     run = project.run(project.root / "bin" / "test", "-k", "tensor", cwd=tmp_path)
     assert (run.stdout, run.returncode) == (
-        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', 'tensor']\n",
+        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', "
+        f"'tensor']\n",
         5,
     ), run.stderr
     assert project.calls.read_text(encoding="utf-8").splitlines()[-1].endswith("[dev]")
@@ -218,7 +224,8 @@ def test_a_python_without_ensurepip_is_told_which_package_to_install(project):
     (project.path / "uv").unlink()
     # Debian's Python is one without the module; here an import that fails stands for it.
     code = (
-        f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); sys.modules['ensurepip'] = None; "
+        f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); "
+        f"sys.modules['ensurepip'] = None; "
         "import setup; sys.exit(setup.main([]))"
     )
     run = project.run(project.path / "python3", "-c", code)
@@ -270,6 +277,7 @@ def test_an_environment_whose_python_is_gone_is_made_again(project):
     assert project.run().stdout == project.answer()
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_next_run_completes(project):
     chance = random.Random(0)
     for _ in range(8):
@@ -308,7 +316,7 @@ def test_two_at_once_install_once(project):
 def test_a_killed_setup_whose_installer_lives_on_is_waited_for(project):
     victim = subprocess.Popen(
         [project.root / "bin" / "setup"],
-        env=project.environment(SLOW="1"),
+        env=project.environment(SLOW="3"),
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 20
@@ -387,7 +395,8 @@ def test_activating_puts_the_root_first_and_deactivating_restores(
     (project.path / "grep").symlink_to(shutil.which("grep"))
     script = tmp_path / "script"  # not `-c`, which would itself be listed by `set`
     script.write_text(
-        f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; set | grep -i tinytorch_ || :',
+        f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; set | grep -i '
+        f"tinytorch_ || :",
         encoding="utf-8",
     )
     for root in (project.root, workspace):
@@ -468,6 +477,7 @@ def install(wheel, folder):
     return python
 
 
+@pytest.mark.slow
 def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
@@ -502,6 +512,7 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
     assert (Path(where.stdout).parent / "course" / "tito.toml").exists()
 
 
+@pytest.mark.slow
 def test_an_editable_installation_copies_nothing_and_opens_nothing_else(tmp_path):
     build = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
     subprocess.run(
@@ -541,6 +552,7 @@ def assert_imports_only_the_root(python, tmp_path):
     assert run.stdout == "of this root\n", run.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_tito_does_not_greet_at_each_start_of_python(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],

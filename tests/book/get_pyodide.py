@@ -1,8 +1,10 @@
-"""Put into a folder what a notebook's Python needs to start in a browser: for test_lite.py, with `npm` and `pip`.
+"""Put into a folder what a notebook's Python needs to start in a browser: for test_lite.py, with
+`npm` and `pip`.
 
     python tests/book/get_pyodide.py FOLDER     then: TITO_PYODIDE=FOLDER
 
-Pyodide's own releases hold all of it, and NumPy; here is what the registries of npm and of Python have: the core and, in the versions that
+Pyodide's own releases hold all of it, and NumPy; here is what the registries of npm and of Python
+have: the core and, in the versions that
 its list names, packages of nothing but Python.
 """
 

@@ -1,6 +1,8 @@
-"""The lessons in the browser: what the site holds, what it says where NumPy or Python is not at hand, what happens there.
+"""The lessons in the browser: what the site holds, what it says where NumPy or Python is not at
+hand, what happens there.
 
-Pyodide itself comes from no package index for Python. What has to run in it runs here in a plain Python without any library, and, when the
+Pyodide itself comes from no package index for Python. What has to run in it runs here in a plain
+Python without any library, and, when the
 variable TITO_PYODIDE names an unpacked distribution, in the real one in a real browser.
 """
 
@@ -37,7 +39,10 @@ from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"
-DOUBLE = '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")'
+DOUBLE = (
+    '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: '
+    'tito hint numbers numbers-double")'
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,8 @@ PACKAGES = {
 
 
 def distribution(folder, *lacking):
-    """A folder laid out as an unpacked Pyodide; `lacking` packages are in its list and not there."""
+    """A folder laid out as an unpacked Pyodide; `lacking` packages are in its list and not
+    there."""
     folder.mkdir()
     for name in (*lite.CORE, "pyodide.asm.mjs"):
         (folder / name).write_text(name, encoding="utf-8")
@@ -147,6 +153,7 @@ def first_words(built, name):
 # What it says.
 
 
+@pytest.mark.slow
 def test_without_a_python_the_site_is_made_and_says_so(without_python):
     assert (
         "No Python is at hand for the lessons in the browser, and no NumPy" in without_python.said
@@ -166,6 +173,7 @@ def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
     assert "numpy" not in found.packages and "micropip" in found.packages
 
 
+@pytest.mark.slow
 def test_with_numpy_nothing_is_missed(with_python):
     assert with_python.said == ""
     assert "hand" not in first_words(with_python, NUMBERS) and "your own notebooks" in first_words(
@@ -173,10 +181,11 @@ def test_with_numpy_nothing_is_missed(with_python):
     )
     assert (
         notebook(with_python, NUMBERS)["cells"][1]["source"]
-        == "from tito import browser\n\nbrowser.begin('numpy')"
+        == "from tito.learn import browser\n\nbrowser.begin('numpy')"
     )
 
 
+@pytest.mark.slow
 def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
     with_python, without_python
 ):
@@ -231,6 +240,7 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
 
 
+@pytest.mark.slow
 def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_stays(
     root, with_python, tmp_path, monkeypatch
 ):
@@ -252,6 +262,7 @@ def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_sta
 # What it holds.
 
 
+@pytest.mark.slow
 def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with_python):
     folder = with_python.path / "lite" / "static" / "pyodide"
     packages = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
@@ -267,6 +278,7 @@ def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with
     } | {*lite.CORE, "pyodide.asm.mjs"}
 
 
+@pytest.mark.slow
 def test_its_python_asks_no_other_host(with_python):
     settings = json.loads(
         (with_python.path / "lite" / "jupyter-lite.json").read_text(encoding="utf-8")
@@ -276,6 +288,7 @@ def test_its_python_asks_no_other_host(with_python):
     )
 
 
+@pytest.mark.slow
 def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_python):
     folder = without_python.path / "lite"
     assert (
@@ -287,6 +300,7 @@ def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_pyth
     assert not (folder / "static" / "pyodide").exists() and not (folder / "extensions").exists()
 
 
+@pytest.mark.slow
 def test_each_lesson_links_to_its_notebook(with_python):
     page = (with_python.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
     assert f'href="../lite/notebooks/index.html?path={SUMS}"' in page
@@ -300,6 +314,7 @@ def test_each_lesson_links_to_its_notebook(with_python):
     ).exists()
 
 
+@pytest.mark.slow
 def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
     built = book.build(root, fast=True, output=tmp_path / "site")
     assert not (built.path / "lite").exists() and "lite/" not in (
@@ -308,7 +323,8 @@ def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
 
 
 def read(path):
-    """All that a file tells: a notebook's cells as one reads them, a wheel's files, each once more if it is a notebook."""
+    """All that a file tells: a notebook's cells as one reads them, a wheel's files, each once more
+    if it is a notebook."""
     data = path.read_bytes()
     text = data.decode("utf-8", "replace")
     if path.suffix == ".whl" and zipfile.is_zipfile(path):
@@ -331,8 +347,10 @@ def cells_of(text):
     )
 
 
+@pytest.mark.slow
 def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
-    """Every line of them is looked for in every file that the course's own words can have come into, and markers in the rest."""
+    """Every line of them is looked for in every file that the course's own words can have come
+    into, and markers in the rest."""
     source = course.open_root(REPOSITORY)
     lite.make(
         source,
@@ -357,6 +375,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     assert len(secrets) > 1000 and [secret for secret in secrets if secret in once] == []
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_python):
     for entry in root.lessons:
         text = read(with_python.path / "lite" / "files" / entry.folder / entry.notebook.name)
@@ -370,12 +389,14 @@ def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_py
 
 @pytest.fixture
 def laid_out(monkeypatch):
-    """Without JupyterLite's own program, which takes seconds: what it is given is what comes out."""
+    """Without JupyterLite's own program, which takes seconds: what it is given is what comes
+    out."""
     monkeypatch.setattr(
         lite, "_jupyterlite", lambda given, made, with_kernel: shutil.copytree(given, made)
     )
 
 
+@pytest.mark.slow
 def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     monkeypatch.setattr(
         lite, "words", lambda entry, found: "Write `return sum(double(n) for n in numbers)`."
@@ -389,6 +410,7 @@ def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeyp
     )
 
 
+@pytest.mark.slow
 def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     name, data = lite.lessons(root)
     monkeypatch.setattr(
@@ -409,7 +431,8 @@ def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatc
 
 @pytest.fixture
 def drive(plain_root, tmp_path):
-    """A folder as a notebook's Python sees it in the browser, and a function that runs code beside it, with what the site's wheel holds and no library."""
+    """A folder as a notebook's Python sees it in the browser, and a function that runs code beside
+    it, with what the site's wheel holds and no library."""
     _, data = lite.lessons(plain_root)
     (tmp_path / "tito.whl").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "tito.whl") as held:
@@ -426,8 +449,9 @@ def drive(plain_root, tmp_path):
             "import sys",
             f"sys.path.insert(0, {str(tmp_path / 'python')!r})",
             "from pathlib import Path",
-            "from tito import browser",
-            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), inside=True)",
+            "from tito.learn import browser",
+            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), "
+            f"inside=True)",
             "begin()",
             *lines,
         ]
@@ -487,7 +511,8 @@ def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x +")
     last = drive.run("import tinytorch.core.numbers").stderr.splitlines()[-1]
     assert last.startswith(
-        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: return x +"
+        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: "
+        "return x +"
     )
 
 
@@ -515,8 +540,10 @@ def test_outside_a_browser_the_first_cell_changes_nothing():
     assert sys.meta_path == before
 
 
+@pytest.mark.slow
 def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
-    """Solved there, downloaded, put into a workspace, and taken over with the command that the notebook names: first cell, kernel's name and all."""
+    """Solved there, downloaded, put into a workspace, and taken over with the command that the
+    notebook names: first cell, kernel's name and all."""
     workspace.init(tmp_path / "home", root)
     mine = course.open_root(tmp_path / "home").lesson("numbers")
     solved = root.lesson("numbers").declared.source
@@ -557,7 +584,8 @@ def browser():
         )
         if not program:
             pytest.skip(
-                "there is no Chromium here: `playwright install chromium`, or the system's package `chromium`"
+                "there is no Chromium here: `playwright install chromium`, or the system's "
+                "package `chromium`"
             )
         found = driver.chromium.launch(
             executable_path=program, args=["--no-sandbox"]
@@ -568,7 +596,8 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """A function that serves a folder and gives a page there, its address, and what goes wrong: requests to other hosts, errors."""
+    """A function that serves a folder and gives a page there, its address, and what goes wrong:
+    requests to other hosts, errors."""
     ends = []
 
     def go(folder):
@@ -584,7 +613,9 @@ def visit(browser):
                 or wrong.append(f"asks for {request.url}")
             ),
         )
-        icon = f"{address}favicon.ico"  # JupyterLite names its pages' icon late: a browser may look for one where the host would have it
+        # JupyterLite names its pages' icon late: a browser may look for one where the host would
+        # have it
+        icon = f"{address}favicon.ico"
         context.on(
             "response",
             lambda response: (
@@ -603,6 +634,7 @@ def visit(browser):
         end()
 
 
+@pytest.mark.slow
 def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python):
     page, address, wrong = visit(without_python.path)
     page.goto(f"{address}lessons/02_sums.html")
@@ -624,7 +656,8 @@ def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python)
 
 
 def run_all(page):
-    """Run the notebook that is open, and give what its cells put out. Other notebooks can be read from the moment in which the browser has set that up."""
+    """Run the notebook that is open, and give what its cells put out. Other notebooks can be read
+    from the moment in which the browser has set that up."""
     for _ in range(5):
         page.locator(".jp-NotebookPanel-toolbar, .jp-Toolbar").get_by_text(
             "Python (Pyodide)"
@@ -632,8 +665,12 @@ def run_all(page):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         page.wait_for_function(
-            """() => { const all = [...document.querySelectorAll('.jp-InputPrompt')].map(one => one.textContent);
-            return all.some(one => /\\[\\d+\\]/.test(one)) && !all.some(one => one.includes('*')); }""",
+            """() => {
+                const prompts = [...document.querySelectorAll('.jp-InputPrompt')];
+                const all = prompts.map(one => one.textContent);
+                const run = all.some(one => /\\[\\d+\\]/.test(one));
+                return run && !all.some(one => one.includes('*'));
+            }""",
             timeout=180_000,
         )
         said = "\n".join(page.locator(".jp-OutputArea-output").all_inner_texts())
@@ -644,10 +681,12 @@ def run_all(page):
     return said
 
 
+@pytest.mark.slow
 def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_root, tmp_path):
     if not (folder := os.environ.get("TITO_PYODIDE")):
         pytest.skip(
-            "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what tests/book/get_pyodide.py puts together"
+            "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what "
+            "tests/book/get_pyodide.py puts together"
         )
     built = book.build(
         plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site"

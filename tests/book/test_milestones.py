@@ -1,4 +1,5 @@
-"""A milestone's page: made from its program alone, with what it measured, printed and drew on the course's own lessons."""
+"""A milestone's page: made from its program alone, with what it measured, printed and drew on the
+course's own lessons."""
 
 import re
 import shutil
@@ -154,6 +155,7 @@ def test_without_running_it_no_result_is_shown(again):
     assert "The program" in text
 
 
+@pytest.mark.slow
 def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
     assert book.build(again).ran == []
     assert book.build(change(again, '"adding"', '"summing"')).ran == ["sum"]
@@ -206,6 +208,7 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
     assert "75.0%" in page(site) and "<img" not in page(site)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "new",
     ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'],
@@ -217,6 +220,7 @@ def test_a_milestone_that_gives_a_solution_away_is_refused_in_the_learners_editi
     assert page(book.build(again, "author"))
 
 
+@pytest.mark.slow
 def test_serve_makes_its_page_again_when_it_is_saved(again):
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],

@@ -1,4 +1,5 @@
-"""What the book's own pages say is so: every command on them is one that tito takes, and what they show works."""
+"""What the book's own pages say is so: every command on them is one that tito takes, and what they
+show works."""
 
 import re
 import subprocess
@@ -70,7 +71,8 @@ def test_the_pages_name_commands():
 
 
 def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
-    """Its commands in their order, run from a checkout; its one `cd` and the environment are the folder here."""
+    """Its commands in their order, run from a checkout; its one `cd` and the environment are the
+    folder here."""
     (block,) = re.findall(
         r"^```sh\n(.*?)^```",
         (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8"),

@@ -1,4 +1,5 @@
-"""book/picture.py: what the README's picture shows is what tito says and the example learns, today."""
+"""book/picture.py: what the README's picture shows is what tito says and the example learns,
+today."""
 
 import re
 import subprocess

@@ -1,4 +1,5 @@
-"""The course's own site, every lesson and milestone run, in a real browser: what a reader sees, on a screen and on a phone, with a
+"""The course's own site, every lesson and milestone run, in a real browser: what a reader sees, on
+a screen and on a phone, with a
 keyboard and without scripts."""
 
 import functools
@@ -25,6 +26,7 @@ from tito.book import build as book  # noqa: E402
 from tito.learn import milestone
 from tito.lesson import course
 
+pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
 PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 
@@ -33,9 +35,12 @@ def text_of(path):
     return unescape(re.sub("<[^>]*>", "", path.read_text(encoding="utf-8")))
 
 
-# The text of each table of few columns, and of each link to the next page, that is wider than its place.
-CUT = """[...document.querySelectorAll(".pst-scrollable-table-container:not(:has(th:nth-child(5))), .prev-next-area a")]
-    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText.slice(0, 60))"""
+# The text of each table of few columns, and of each link to the next page, that is wider than its
+# place.
+CUT = """[...document.querySelectorAll(
+        ".pst-scrollable-table-container:not(:has(th:nth-child(5))), .prev-next-area a"
+    )].filter(one => one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.innerText.slice(0, 60))"""
 
 
 class Silent(SimpleHTTPRequestHandler):
@@ -60,7 +65,8 @@ def nobody(*words, **more):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The course's site, made without a network from nothing but the repository's files, and its address on this machine."""
+    """The course's site, made without a network from nothing but the repository's files, and its
+    address on this machine."""
     root = tmp_path_factory.mktemp("site") / "course"
     for name in ("modules", "tinytorch", "book"):
         shutil.copytree(
@@ -98,7 +104,8 @@ def browser():
     with playwright.sync_playwright() as driver:
         if not (program := chromium(driver)):
             pytest.skip(
-                "there is no Chromium here: `playwright install chromium`, or the system's package `chromium`"
+                "there is no Chromium here: `playwright install chromium`, or the system's "
+                "package `chromium`"
             )
         found = driver.chromium.launch(
             executable_path=program, args=["--no-sandbox"]
@@ -164,7 +171,8 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
 
 
 def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
-    """No request to another host, no error in the console, no sideways scroll, no table or title cut off, no formula that KaTeX cannot set."""
+    """No request to another host, no error in the console, no sideways scroll, no table or title
+    cut off, no formula that KaTeX cannot set."""
     wrong, formulas = [], 0
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
@@ -268,7 +276,8 @@ def test_the_drawn_graph_is_walked_with_the_keyboard(open_page):
     for _ in range(steps):
         page.keyboard.press("ArrowRight")
         slopes.append(figure.locator("[data-node=x] .slope").text_content())
-    # loss = (2y + 2)^2 at y = -3 ... by hand: 2 (xy + x) = -8; to x by plus -8, by times -8 * -3 = 24; to y -8 * 2
+    # loss = (2y + 2)^2 at y = -3 ... by hand: 2 (xy + x) = -8; to x by plus -8, by times -8 * -3 =
+    # 24; to y -8 * 2
     assert list(dict.fromkeys(slopes)) == ["", "slope -8", "slope 16"]
     assert figure.locator("[data-node=y] .slope").text_content() == "slope -16"
     assert said.count() == 1 and "x.grad is 16 and y.grad is -16" in said.inner_text()

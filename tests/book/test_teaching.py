@@ -1,6 +1,7 @@
 """The page for instructors is true: its commands run, in order, and print what it shows.
 
-They run on a small course with a made-up class of the same 30 learners; REPLACED says what has another name there.
+They run on a small course with a made-up class of the same 30 learners; REPLACED says what has
+another name there.
 """
 
 import os
@@ -35,7 +36,8 @@ REPLACED = [
     ),
     ("check-apply.test_apply_copies_no_numbers", "check-triple.test_triple_of_two_is_six"),
     (
-        "np.transpose moves no number, so its result should share memory with x; yours is a copy: ...",
+        "np.transpose moves no number, so its result should share memory with x; yours is a "
+        "copy: ...",
         "triple(2) should be 6, yours is 8",
     ),
     ("--check copies_no", "--check triple_of"),
@@ -73,7 +75,8 @@ def is_docker(block):
 
 
 def told_as_on_the_page(line):
-    """A line of output without what differs from run to run: numbers, who, spaces between columns."""
+    """A line of output without what differs from run to run: numbers, who, spaces between
+    columns."""
     line = re.sub(r"isolation: [^;]+;", "isolation: LEVEL;", line)
     line = re.sub(r"\bby \S+?(?=:|$)", "by WHO", line)
     return re.sub(r"\d+(\.\d+)?", "N", " ".join(line.split()))
@@ -89,7 +92,8 @@ class Run:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Every block of commands, run in its order on a small course. What else the page asks for is done where it asks for it."""
+    """Every block of commands, run in its order on a small course. What else the page asks for is
+    done where it asks for it."""
     base = tmp_path_factory.mktemp("teaching").resolve()
     folder = make_course(base / "course")
     lesson = folder / "modules" / "source" / "01_numbers" / "checks.py"
@@ -132,6 +136,7 @@ def runs(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_every_command_on_the_page_works(runs):
     assert len(runs) >= 12
     for run in runs:
@@ -140,8 +145,10 @@ def test_every_command_on_the_page_works(runs):
         )
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_is_what_they_print(runs):
-    """Line by line, in order. `...` stands for lines that were left out, or for the rest of a line."""
+    """Line by line, in order. `...` stands for lines that were left out, or for the rest of a
+    line."""
     for run in runs:
         lines = iter(told_as_on_the_page(line) for line in run.output.splitlines())
         for shown in run.excerpt.splitlines():
@@ -154,6 +161,7 @@ def test_what_the_page_shows_is_what_they_print(runs):
     assert sum(bool(run.excerpt) for run in runs) >= 12
 
 
+@pytest.mark.slow
 def test_a_fixed_check_changes_the_grade_that_the_page_tells_of(runs):
     (run,) = (run for run in runs if "--changed" in run.block)
     assert re.search(

@@ -1,4 +1,5 @@
-"""The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes, notes, objects."""
+"""The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes,
+notes, objects."""
 
 import inspect
 import math
@@ -260,6 +261,7 @@ def test_objects_print_as_they_are_written():
 # A peer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_as_pytorch(name):
     torch = pytest.importorskip("torch")

@@ -6,9 +6,16 @@ import pytest
 from tinytorch.core import tensor as T
 from tinytorch.core.tensor import Tensor, Variable
 
-torch = pytest.importorskip(
-    "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-)
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def imported_torch():
+    """Import PyTorch when a test of these runs, and not to collect them: that takes 2 seconds."""
+    global torch
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+    )
 
 
 def both(ours, theirs, *arrays, rtol=1e-5, atol=1e-6):

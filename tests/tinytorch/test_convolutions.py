@@ -1,4 +1,5 @@
-"""The exported convolutions and pools: against PyTorch over random shapes, in both layouts, at the edges, and what they refuse."""
+"""The exported convolutions and pools: against PyTorch over random shapes, in both layouts, at the
+edges, and what they refuse."""
 
 import doctest
 import itertools
@@ -42,7 +43,8 @@ def numbers(shape, dtype="float64", seed=0):
 
 @st.composite
 def cases(draw, most_padding=3):
-    """(batch, channels, out channels, size, kernel, stride, padding) of which something comes out; numbers or pairs."""
+    """(batch, channels, out channels, size, kernel, stride, padding) of which something comes out;
+    numbers or pairs."""
     few = st.integers(1, 4)
     size = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
     kernel, stride = (draw(st.one_of(few, st.tuples(few, few))) for _ in range(2))
@@ -57,7 +59,8 @@ def cases(draw, most_padding=3):
 
 
 def both(ours, theirs, *arrays, rtol, atol):
-    """The same function of ours and of PyTorch's: results and, with the same random gradient, the gradient of every input."""
+    """The same function of ours and of PyTorch's: results and, with the same random gradient, the
+    gradient of every input."""
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
     )
@@ -81,6 +84,7 @@ def both(ours, theirs, *arrays, rtol, atol):
 # Against PyTorch
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     case=cases(),
@@ -105,6 +109,7 @@ def test_convolutions_equal_pytorchs(case, bias, dtype, seed):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     case=cases(),
@@ -138,6 +143,7 @@ def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(case=cases())
 def test_columns_are_pytorchs_unfold_and_fold(case):
@@ -162,6 +168,7 @@ def test_columns_are_pytorchs_unfold_and_fold(case):
     )
 
 
+@pytest.mark.slow
 def test_a_whole_network_learns_as_pytorchs_does():
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"

@@ -74,6 +74,7 @@ def torch():
     return torch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize(
     ("count", "size"), [(1, 1), (5, 2), (6, 2), (7, 7), (7, 8), (64, 10), (0, 3)]
@@ -96,6 +97,7 @@ def test_batches_and_lengths_are_torchs(torch, count, size, drop_last):
             assert [a.dtype.name for a in mine] == ["float32", "int64"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_a_sampler_gives_torchs_order_and_length(torch, drop_last):
     order = [3, 3, 0, 8, 1, 5, 5]
@@ -112,12 +114,14 @@ def test_a_sampler_gives_torchs_order_and_length(torch, drop_last):
     )
 
 
+@pytest.mark.slow
 def test_a_sampler_and_shuffling_exclude_each_other_as_in_torch(torch):
     for loader in (DataLoader, torch.utils.data.DataLoader):
         with pytest.raises(ValueError, match="sampler"):
             loader([1, 2], 1, shuffle=True, sampler=[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "samples",
     [
@@ -146,6 +150,7 @@ def test_collate_stacks_as_torch_does(torch, samples):
         assert np.array_equal(mine.data, right.numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Length of split")
 @pytest.mark.parametrize(
     ("count", "lengths"),
@@ -167,6 +172,7 @@ def test_split_lengths_are_torchs(torch, count, lengths):
     assert sorted(i for part in ours for i in part) == list(range(count))
 
 
+@pytest.mark.slow
 def test_one_hot_is_torchs(torch):
     labels = np.random.default_rng(0).integers(0, 6, (4, 5))
     assert np.array_equal(
@@ -174,6 +180,7 @@ def test_one_hot_is_torchs(torch):
     )
 
 
+@pytest.mark.slow
 def test_a_torch_loader_walks_our_datasets(torch):
     found = torch.utils.data.DataLoader(
         TensorDataset(np.arange(6.0).reshape(3, 2), np.arange(3)), 2

@@ -1,4 +1,5 @@
-"""The exported losses, against NumPy in float64, PyTorch where there is one, and the accidents they refuse."""
+"""The exported losses, against NumPy in float64, PyTorch where there is one, and the accidents
+they refuse."""
 
 import doctest
 import inspect
@@ -335,6 +336,7 @@ def test_the_examples_are_true():
     assert result.failed == 0 and result.attempted >= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reduction", WORDS)
 def test_against_pytorch(reduction):
     torch = pytest.importorskip("torch")

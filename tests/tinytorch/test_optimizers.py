@@ -1,4 +1,5 @@
-"""The exported optimizers, schedules and clipping: step by step as PyTorch's, resumed bit for bit, and what they refuse."""
+"""The exported optimizers, schedules and clipping: step by step as PyTorch's, resumed bit for bit,
+and what they refuse."""
 
 import copy
 import doctest
@@ -71,7 +72,8 @@ def starts(dtype="float64", shapes=SHAPES):
 
 
 def both(dtype, kind, options, groups=None):
-    """The same tensors and the same optimizer, ours and PyTorch's; groups are (numbers of tensors, options)."""
+    """The same tensors and the same optimizer, ours and PyTorch's; groups are (numbers of tensors,
+    options)."""
     torch = pytest.importorskip("torch")
     ours, theirs = (
         [Variable(x) for x in starts(dtype)],
@@ -99,7 +101,8 @@ def give(ours, theirs, t, dtype, absent=lambda t, n: False):
 
 
 def assert_equal(ours, theirs, dtype, what=""):
-    """Relative to the largest number of an array: a weight on its way through 0 has no digits left to compare."""
+    """Relative to the largest number of an array: a weight on its way through 0 has no digits left
+    to compare."""
     for n, (p, q) in enumerate(zip(ours, theirs)):
         right = q.detach().numpy()
         assert p.dtype == dtype and p.shape == right.shape
@@ -110,6 +113,7 @@ def assert_equal(ours, theirs, dtype, what=""):
 # Steps, against PyTorch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind, options", CASES)
 def test_twenty_steps_equal_pytorchs(kind, options, dtype):
@@ -120,6 +124,7 @@ def test_twenty_steps_equal_pytorchs(kind, options, dtype):
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
@@ -142,6 +147,7 @@ def test_groups_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_clipping_equals_pytorchs(dtype):
     torch = pytest.importorskip("torch")
@@ -187,6 +193,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
 def test_schedules_equal_pytorchs(make):
     torch = pytest.importorskip("torch")
@@ -205,6 +212,7 @@ def test_schedules_equal_pytorchs(make):
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
 
+@pytest.mark.slow
 def test_names_and_their_order_are_pytorchs():
     torch = pytest.importorskip("torch")
     for name in ("SGD", "Adam", "AdamW"):
@@ -329,7 +337,8 @@ def test_a_state_that_does_not_fit_changes_nothing(path, value, words):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_may_get_new_arrays_or_other_numbers_between_steps(kind):
-    """Nothing is linked: an optimizer reads what a tensor holds when it steps, and writes into that."""
+    """Nothing is linked: an optimizer reads what a tensor holds when it steps, and writes into
+    that."""
     one, two = [[Variable(x) for x in starts()] for _ in range(2)]
     mine, other = [getattr(lesson, kind)(tensors, lr=0.1) for tensors in (one, two)]
     for t in range(6):

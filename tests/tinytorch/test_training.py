@@ -1,4 +1,5 @@
-"""The Trainer against PyTorch, against a power failure, and against files that are no checkpoints."""
+"""The Trainer against PyTorch, against a power failure, and against files that are no
+checkpoints."""
 
 import doctest
 import os
@@ -80,6 +81,7 @@ def test_the_examples_in_the_docstrings_are_true():
 # Against PyTorch, step by step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -196,7 +198,8 @@ def test_lines_are_plain_where_there_is_no_terminal(capsys):
     trainer(show=True).fit(pairs(16), 2, validation=pairs(40))
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 2 and re.fullmatch(
-        r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  validation loss [\d.]+  validation accuracy [\d.]+  \d+\.\d s",
+        r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  validation loss [\d.]+  validation accuracy "
+        r"[\d.]+  \d+\.\d s",
         out[1],
     )
 
@@ -257,6 +260,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
     assert first["chance"] == second["chance"] and first["schedule"] == second["schedule"]
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_and_resumed_ends_with_the_same_weights(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

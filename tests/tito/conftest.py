@@ -1,9 +1,9 @@
-"""Roots to test on: a small course, and a workspace made from it."""
+"""Roots to test on: a small course, and a workspace made from it; and a process to test them in."""
 
 import pytest
 from small_course import make_course
 
-from tito.learn import workspace
+from tito.learn import process, submit, verdict, workspace
 from tito.lesson import course
 
 
@@ -18,3 +18,45 @@ def small_workspace(small_course, tmp_path):
     """The root of a workspace made from it."""
     workspace.init(tmp_path / "my work", small_course)
     return course.open_root(tmp_path / "my work")
+
+
+@pytest.fixture(scope="session")
+def warm_process():
+    """A process that runs lessons' checks, each time in a fork: starting one takes longer."""
+    with process.Process(warm=True) as warm:
+        yield warm
+
+
+@pytest.fixture(autouse=True)
+def verdicts_from_a_warm_process(request, monkeypatch):
+    """Let what would start a process for one run of checks borrow the warm one instead.
+
+    Not in a test marked `fresh`, which depends on the folder, the variables or the very process
+    that such a run begins with.
+    """
+    if request.node.get_closest_marker("fresh"):
+        return
+
+    start = process.Process
+
+    def borrow(warm=False):
+        return start(warm) if warm else Borrowed(request.getfixturevalue("warm_process"))
+
+    monkeypatch.setattr(verdict, "Process", borrow)
+    monkeypatch.setattr(submit, "Process", borrow)
+    monkeypatch.setattr(process, "Process", borrow)
+
+
+class Borrowed:
+    """A warm process for somebody who will close it; it goes on for the next."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, kind, error, trace):
+        if error:  # the rest of what it had to say would be taken for the next one's
+            self.process.close()
+            self.process._start()

@@ -21,7 +21,8 @@ def result(
     verdict="failed",
     **more,
 ):
-    """A LessonResult whose checks c0, c1, ... are worth 3 points each and earned `points`; the last one is hidden."""
+    """A LessonResult whose checks c0, c1, ... are worth 3 points each and earned `points`; the
+    last one is hidden."""
     checks = [
         CheckResult(
             f"c{n}",

@@ -1,6 +1,8 @@
-"""Nothing is lost: a write leaves the old file or the new one, whatever is overwritten is saved, undo brings it back.
+"""Nothing is lost: a write leaves the old file or the new one, whatever is overwritten is saved,
+undo brings it back.
 
-"Killed at any moment" is tried exhaustively: Python tells of every file operation before it is done (an audit hook), and
+"Killed at any moment" is tried exhaustively: Python tells of every file operation before it is
+done (an audit hook), and
 for each of them in turn a process is killed there.
 """
 
@@ -38,7 +40,8 @@ FILE_EVENTS = {
 
 
 def killed_at(moment, action):
-    """Run `action` in a fork that kills itself before its file operation number `moment`. Whether it came that far."""
+    """Run `action` in a fork that kills itself before its file operation number `moment`. Whether
+    it came that far."""
     if (child := os.fork()) == 0:
         seen = 0
 
@@ -52,7 +55,8 @@ def killed_at(moment, action):
         sys.addaudithook(count)
         try:
             action()
-        except BaseException:  # noqa: BLE001  the parent sees from the exit code that the action itself failed
+        # The parent sees from the exit code that the action itself failed.
+        except BaseException:  # noqa: BLE001
             os._exit(1)
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -63,7 +67,8 @@ def killed_at(moment, action):
 
 
 def every_moment(prepare, action, check):
-    """Kill `action` before each of its file operations, each time on what `prepare` made; `check` what is left."""
+    """Kill `action` before each of its file operations, each time on what `prepare` made; `check`
+    what is left."""
     moment = 0
     while True:
         moment += 1
@@ -105,6 +110,7 @@ def test_write_killed_anywhere_leaves_the_old_file_or_the_new(tmp_path):
     every_moment(prepare, lambda path: files.write(path, "new"), check)
 
 
+@pytest.mark.slow
 def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)
@@ -144,6 +150,7 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
     every_moment(prepare, lambda prepared: files.undo(prepared[0].root), check)
 
 
+@pytest.mark.slow
 def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
     source = course.open_root(make_course(tmp_path / "course"))
     workspace.init(tmp_path / "whole", source)
@@ -188,6 +195,7 @@ def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
     every_moment(prepare, lambda prepared: put(prepared[0]), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edited", ["script", "notebook"])
 def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     def prepare(moment):
@@ -204,12 +212,14 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
         for path in (entry.script, entry.notebook):
             assert "LIMIT = 77" in path.read_text(encoding="utf-8")
 
-    import jupytext  # noqa: F401  loaded before the forks, so that its import is not among the moments
+    # Loaded before the forks, so that its import is not among the moments.
+    import jupytext  # noqa: F401
 
     notebook.to_script(notebook.to_notebook("# %%\nx = 1\n"))
     every_moment(prepare, pair.settle, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["init", "export", "reset", "undo", "notebook", "test"])
 def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
     """The same, from outside, on the whole command. TITO_KILLS=100 for more of them."""

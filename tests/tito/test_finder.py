@@ -119,7 +119,8 @@ def test_a_tool_from_an_environment_inside_another_root_does_not_decide(tmp_path
         (course / ".venv").glob("lib/python*/site-packages"), course / ".venv/Lib/site-packages"
     )
     (packages / "tool.py").write_text(
-        f"import sys; sys.path.append({str(TITO.parent)!r}); import tito.finder; tito.finder.install(); {WHOSE}\n",
+        f"import sys; sys.path.append({str(TITO.parent)!r}); import tito.finder; "
+        f"tito.finder.install(); {WHOSE}\n",
         encoding="utf-8",
     )
     python = course / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -153,7 +154,8 @@ def test_worker_processes_get_the_same_package_as_their_script(python, tmp_path)
         "import multiprocessing, tinytorch\n"
         "def whose(_): return tinytorch.WHOSE\n"
         "if __name__ == '__main__':\n"
-        "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.map(whose, [0]))\n",
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.map(whose, "
+        "[0]))\n",
         encoding="utf-8",
     )
     assert ask(python, script, cwd=other).stdout == "['mine']\n"

@@ -267,6 +267,12 @@ def command(level, secret):
     python = [os.path.realpath(sys._base_executable), "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
     if level != "bubblewrap":
         return python
+    if not (program := shutil.which("bwrap")):
+        raise TitoError(
+            f"Isolation level {level} does not work here: there is no program bwrap.",
+            "Install bubblewrap (apt install bubblewrap), or let `tito grade` choose a level.",
+            3,
+        )
     binds = []
     for path in system():
         if path.is_symlink() and path.parent == Path("/"):
@@ -282,7 +288,7 @@ def command(level, secret):
         if Path(path).is_dir() and any(Path(path).is_relative_to(bound) for bound in system()):
             binds += ["--tmpfs", str(path)]
     return [
-        shutil.which("bwrap"),
+        program,
         "--unshare-all",
         "--die-with-parent",
         "--new-session",

@@ -73,6 +73,7 @@ def good(small_course):
     return small_course
 
 
+@pytest.mark.slow
 def test_a_good_lesson_passes_every_question(good):
     for name in ("numbers", "sums"):
         found = findings(good, name)
@@ -87,6 +88,7 @@ def test_a_good_lesson_passes_every_question(good):
     assert found["graded alike"].cases == 2 * 3 + 1 + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "question", "said"),
     [
@@ -232,6 +234,7 @@ def test_a_package_that_is_not_a_fresh_export_is_told(good):
     assert "is not what `tito export numbers` writes" in findings(good)["package fresh"].problems[0]
 
 
+@pytest.mark.slow
 def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
     record(good, EQUIVALENT.format("`x + x` -> `(x) - (x)`", "For the test."))
     before = len([1 for _ in check.mutate.mutations(good.lesson("numbers").declared)])
@@ -242,6 +245,7 @@ def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
     assert "needs exercise, change and reason" in findings(good)["form"].problems[0]
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
     def tito(*words):
         return subprocess.run(
@@ -270,7 +274,15 @@ def test_a_workspace_is_refused(small_workspace):
     assert done.returncode == 2 and "is a workspace" in done.stderr
 
 
-@pytest.mark.parametrize("entry", COURSE.lessons, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(
+            entry, id=entry.name, marks=[] if entry.name == "activations" else pytest.mark.slow
+        )
+        for entry in COURSE.lessons
+    ],
+)
 def test_every_lesson_of_this_course_passes_the_gate(entry):
     """The gate itself, on the real course, with every mistake: this is where CI runs it. Of mutations, liars and what the judge says of mistakes,
     which take longest, every tenth is tried; `tito check` tries them all."""

@@ -88,6 +88,7 @@ def test_a_submission_becomes_results_as_gradescope_reads_them(autograder, small
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["empty", "broken", "link", "pipe"])
 def test_whatever_is_handed_in_gets_results(autograder, kind):
     folder = autograder / "submission"

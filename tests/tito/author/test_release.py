@@ -95,6 +95,7 @@ def test_no_solution_hidden_check_or_mistake_is_in_any_file(released, secret):
     ] == []
 
 
+@pytest.mark.slow
 def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
     root = course.open_root(REPOSITORY)
     folder = release.release(root, tmp_path / "release").path
@@ -123,6 +124,7 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
     ]
 
 
+@pytest.mark.slow
 def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
     small_course, tmp_path
 ):
@@ -229,6 +231,7 @@ def test_a_new_git_repository_is_a_new_folder(small_course, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_a_release_is_completed_by_the_next(
     small_course, released, monkeypatch
 ):
@@ -316,6 +319,8 @@ def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     text = hints.read_text(encoding="utf-8").replace("Use `double`.", "`return double(x) + x`")
     hints.write_text(text, encoding="utf-8")
     release.release(course.open_root(small_course.path), tmp_path / "release")
+    released = course.open_root(tmp_path / "release").lesson("numbers").script
+    assert "`return double(x) + x`" in released.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["text", "notebook", "zip"])
@@ -382,6 +387,7 @@ def run(*words, cwd, code=0, **variables):
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
     """Also what needs the course: a new workspace, and `skip`, which says that there are no solutions. And the workflow, step by step."""
     out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)

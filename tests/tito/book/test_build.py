@@ -36,7 +36,8 @@ def read(path):
 
 
 def holding(site, words):
-    """The site's files that hold `words`, whatever their kind; those of Sphinx and its theme are not looked at."""
+    """The site's files that hold `words`, whatever their kind; those of Sphinx and its theme are
+    not looked at."""
     return [
         path.name
         for path in sorted(site.path.rglob("*"))
@@ -92,7 +93,8 @@ class Both:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """Both editions of one course, its lessons run once; the first has a formula in a hint and a picture."""
+    """Both editions of one course, its lessons run once; the first has a formula in a hint and a
+    picture."""
     root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
     root = change(root, "numbers", "1. Use `double`.", "1. $3x = 2x + x$, with `a < b`", "hints.md")
     root = add(root, "numbers", DRAWING.format(alt="# alt: A line\n"))
@@ -151,7 +153,8 @@ def test_hints_checks_and_solutions_are_folded(both):
 
 def test_a_hint_is_set_as_all_other_prose_is(both):
     assert re.search(
-        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with <code[^>]*>.*?a.*?&lt;.*?b',
+        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with '
+        r"<code[^>]*>.*?a.*?&lt;.*?b",
         both.lesson("learner"),
         re.S,
     )
@@ -214,8 +217,8 @@ def test_a_picture_without_alt_text_is_told_with_its_line(small_course):
         + 1
     )
     assert (
-        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell draws a picture and has no alt text"
-        in refused(root)
+        f"modules/source/01_numbers/numbers_dev.py:{line}: this cell draws a picture and has no "
+        f"alt text" in refused(root)
     )
 
 
@@ -294,6 +297,7 @@ def test_there_are_two_editions(small_course):
 # Again.
 
 
+@pytest.mark.slow
 def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     root = small_course
     assert book.build(root).ran == ["numbers", "sums"]
@@ -320,6 +324,7 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     assert sorted(one.name for one in (path / "lessons").iterdir()) == ["01_numbers.html"]
 
 
+@pytest.mark.slow
 def test_two_copies_of_a_course_give_the_same_bytes(tmp_path):
     sites = [
         book.build(course.open_root(make_course(tmp_path / name / "course")), fast=True).path
@@ -426,6 +431,7 @@ def test_help_shows_an_example(small_course, command):
     )
 
 
+@pytest.mark.slow
 def test_the_command_says_where_the_site_is(small_course):
     done = tito(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr
@@ -435,6 +441,7 @@ def test_the_command_says_where_the_site_is(small_course):
     )
 
 
+@pytest.mark.slow
 def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],

@@ -1,4 +1,5 @@
-"""The commands as people and scripts meet them: words, exit codes, JSON, and that every documented command runs."""
+"""The commands as people and scripts meet them: words, exit codes, JSON, and that every documented
+command runs."""
 
 import json
 import re
@@ -8,13 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import tito
+from commands import process, tito
 from small_course import edit, solve
 
 from tito.learn import progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-COMMANDS = "init status start notebook export test watch hint reset undo redo skip submit restore doctor check release grade feedback similar".split()
+COMMANDS = (
+    "init status start notebook export test watch hint reset undo redo skip submit "
+    "restore doctor check release grade feedback similar"
+).split()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -176,8 +180,8 @@ def test_wrong_usage_is_two_lines_and_exit_2(small_workspace, words, said):
 
 
 def test_help_lists_the_commands_by_who_needs_them(small_workspace, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    out, _ = tito(small_workspace, "--help")
+    monkeypatch.delenv("NO_COLOR", raising=False)  # it is read at import
+    out, _ = process(small_workspace, "--help")
     learners, rest = out.split("For learners")[1].split("For instructors")
     instructors, authors = rest.split("For authors")
     for panel, names in (
@@ -241,8 +245,10 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    return (twice") + 1
     out, _ = tito(small_workspace, "test", "numbers", code=1)
     assert out == (
-        f"01 numbers  modules/source/01_numbers/numbers_dev.py\n\nmodules/source/01_numbers/numbers_dev.py:{line}: syntax error: '(' was never closed\n"
-        "    return (twice\n           ^\nPython cannot read the lesson until that is mended.\n\nnot tested\n"
+        "01 numbers  modules/source/01_numbers/numbers_dev.py\n\n"
+        f"modules/source/01_numbers/numbers_dev.py:{line}: syntax error: '(' was never closed\n"
+        "    return (twice\n           ^\n"
+        "Python cannot read the lesson until that is mended.\n\nnot tested\n"
     )
     (one,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
     assert (one["verdict"], one["points"], {c["status"] for c in one["checks"]}) == (
@@ -251,7 +257,8 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
         {"not run"},
     )
     assert one["reason"].endswith(
-        f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot read the lesson until that is mended."
+        f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot "
+        f"read the lesson until that is mended."
     )
 
 
@@ -261,7 +268,8 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
         (lambda entry: entry.script.write_text("", encoding="utf-8"), "numbers_dev.py is empty"),
         (
             lambda entry: edit(entry, "LIMIT = 10", "1 / 0"),
-            "the lesson stops while it is imported: ZeroDivisionError: division by zero\n    1 / 0\n",
+            "the lesson stops while it is imported: ZeroDivisionError: division by zero\n    1 / "
+            "0\n",
         ),
         (
             lambda entry: [

@@ -1,5 +1,7 @@
-"""`tito` in every terminal: other alphabets, an ASCII one, a narrow one, none; and files as other systems write them."""
+"""`tito` in every terminal: other alphabets, an ASCII one, a narrow one, none; and files as other
+systems write them."""
 
+import functools
 import json
 import os
 import re
@@ -7,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import pexpect
 import pytest
+from commands import process
 from small_course import edit, make_course, solve
 
 from tito.learn import workspace
@@ -38,15 +42,9 @@ def entry(root):
 
 
 def tito(folder, *words, code=0, **variables):
-    done = subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-    )
-    assert b"Traceback" not in done.stderr, done.stderr.decode()
-    assert done.returncode == code, done.stderr
-    return done.stdout.decode("utf-8")
+    """What the command prints: in this process, or in one of its own when that has variables."""
+    run = functools.partial(process, **variables) if variables else commands.tito
+    return run(folder, *words, code=code)[0]
 
 
 def on_screen(folder, *words, columns=80, **variables):
@@ -89,8 +87,8 @@ def test_a_path_with_spaces_and_other_alphabets_works_throughout(root, entry):
 @pytest.mark.parametrize(
     "variables",
     [
-        {"LC_ALL": "C"},
-        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
+        pytest.param({"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}, marks=pytest.mark.slow),
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
     ids=["C", "ascii", "C without coercion"],
@@ -183,7 +181,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("columns", [40, pytest.param(60, marks=pytest.mark.slow), 80])
 @pytest.mark.parametrize("words", SAID, ids=" ".join)
 def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(
     root, entry, words, columns
@@ -192,7 +190,8 @@ def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(
     text = CODES.sub("", on_screen(root.path, *words, columns=columns))
     assert text.strip()
     for line in text.split("\n"):
-        # A line too long is one that could not end earlier: a word, a path or a `command`, behind an indentation or "tito:".
+        # A line too long is one that could not end earlier: a word, a path or a `command`, behind
+        # an indentation or "tito:".
         assert (
             len(line) <= columns
             or not re.search(r"\S ", re.sub(r"`[^`]*`", "x", line.removeprefix("tito: ").strip()))
@@ -318,7 +317,10 @@ def test_root_may_stand_before_the_command_or_behind_it(root, entry, tmp_path):
 
 
 def test_a_folder_that_is_gone_is_told(root, tmp_path):
-    code = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = ['tito', 'status']; from tito.cli.run import run; run()"
+    code = (
+        "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = "
+        "['tito', 'status']; from tito.cli.run import run; run()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )

@@ -146,6 +146,7 @@ def graded(folder, *more):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "in_notebooks"), [("own", "release"), ("reference", "reference")])
 def test_the_reference_course_gets_all_points_and_its_release_none(tmp_path, base, in_notebooks):
     """Both as scripts and as notebooks, and on both bases: in two runs, since every lesson takes
@@ -175,6 +176,7 @@ def test_the_reference_course_gets_all_points_and_its_release_none(tmp_path, bas
     assert all(row["max_points"] > 0 for row in rows.values())
 
 
+@pytest.mark.slow
 def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names_it(tmp_path):
     lessons = NAMES[: NAMES.index("layers") + 1]
     texts = {entry.name: entry.declared.source.text for entry in REPOSITORY.lessons}

@@ -5,10 +5,9 @@ import getpass
 import io
 import json
 import re
-import subprocess
-import sys
 from datetime import datetime, timezone
 
+import commands
 import pytest
 from some_results import result
 
@@ -19,18 +18,7 @@ COMMANDS = "show export override comment extend history roster".split()
 
 def tito(course, *words, code=0):
     """Run `tito gradebook` in the course; returns (stdout, stderr)."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tito", "gradebook", *map(str, words)],
-        cwd=course.path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == code, f"exit code {done.returncode}, said: {done.stdout}{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done.stdout, done.stderr
+    return commands.tito(course, "gradebook", *words, code=code)
 
 
 @pytest.fixture

@@ -23,7 +23,13 @@ if sys.platform != "linux":
         "the jail's levels, and much of what is tried here, are Linux's", allow_module_level=True
     )
 
-HOSTILE = [*forging.FORGING, *lying.LYING, *leaving.LEAVING, *taking.TAKING, *snooping.SNOOPING]
+FAMILIES = {
+    "forging": forging.FORGING,
+    "lying": lying.LYING,
+    "leaving": leaving.LEAVING,
+    "taking": taking.TAKING,
+    "snooping": snooping.SNOOPING,
+}
 REPOSITORY = Path(__file__).parents[3]
 HONEST = ("aaron", "h-middle", "zoe")
 ENVIRONMENT, OTHERS = "environment-secret-words", "another-learners-secret-words"
@@ -125,20 +131,21 @@ def readable_interpreter():
 
 # At the level `process` nothing but the user keeps the submissions from the machine: not as root,
 # then.
-RUNS = [
-    (level, user)
+WHOLE = [
+    (level, user, tuple(FAMILIES))
     for level in ("bubblewrap", "landlock+seccomp")
     for user in (as_oneself, as_ordinary_user)
 ]
-RUNS.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself))
+WHOLE.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself, tuple(FAMILIES)))
+RUNS = [("landlock+seccomp", as_oneself, ("forging",)), *WHOLE]
 
 
 class Run:
-    """One class, graded at one level as one user."""
+    """One class, graded at one level as one user: families of submissions, and honest ones."""
 
-    def __init__(self, level, user):
+    def __init__(self, level, user, families):
         before = user()
-        self.level = level
+        self.level, self.families = level, families
         self.folder = Path(tempfile.mkdtemp(prefix="tito-test-"))
         try:
             self._grade(before)
@@ -153,7 +160,7 @@ class Run:
         )
         book.parent.mkdir()
         known = {"@COURSE@": str(root), "@CLASS@": str(submissions), "@BOOK@": str(book)}
-        for one in tried(self.level):
+        for one in self.tried():
             text = one.text
             for word, path in known.items():
                 text = text.replace(word, path)
@@ -204,6 +211,15 @@ class Run:
         self.left, self.changed = json.loads(left.read_text()), sorted(before_it ^ self.files())
         self.paths = [str(root), str(submissions), str(book)]
 
+    def tried(self, family=None):
+        """What is tried: at the level `process`, not what only a jail promises to stop."""
+        return [
+            one
+            for name in ([family] if family else self.families)
+            for one in FAMILIES[name]
+            if self.level != "process" or not one.jailed
+        ]
+
     def files(self):
         return {
             (str(path), path.stat().st_mode, path.stat().st_mtime_ns)
@@ -237,67 +253,73 @@ def run(request, runs):
     return runs[request.param].result()
 
 
-def tried(level):
-    """What is tried at a level: at `process`, not what only a jail promises to stop."""
-    return [one for one in HOSTILE if level != "process" or not one.jailed]
-
-
 def pytest_generate_tests(metafunc):
-    """Each run, and for a test of `one` each submission that is tried in it."""
-    if "one" in metafunc.fixturenames:
-        pairs = [
-            pytest.param(run, one, id=f"{run[0]}-{run[1].__name__}-{one.name}")
-            for run in RUNS
-            for one in tried(run[0])
-        ]
-        metafunc.parametrize(("run", "one"), pairs, indirect=["run"], scope="module")
-    elif "run" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "run",
-            RUNS,
-            indirect=True,
-            scope="module",
-            ids=lambda run: f"{run[0]}-{run[1].__name__}",
-        )
+    """Each run, and for a test of a `family` each one that is tried in it. Whole runs are slow."""
+    if "run" not in metafunc.fixturenames:
+        return
+    names = ["run", "family"] if "family" in metafunc.fixturenames else ["run"]
+    cases = []
+    for one in RUNS:
+        level, user, families = one
+        marks = [pytest.mark.slow] if one in WHOLE else []
+        where = f"{level}-{user.__name__}-{'all' if one in WHOLE else 'some'}"
+        if "family" in names:
+            cases += [pytest.param(one, f, id=f"{where}-{f}", marks=marks) for f in families]
+        else:
+            cases.append(pytest.param(one, id=where, marks=marks))
+    metafunc.parametrize(names, cases, indirect=["run"], scope="module")
 
 
 def test_there_are_many_and_all_have_names_of_their_own():
-    assert len({one.name for one in HOSTILE}) == len(HOSTILE) >= 80
+    hostile = [one for family in FAMILIES.values() for one in family]
+    assert len({one.name for one in hostile}) == len(hostile) >= 80
+    assert all(len(family) >= 10 for family in FAMILIES.values())
 
 
-def test_it_gets_the_points_that_it_earned_and_no_others(run, one):
-    row = run.rows[one.name]
-    assert row["points"] == one.points == sum(check["points"] for check in row["checks"]), table(
-        row
-    )
-    assert {check["name"] for check in row["checks"] if check["points"]} == {
-        check["name"] for check in row["checks"] if check["status"] == "passed"
-    }
+def test_each_gets_the_points_that_it_earned_and_no_others(run, family):
+    def right(one, row):
+        earned = {check["name"] for check in row["checks"] if check["points"]}
+        passed = {check["name"] for check in row["checks"] if check["status"] == "passed"}
+        points = sum(check["points"] for check in row["checks"])
+        return row["points"] == one.points == points and earned == passed
+
+    assert_all(right, run, family)
 
 
-def test_its_row_says_what_became_of_it(run, one):
-    row = run.rows[one.name]
-    assert row["verdict"] in one.verdict.split("|"), table(row)
-    assert row["checks"][0]["status"] in one.status.split("|"), table(row)
-    assert (row["isolation"], len(row["checks"])) == (run.level, 12)
+def test_each_row_says_what_became_of_it(run, family):
+    def right(one, row):
+        return (
+            row["verdict"] in one.verdict.split("|")
+            and row["checks"][0]["status"] in one.status.split("|")
+            and (row["isolation"], len(row["checks"])) == (run.level, 12)
+        )
+
+    assert_all(right, run, family)
 
 
-def test_it_finds_nothing_and_tells_nothing(run, one):
-    row = run.rows[one.name]
-    told = (
-        json.dumps([check["message"] for check in row["checks"] if not check["hidden"]])
-        + row["reason"]
-        + row["verdict"]
-    )
-    assert "GOT" not in told, table(row)
-    for secret in (course.SECRET_WORDS, ENVIRONMENT, OTHERS, *run.paths):
-        assert secret not in told, table(row)
-    for check in row[
-        "checks"
-    ]:  # what the check itself says for the instructor is all that is there
-        assert check["message"] == course.SECRET_WORDS or not re.search(
-            f"{course.SECRET_WORDS}|{ENVIRONMENT}|{OTHERS}|GOT", check["message"]
-        ), table(row)
+def test_none_finds_anything_and_none_tells_anything(run, family):
+    def right(one, row):
+        shown = [check["message"] for check in row["checks"] if not check["hidden"]]
+        told = json.dumps(shown) + row["reason"] + row["verdict"]
+        secrets = (course.SECRET_WORDS, ENVIRONMENT, OTHERS, "GOT", *run.paths)
+        # Of a hidden check, what the check itself says for the instructor is all that is there.
+        return not any(secret in told for secret in secrets) and all(
+            check["message"] == course.SECRET_WORDS
+            or not re.search(f"{course.SECRET_WORDS}|{ENVIRONMENT}|{OTHERS}|GOT", check["message"])
+            for check in row["checks"]
+        )
+
+    assert_all(right, run, family)
+
+
+def assert_all(right, run, family):
+    """Every submission of the family has a row of which `right` holds; all others are shown."""
+    wrong = [
+        table(run.rows[one.name]) if one.name in run.rows else f"{one.name}: no row"
+        for one in run.tried(family)
+        if one.name not in run.rows or not right(one, run.rows[one.name])
+    ]
+    assert not wrong, f"{len(wrong)} of {len(run.tried(family))} are wrong:\n" + "\n".join(wrong)
 
 
 @pytest.mark.parametrize("learner", HONEST)
@@ -308,7 +330,7 @@ def test_an_honest_learner_graded_by_the_same_worker_gets_every_point(run, learn
 
 def test_the_run_ends_well_with_a_row_for_everyone_and_nothing_else_happened(run):
     assert run.code == 0, run.said
-    assert run.rows.keys() == {one.name for one in tried(run.level)} | set(HONEST)
+    assert run.rows.keys() == {one.name for one in run.tried()} | set(HONEST)
     assert not run.left, f"processes were left behind: {run.left}"
     assert not run.changed, f"files changed: {run.changed}"
     assert not list(Path("/tmp").glob("*tito-hostile*")) and not list(

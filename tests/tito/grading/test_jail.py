@@ -39,6 +39,12 @@ levels = pytest.mark.parametrize("level", LEVELS)
 walled = pytest.mark.parametrize("level", LEVELS[:-1])
 
 
+def test_bubblewrap_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(jails.shutil, "which", lambda name: None)
+    with pytest.raises(TitoError, match="does not work here: there is no program bwrap"):
+        Jail("bubblewrap")
+
+
 def talk(fork, seconds=20):
     return proxy.Session(fork.sock, time.monotonic() + seconds)
 

@@ -113,6 +113,7 @@ def test_what_was_graded_is_not_graded_again(small_course, submissions):
     assert len(history(small_course)) == 17
 
 
+@pytest.mark.slow
 def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submissions):
     grade(small_course, submissions)
     path = small_course.lesson("sums").script
@@ -200,6 +201,7 @@ def open_book(root):
     return gradebook.open_gradebook(root.path / "book.db")
 
 
+@pytest.mark.slow
 def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
     """Each worker of the cluster has a judge of its own; the gradebook is written here."""
     distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
@@ -238,6 +240,7 @@ def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, su
     assert grade(small_course, submissions) == undisturbed
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("whom", ["the run", "a judge", "a jail"])
 def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import pytest
 from small_course import edit, solve
 
@@ -299,12 +300,7 @@ def test_a_damaged_record_of_milestones_is_set_aside(work):
 
 
 def tito(root, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", "--root", root.path, *words],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    return commands.run(Path.cwd(), "--root", root.path, *words)
 
 
 def test_the_commands_say_it_all(work):
@@ -367,7 +363,7 @@ def test_a_program_imports_exactly_the_lessons_it_names(one):
 
 
 @pytest.mark.parametrize("name", ["perceptron", "xor"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_the_quick_ones_reach_their_bars(tmp_path, name, seed):
     one = milestone.find(COURSE, name)
     code = (

@@ -1,9 +1,8 @@
 """tito/learn/status.py and what it stands on: states, hints and a progress file that may be damaged."""
 
 import json
-import subprocess
-import sys
 
+import commands
 import pytest
 from small_course import edit, solve
 
@@ -18,13 +17,7 @@ def entry(small_workspace):
 
 
 def tito(root, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=root.path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    return commands.run(root, *words)
 
 
 def row(entry):

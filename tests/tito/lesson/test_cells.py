@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import jupytext
 import pytest
 from small_course import FILES, NUMBERS, lesson
 

@@ -376,7 +376,9 @@ def test_the_second_of_two_exercises_of_one_name_is_told_with_the_place_of_the_f
 
 
 def test_an_exercise_without_a_check_is_told():
-    with pytest.raises(TitoError, match=r"checks\.py: exercise triple has no check that learners see") as error:
+    with pytest.raises(
+        TitoError, match=r"checks\.py: exercise triple has no check that learners see"
+    ) as error:
         lesson(checks=NUMBERS_CHECKS[: NUMBERS_CHECKS.index("# %% triple")])
     assert "# %% triple points=2" in error.value.remedy
 
@@ -458,6 +460,7 @@ def test_an_exercise_is_unwritten_while_its_cell_is_as_released():
         assert not one.is_unwritten(exercise, gone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["numbers", "sums"])
 @pytest.mark.parametrize("released", [False, True], ids=["whole", "released"])
 def test_nbgrader_accepts_the_notebook(name, released):
@@ -473,6 +476,7 @@ def test_nbgrader_accepts_the_notebook(name, released):
     CheckCellMetadata().preprocess(book, {})
 
 
+@pytest.mark.slow
 def test_nbgrader_would_refuse_a_damaged_one():
     import nbformat
     from nbgrader.nbgraderformat import MetadataValidator

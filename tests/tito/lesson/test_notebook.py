@@ -2,10 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import commands
 import pytest
 from small_course import NUMBERS, edit, lesson, solve
 
@@ -34,13 +33,7 @@ def paired(entry):
 
 
 def tito(entry, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=entry.root.path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    return commands.run(entry.root, *words)
 
 
 def book_of(entry):

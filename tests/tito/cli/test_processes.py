@@ -1,0 +1,139 @@
+"""Each command in a process of its own, as a shell starts it: most tests run them in theirs."""
+
+import shutil
+
+import pytest
+from commands import process, tito
+from small_course import solve
+from some_results import result
+
+from tito.cli import run  # noqa: F401  it adds the commands
+from tito.cli.app import commands
+from tito.grading import gradebook
+from tito.lesson import course
+
+MILESTONE = '''"""A sum."""
+
+# /// milestone
+# title = "A sum of two"
+# needs = ["numbers", "sums"]
+# seconds = 30
+# [bar]
+# "total" = 6
+# ///
+
+from tinytorch.core.sums import total
+
+
+class Picture:
+    def savefig(self, path, **options):
+        with open(path, "wb") as file:
+            file.write(b"picture")
+
+
+def run(seed=0):
+    return {"total": total([1, 2])}, Picture()
+'''
+STAYING = {  # they run until they are stopped, and have tests that do that
+    "tito watch": "tests/tito/learn/test_watch.py",
+    "tito book serve": "tests/tito/book/test_build.py",
+}
+
+# A command: (where it runs, what precedes it, its words, what it prints).
+LEARNER = {
+    "tito init": ("course", [], "init ../new", "is ready: 2 lessons of Small"),
+    "tito status": ("work", [], "status", "next: tito start numbers"),
+    "tito start": ("work", [], "start numbers", "begin with exercise numbers-double"),
+    "tito notebook": ("work", [], "notebook numbers --no-open", "numbers_dev.ipynb"),
+    "tito export": ("work", [], "export numbers", "tinytorch/core/numbers.py"),
+    "tito test": ("done", [], "test numbers", "passed  5 of 5 points"),
+    "tito hint": ("work", [], "hint numbers", "What is a number plus itself?"),
+    "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
+    "tito undo": ("done", ["reset numbers"], "undo", "What `tito reset` overwrote"),
+    "tito redo": ("done", ["reset numbers", "undo"], "redo", "numbers_dev.py"),
+    "tito skip": ("work", [], "skip numbers", "is skipped"),
+    "tito submit": ("done", ["start numbers"], "submit", "work-1.zip"),
+    "tito restore": (
+        "done",
+        ["start numbers", "submit", "reset numbers"],
+        "restore work-1.zip",
+        "as in the zip",
+    ),
+    "tito doctor": ("work", [], "doctor", "import tinytorch"),
+    "tito milestone list": ("done", [], "milestone list", "total 6"),
+    "tito milestone run": ("done", [], "milestone run sum", "passed  total 6"),
+}
+INSTRUCTOR = {
+    "tito release": ("course", [], "release ../released", "released"),
+    "tito grade": (
+        "course",
+        [],
+        "grade ../class numbers --isolation process",
+        "1 of 1 submissions graded",
+    ),
+    "tito feedback": ("graded", [], "feedback ../pages", "1 learner, 2 pages"),
+    "tito similar": ("course", [], "similar ../class numbers", "alike"),
+    "tito gradebook show": ("graded", [], "gradebook show", "Ada      4"),
+    "tito gradebook export": ("graded", [], "gradebook export", "ada,Ada,4,4"),
+    "tito gradebook override": (
+        "graded",
+        [],
+        "gradebook override ada numbers 3 --why asked",
+        "4 -> 3 points",
+    ),
+    "tito gradebook comment": ("graded", [], "gradebook comment ada numbers good", "comment kept"),
+    "tito gradebook extend": (
+        "graded",
+        [],
+        "gradebook extend ada numbers --until 2027-01-02T12:00Z --why ill",
+        "extension until 2027",
+    ),
+    "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
+    "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
+}
+AUTHOR = {
+    "tito check": ("course", ["export --all"], "check sums", "mutations caught"),
+    "tito book build": ("course", [], "book build --fast", "index.html"),
+}
+RUNS = LEARNER | INSTRUCTOR | AUTHOR
+
+
+@pytest.fixture
+def folders(small_course, tmp_path):
+    """A course, one with a graded learner, a class, a workspace as it begins and one that is
+    done."""
+    milestones = small_course.path / "modules" / "milestones"
+    milestones.mkdir()
+    (milestones / "01_1900_sum.py").write_text(MILESTONE, encoding="utf-8")
+    for name in ("work", "class/ada", "done/work"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        tito(small_course, "init", tmp_path / name)
+    for entry in course.open_root(tmp_path / "done" / "work").lessons:
+        solve(entry)
+    (tmp_path / "roster.csv").write_text("student\nbob\n", encoding="utf-8")
+    shutil.copytree(small_course.path, tmp_path / "graded")
+    (tmp_path / "graded" / ".tito").mkdir(exist_ok=True)
+    with gradebook.open_gradebook(tmp_path / "graded" / ".tito" / "gradebook.db") as book:
+        book.save([result(points=(2, 2))], None, "me", "Ada")
+    return {
+        "course": small_course.path,
+        "graded": tmp_path / "graded",
+        "work": tmp_path / "work",
+        "done": tmp_path / "done" / "work",
+    }
+
+
+def test_every_command_is_run_in_a_process_by_some_test():
+    assert {words for _, words, _ in commands()} == RUNS.keys() | STAYING.keys()
+    for words, file in STAYING.items():
+        assert f'"{words.split()[-1]}"' in (course.installed_course().path / file).read_text()
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_it_runs_in_a_process(folders, command):
+    where, before, words, said = RUNS[command]
+    for earlier in before:
+        tito(folders[where], *earlier.split())
+    out, err = process(folders[where], *words.split())
+    assert said in out + err
+    assert words.startswith(command.removeprefix("tito "))
