@@ -1,4 +1,6 @@
-"""benchmarks/cli.py runs and reports every measurement. How fast tito is here and now is not a test's business."""
+"""benchmarks/cli.py runs and reports every measurement.
+How fast tito is here and now is not a test's business.
+"""
 
 import json
 import subprocess

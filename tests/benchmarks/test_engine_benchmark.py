@@ -1,4 +1,6 @@
-"""benchmarks/engine.py checks, measures and reports every workload. How fast the engine is here and now is not a test's business."""
+"""benchmarks/engine.py checks, measures and reports every workload.
+How fast the engine is here and now is not a test's business.
+"""
 
 import importlib.util
 import json

@@ -1,4 +1,6 @@
-"""benchmarks/grading.py measures and reports everything. How fast grading is here and now is not a test's business."""
+"""benchmarks/grading.py measures and reports everything.
+How fast grading is here and now is not a test's business.
+"""
 
 import importlib.util
 import json
@@ -44,7 +46,9 @@ def run(folder, *words):
 def test_everything_is_measured_beside_a_peer_and_one_that_cannot_be_installed_is_said(
     tmp_path, monkeypatch
 ):
-    """nbgrader is installed where the tests run: its environment is taken for the one that the program would make."""
+    """nbgrader is installed where the tests run:
+    its environment is taken for the one that the program would make.
+    """
     pytest.importorskip("nbgrader")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "environments").mkdir()
@@ -141,11 +145,22 @@ def test_a_time_of_wrong_grades_does_not_count(grading, tmp_path):
 
 def test_time_and_memory_are_those_of_every_process_that_a_program_starts(grading, tmp_path):
     """In a process of its own: it adopts every process that outlives its parent."""
-    busy = "import time, os, sys\nheld = bytearray(os.urandom(1)) * 80_000_000\nuntil = time.process_time() + 0.6\nwhile time.process_time() < until: pass\n"
-    starts = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {busy!r}])\n"  # and does not wait
+    busy = (
+        "import time, os, sys\n"
+        "held = bytearray(os.urandom(1)) * 80_000_000\n"
+        "until = time.process_time() + 0.6\n"
+        "while time.process_time() < until: pass\n"
+    )
+    # starts it, and does not wait
+    starts = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {busy!r}])\n"
     code = (
-        f"import importlib.util, sys\nspec = importlib.util.spec_from_file_location('b', {str(SCRIPT)!r})\nb = importlib.util.module_from_spec(spec)\n"
-        f"sys.modules['b'] = b\nspec.loader.exec_module(b)\nb.adopt()\n_, cost = b.run([sys.executable, '-c', {starts!r}], '.', {{}})\n"
+        "import importlib.util, sys\n"
+        f"spec = importlib.util.spec_from_file_location('b', {str(SCRIPT)!r})\n"
+        "b = importlib.util.module_from_spec(spec)\n"
+        "sys.modules['b'] = b\n"
+        "spec.loader.exec_module(b)\n"
+        "b.adopt()\n"
+        f"_, cost = b.run([sys.executable, '-c', {starts!r}], '.', {{}})\n"
         "print(cost.cpu_seconds, cost.peak_bytes)\n"
     )
     ran = subprocess.run(

@@ -1,4 +1,6 @@
-"""benchmarks/training.py trains both libraries on the same numbers. How fast they are here and now is not a test's business."""
+"""benchmarks/training.py trains both libraries on the same numbers.
+How fast they are here and now is not a test's business.
+"""
 
 import importlib.util
 import json

@@ -1,4 +1,6 @@
-"""bin/: what a fresh clone does by itself. The network is replaced: `uv` here is a script of ours."""
+"""bin/: what a fresh clone does by itself.
+The network is replaced: `uv` here is a script of ours.
+"""
 
 import os
 import random
@@ -117,9 +119,12 @@ def test_pip_is_used_where_there_is_no_uv(project):
         "def build_editable(folder, config_settings=None, metadata_directory=None):\n"
         "    name, info = 'tinytorch-0-py3-none-any.whl', 'tinytorch-0.dist-info/'\n"
         "    with zipfile.ZipFile(f'{folder}/{name}', 'w') as wheel:\n"
-        "        wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tinytorch\\nVersion: 0\\n')\n"
-        "        wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
-        "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = tito.cli.run:run\\n')\n"
+        "        wheel.writestr(info + 'METADATA', "
+        "'Metadata-Version: 2.1\\nName: tinytorch\\nVersion: 0\\n')\n"
+        "        wheel.writestr(info + 'WHEEL', "
+        "'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
+        "        wheel.writestr(info + 'entry_points.txt', "
+        "'[console_scripts]\\ntito = tito.cli.run:run\\n')\n"
         "        wheel.writestr('tito/__init__.py', '')\n"
         "        wheel.writestr('tito/cli.py', 'def run(): print(\"tito from pip\")\\n')\n"
         "        wheel.writestr(info + 'RECORD', '')\n"
@@ -195,7 +200,8 @@ def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_p
     )
     run = project.run(project.root / "bin" / "test", "-k", "tensor", cwd=tmp_path)
     assert (run.stdout, run.returncode) == (
-        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', 'tensor']\n",
+        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder',"
+        " '-k', 'tensor']\n",
         5,
     ), run.stderr
     assert project.calls.read_text(encoding="utf-8").splitlines()[-1].endswith("[dev]")
@@ -218,8 +224,8 @@ def test_a_python_without_ensurepip_is_told_which_package_to_install(project):
     (project.path / "uv").unlink()
     # Debian's Python is one without the module; here an import that fails stands for it.
     code = (
-        f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); sys.modules['ensurepip'] = None; "
-        "import setup; sys.exit(setup.main([]))"
+        f"import sys; sys.path.insert(0, {str(project.root / 'bin')!r}); "
+        "sys.modules['ensurepip'] = None; import setup; sys.exit(setup.main([]))"
     )
     run = project.run(project.path / "python3", "-c", code)
     assert_two_lines(run, "ensurepip", f"apt install python3.{sys.version_info[1]}-venv")
@@ -387,7 +393,8 @@ def test_activating_puts_the_root_first_and_deactivating_restores(
     (project.path / "grep").symlink_to(shutil.which("grep"))
     script = tmp_path / "script"  # not `-c`, which would itself be listed by `set`
     script.write_text(
-        f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; set | grep -i tinytorch_ || :',
+        f'set -eu; . "$1"; . "$1"; {SHOW}; deactivate_tinytorch; {SHOW}; '
+        "set | grep -i tinytorch_ || :",
         encoding="utf-8",
     )
     for root in (project.root, workspace):

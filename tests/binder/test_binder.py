@@ -1,4 +1,5 @@
-"""binder/: the recipe, done on this machine step by step as repo2docker does it, and two sessions one after the other.
+"""binder/: the recipe, done on this machine step by step as repo2docker does it,
+and two sessions one after the other.
 
 The network is replaced: the environment sees the packages that the test suite has.
 """
@@ -20,16 +21,21 @@ LEFT_OUT = shutil.ignore_patterns(
     ".*", "__pycache__", "*_dev.ipynb", "book", "my-tinytorch", "0[2-9]_*", "[1-9][0-9]_*"
 )  # one lesson is enough
 
-# Stands for JupyterLab: opens what it would open first, and runs the cells before the first exercise.
+# Stands for JupyterLab: opens what it would open first,
+# and runs the cells before the first exercise.
 FIRST_CELLS = """
 import json, nbformat, sys
 from nbclient import NotebookClient
 from pathlib import Path
 
-config = json.loads((Path.home() / ".jupyter/jupyter_server_config.json").read_text(encoding="utf-8"))
+config = json.loads(
+    (Path.home() / ".jupyter/jupyter_server_config.json").read_text(encoding="utf-8")
+)
 path = Path(config["ServerApp"]["default_url"].removeprefix("/lab/tree/"))
 book = nbformat.read(path, 4)
-first = next(i for i, cell in enumerate(book.cells) if cell.metadata.get("nbgrader", {}).get("solution"))
+first = next(
+    i for i, cell in enumerate(book.cells) if cell.metadata.get("nbgrader", {}).get("solution")
+)
 book.cells = book.cells[:first]
 NotebookClient(book, resources={"metadata": {"path": path.parent}}).execute()
 print(path, *sys.argv[1:])

@@ -1,4 +1,6 @@
-"""The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes, notes, objects."""
+"""The exported activations, against float64 NumPy formulas:
+values, shapes, dtypes, extremes, notes, objects.
+"""
 
 import inspect
 import math

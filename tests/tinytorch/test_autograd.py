@@ -1,4 +1,6 @@
-"""The exported autograd: every rule against finite differences, the walk, memory, threads, errors, drawings."""
+"""The exported autograd: every rule against finite differences,
+the walk, memory, threads, errors, drawings.
+"""
 
 import gc
 import re

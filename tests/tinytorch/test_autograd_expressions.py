@@ -45,7 +45,9 @@ TWO = [
 
 @st.composite
 def programs(draw):
-    """Shapes of the leaves that broadcast, and steps (function, places of its inputs among all numbers so far)."""
+    """Shapes of the leaves that broadcast, and steps
+    (function, places of its inputs among all numbers so far).
+    """
     full = draw(st.sampled_from([(), (2,), (3, 2), (2, 3, 2), (2, 1, 3, 2), (0, 2)]))
     shapes = []
     for _ in range(draw(st.integers(1, 3))):

@@ -1,4 +1,6 @@
-"""The exported convolutions and pools: against PyTorch over random shapes, in both layouts, at the edges, and what they refuse."""
+"""The exported convolutions and pools: against PyTorch over random shapes, in both layouts,
+at the edges, and what they refuse.
+"""
 
 import doctest
 import itertools
@@ -42,7 +44,9 @@ def numbers(shape, dtype="float64", seed=0):
 
 @st.composite
 def cases(draw, most_padding=3):
-    """(batch, channels, out channels, size, kernel, stride, padding) of which something comes out; numbers or pairs."""
+    """(batch, channels, out channels, size, kernel, stride, padding) of which something comes out;
+    numbers or pairs.
+    """
     few = st.integers(1, 4)
     size = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
     kernel, stride = (draw(st.one_of(few, st.tuples(few, few))) for _ in range(2))
@@ -57,7 +61,9 @@ def cases(draw, most_padding=3):
 
 
 def both(ours, theirs, *arrays, rtol, atol):
-    """The same function of ours and of PyTorch's: results and, with the same random gradient, the gradient of every input."""
+    """The same function of ours and of PyTorch's: results and, with the same random gradient,
+    the gradient of every input.
+    """
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
     )

@@ -28,14 +28,16 @@ def empty(tmp_path_factory):
 def test_the_doors_open_before_anything_is_built(empty):
     assert python(
         empty,
-        "import tinytorch, tinytorch.nn; print('Tensor' in dir(tinytorch), 'Dense' in dir(tinytorch.nn))",
+        "import tinytorch, tinytorch.nn; "
+        "print('Tensor' in dir(tinytorch), 'Dense' in dir(tinytorch.nn))",
     ) == ("True True", "")
 
 
 def test_what_is_not_built_says_which_lesson_builds_it(empty):
     assert (
         python(empty, "from tinytorch import Tensor")[1]
-        == "ImportError: Tensor is what the lesson tensor builds: `tito start tensor`, then `tito export tensor`"
+        == "ImportError: Tensor is what the lesson tensor builds:"
+        " `tito start tensor`, then `tito export tensor`"
     )
     assert (
         "Dense is what the lesson layers builds"
@@ -75,5 +77,8 @@ def test_the_doors_load_nothing_by_themselves(empty):
     "door", ["tinytorch", "tinytorch.nn", "tinytorch.optim", "tinytorch.training"]
 )
 def test_every_name_of_a_door_is_there_in_the_finished_course(door):
-    code = f"import {door} as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    code = (
+        f"import {door} as d; "
+        "print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    )
     assert python(COURSE.path, code) == ("[]", "")

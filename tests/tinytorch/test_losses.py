@@ -1,4 +1,6 @@
-"""The exported losses, against NumPy in float64, PyTorch where there is one, and the accidents they refuse."""
+"""The exported losses, against NumPy in float64, PyTorch where there is one,
+and the accidents they refuse.
+"""
 
 import doctest
 import inspect

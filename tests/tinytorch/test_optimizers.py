@@ -1,4 +1,6 @@
-"""The exported optimizers, schedules and clipping: step by step as PyTorch's, resumed bit for bit, and what they refuse."""
+"""The exported optimizers, schedules and clipping: step by step as PyTorch's, resumed bit for bit,
+and what they refuse.
+"""
 
 import copy
 import doctest
@@ -71,7 +73,9 @@ def starts(dtype="float64", shapes=SHAPES):
 
 
 def both(dtype, kind, options, groups=None):
-    """The same tensors and the same optimizer, ours and PyTorch's; groups are (numbers of tensors, options)."""
+    """The same tensors and the same optimizer, ours and PyTorch's;
+    groups are (numbers of tensors, options).
+    """
     torch = pytest.importorskip("torch")
     ours, theirs = (
         [Variable(x) for x in starts(dtype)],
@@ -99,7 +103,9 @@ def give(ours, theirs, t, dtype, absent=lambda t, n: False):
 
 
 def assert_equal(ours, theirs, dtype, what=""):
-    """Relative to the largest number of an array: a weight on its way through 0 has no digits left to compare."""
+    """Relative to the largest number of an array:
+    a weight on its way through 0 has no digits left to compare.
+    """
     for n, (p, q) in enumerate(zip(ours, theirs)):
         right = q.detach().numpy()
         assert p.dtype == dtype and p.shape == right.shape
@@ -329,7 +335,9 @@ def test_a_state_that_does_not_fit_changes_nothing(path, value, words):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_may_get_new_arrays_or_other_numbers_between_steps(kind):
-    """Nothing is linked: an optimizer reads what a tensor holds when it steps, and writes into that."""
+    """Nothing is linked: an optimizer reads what a tensor holds when it steps,
+    and writes into that.
+    """
     one, two = [[Variable(x) for x in starts()] for _ in range(2)]
     mine, other = [getattr(lesson, kind)(tensors, lr=0.1) for tensors in (one, two)]
     for t in range(6):

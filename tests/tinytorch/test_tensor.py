@@ -725,7 +725,10 @@ def test_before_the_first_lesson_the_front_door_says_what_to_do(line, tmp_path):
 
 
 def test_importing_the_front_door_loads_no_numpy(tmp_path):
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tinytorch; sys.exit('numpy' in sys.modules)"
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+        "import tinytorch; sys.exit('numpy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-I", "-S", "-c", program], cwd=tmp_path).returncode == 0
 
 

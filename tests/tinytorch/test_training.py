@@ -1,4 +1,6 @@
-"""The Trainer against PyTorch, against a power failure, and against files that are no checkpoints."""
+"""The Trainer against PyTorch, against a power failure,
+and against files that are no checkpoints.
+"""
 
 import doctest
 import os
@@ -196,7 +198,8 @@ def test_lines_are_plain_where_there_is_no_terminal(capsys):
     trainer(show=True).fit(pairs(16), 2, validation=pairs(40))
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 2 and re.fullmatch(
-        r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  validation loss [\d.]+  validation accuracy [\d.]+  \d+\.\d s",
+        r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  "
+        r"validation loss [\d.]+  validation accuracy [\d.]+  \d+\.\d s",
         out[1],
     )
 
