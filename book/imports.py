@@ -1,4 +1,5 @@
-"""The drawing of who imports whom in `tito/`, printed: python book/imports.py. Read from the code itself; a circle is an error.
+"""The drawing of who imports whom in `tito/`, printed: python book/imports.py.
+Read from the code itself; a circle is an error.
 
 A room is a folder of `tito/`, or a module that stands beside the folders. Rooms stand so that each
 imports only what is below it; an arc to the right is as thick as it has imports.
@@ -63,7 +64,9 @@ def rooms(edges: dict[str, set[str]]) -> dict[str, dict[str, int]]:
 
 
 def order(edges: dict[str, set[str]]) -> list[str]:
-    """The rooms from the top down: each before all that it imports. Raises CycleError when that is impossible."""
+    """The rooms from the top down: each before all that it imports.
+    Raises CycleError when that is impossible.
+    """
     graph = {room: sorted(row) for room, row in sorted(rooms(edges).items())}
     TopologicalSorter({name: sorted(targets) for name, targets in edges.items()}).prepare()
     return list(TopologicalSorter(graph).static_order())[::-1]
@@ -80,23 +83,29 @@ def drawn(edges: dict[str, set[str]]) -> str:
             reach = LEFT + WIDE + 24 + (y2 - y1) * 0.5
             path = f"M{LEFT + WIDE} {y1} C{reach:g} {y1} {reach:g} {y2} {LEFT + WIDE + 7} {y2}"
             arcs.append(
-                f'<path d="{path}" stroke-width="{1 + number**0.5 / 2:.1f}" marker-end="url(#to)"><title>{name} imports {other}: {number}</title></path>'
+                f'<path d="{path}" stroke-width="{1 + number**0.5 / 2:.1f}" marker-end="url(#to)">'
+                f"<title>{name} imports {other}: {number}</title></path>"
             )
     boxes = [
-        f'<g><rect x="{LEFT}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="5"/><text x="{LEFT + WIDE / 2:g}" y="{y + 5}">{name}</text></g>'
+        f'<g><rect x="{LEFT}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="5"/>'
+        f'<text x="{LEFT + WIDE / 2:g}" y="{y + 5}">{name}</text></g>'
         for name, y in middle.items()
     ]
     total = sum(sum(row.values()) for row in graph.values())
     words = f"{len(names)} rooms, {total} imports between them, each pointing down."
     high = middle[names[-1]] + 24
     lines = [
-        f"| `{name}{'/' if (TITO / name).is_dir() else '.py'}` | {about(name)} | {', '.join(sorted(graph[name], key=names.index)) or 'nothing of tito'} |"
+        f"| `{name}{'/' if (TITO / name).is_dir() else '.py'}` | {about(name)} |"
+        f" {', '.join(sorted(graph[name], key=names.index)) or 'nothing of tito'} |"
         for name in names
     ]
     return "\n".join(
         [
-            f'<figure class="rooms"><svg viewBox="0 0 358 {high}" width="358" height="{high}" role="img" aria-label="{html.escape(words)}">'
-            '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
+            f'<figure class="rooms"><svg viewBox="0 0 358 {high}" width="358" height="{high}"'
+            f' role="img" aria-label="{html.escape(words)}">'
+            '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+            ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+            '<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
             + "".join(arcs + boxes)
             + f"</svg><figcaption>{words}</figcaption></figure>",
             "",

@@ -1,4 +1,6 @@
-"""The exported data lesson: against PyTorch, threads that end, digits that stay, sets that are read."""
+"""The exported data lesson: against PyTorch, threads that end, digits that stay,
+sets that are read.
+"""
 
 import gc
 import gzip
@@ -436,7 +438,10 @@ def test_made_data_has_seeds_and_both_classes(make):
 
 
 def test_the_front_door_has_every_name():
-    code = "import tinytorch.data as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    code = (
+        "import tinytorch.data as d; "
+        "print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60
     )

@@ -1,4 +1,6 @@
-"""Small made pictures for convolutions to look at, and what they make of them, drawn side by side."""
+"""Small made pictures for convolutions to look at, and what they make of them,
+drawn side by side.
+"""
 
 import numpy as np
 

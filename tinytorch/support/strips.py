@@ -1,8 +1,8 @@
 """The convolution by strips: for many channels faster than by columns, and the same numbers.
 
-im2col copies each pixel once for each place of the kernel, in runs as long as a row of the result. With
-many channels and small images these runs are short. Here channels come last in memory, and what
-`across` neighbours of one row hold in all their channels is one run: a strip. A window is one
+im2col copies each pixel once for each place of the kernel, in runs as long as a row of the result.
+With many channels and small images these runs are short. Here channels come last in memory, and
+what `across` neighbours of one row hold in all their channels is one run: a strip. A window is one
 strip from each of the rows below each other, and rows need no copy: kernel row i sees the slice of
 strips that starts at row i, and the result is a sum of one matrix product for each kernel row.
 

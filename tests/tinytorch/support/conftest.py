@@ -9,7 +9,8 @@ import pytest
 class Server(http.server.ThreadingHTTPServer):
     """Serves `files` ({path: bytes}). `asked` lists each request's path and Range.
 
-    cuts      after how many bytes the next connections break off, one number each; the rest come whole
+    cuts      after how many bytes the next connections break off, one number each;
+              the rest come whole
     ranges    whether Range is understood
     hold      an Event: a connection that was cut waits for it before it ends
     """

@@ -158,7 +158,10 @@ def test_two_programs_fetch_it_once(server, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
 def test_killed_in_the_middle_nothing_half_is_used(server, tmp_path):
     server.files["/some/file.bin"], server.cuts, server.hold = DATA, [300_000], threading.Event()
-    code = f"from tinytorch.support.download import fetch\nfetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})"
+    code = (
+        "from tinytorch.support.download import fetch\n"
+        f"fetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})"
+    )
     program = subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"no_proxy": "*"}
     )

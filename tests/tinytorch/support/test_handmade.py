@@ -1,4 +1,6 @@
-"""Derivatives found by calling a handmade _backward, on nodes that are nothing but inputs and a gradient."""
+"""Derivatives found by calling a handmade _backward,
+on nodes that are nothing but inputs and a gradient.
+"""
 
 import pytest
 

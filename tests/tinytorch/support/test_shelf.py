@@ -1,4 +1,6 @@
-"""The shelf between a thread and the program: never fuller than it may be, and no thread stays behind."""
+"""The shelf between a thread and the program: never fuller than it may be,
+and no thread stays behind.
+"""
 
 import doctest
 import threading

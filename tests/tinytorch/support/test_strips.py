@@ -45,7 +45,9 @@ def test_the_convolution_is_the_sum_over_its_windows(images, kernels, stride, pa
 
 @pytest.mark.parametrize("images, kernels, stride, padding", CASES)
 def test_the_gradients_are_those_of_a_linear_function(images, kernels, stride, padding):
-    """Linear in x and in the weights: the inner product of gradient and input is that of g and result."""
+    """Linear in x and in the weights:
+    the inner product of gradient and input is that of g and result.
+    """
     x, w, none = numbers(images), numbers(kernels, 1), np.zeros(kernels[0])
     out = definition(x, w, none, stride, padding)
     g = numbers(out.shape, 3)

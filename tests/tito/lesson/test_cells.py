@@ -29,6 +29,7 @@ def told(cell):
 @pytest.mark.parametrize("name", [name for name in FILED if name.endswith(".py")])
 def test_a_script_is_read_as_jupytext_reads_it(name):
     mine = cells.parse(Path(name), FILED[name])
+    jupytext, _ = notebook._libraries()
     theirs = jupytext.reads(FILED[name], fmt={"extension": ".py", "comment_magics": False}).cells
     for cell in theirs:
         cell.metadata.pop("lines_to_next_cell", None)
