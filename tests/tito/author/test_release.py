@@ -128,7 +128,10 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
 def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
     small_course, tmp_path
 ):
-    make = "from pathlib import Path; from tito.lesson import course; from tito.author import release; import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    make = (
+        "from pathlib import Path; from tito.lesson import course; from tito.author import release;"
+        " import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    )
     found = []
     for name, environment in (
         ("one", {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"}),
@@ -334,9 +337,11 @@ def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written
         )
     else:
         (released / f"answers.{'ipynb' if kind == 'notebook' else 'txt'}").write_text(
-            notebook.to_notebook(solved, small_course.lesson("sums").declared)
-            if kind == "notebook"
-            else solved,
+            (
+                notebook.to_notebook(solved, small_course.lesson("sums").declared)
+                if kind == "notebook"
+                else solved
+            ),
             encoding="utf-8",
         )
     edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
@@ -408,12 +413,18 @@ def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machin
     steps = workflow(machine)["jobs"]["test"]["steps"]
     summary = tmp_path / "summary.md"
     codes = {
-        step["name"]: subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", step["run"]],
-            cwd=machine,
-            capture_output=True,
-            env=os.environ | {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)},
-        ).returncode
+        step["name"]: (
+            subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", step["run"]],
+                cwd=machine,
+                capture_output=True,
+                env=os.environ
+                | {
+                    "RUNNER_TEMP": str(tmp_path),
+                    "GITHUB_STEP_SUMMARY": str(summary),
+                },
+            ).returncode
+        )
         for step in steps
         if "run" in step
     }

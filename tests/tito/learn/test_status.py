@@ -209,7 +209,10 @@ WRONG = [
     '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
     '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}',
     '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
-    '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5, "checks": {}}}}}',
+    (
+        '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5,'
+        ' "checks": {}}}}}'
+    ),
     '{"lessons": {"numbers": {"pair": "x"}}}',
     "[" * 100_000,
     "\ufeff{",

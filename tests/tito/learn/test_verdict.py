@@ -152,7 +152,8 @@ WRONG = {
         lambda e: change(
             e,
             "return twice",
-            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "while True:\n        try:\n            while True: pass\n        except BaseException:"
+            " pass",
         ),
         "checks fail",
     ),
@@ -284,8 +285,9 @@ def test_a_forgotten_return_is_suspected_where_its_none_is_used(entry):
     change(entry, "return twice", "twice")
     first, _, third = verdict.test(entry).checks
     assert first.message == "double(2) should be 4, yours is None: did you square?"
-    assert third.message == (
-        "triple(2) raised TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'. "
+    assert (
+        third.message
+        == "triple(2) raised TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'. "
         "Does a function lack its `return`?"
     )
 
@@ -398,7 +400,8 @@ def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_work
         result = verdict.test(tested)
         assert (
             result.reason
-            == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'numpyy'"
+            == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is"
+            " imported: ModuleNotFoundError: No module named 'numpyy'"
         )
         assert result.excerpt == "import numpyy as np"
 
@@ -576,7 +579,8 @@ def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
 
 def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
     append(
-        "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise RuntimeError"
+        "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise"
+        " RuntimeError"
     )(entry)
     assert verdict.test(entry).verdict == "crashed"
 
@@ -620,7 +624,8 @@ def test_a_warm_process_gives_the_same_verdicts(entry):
 def test_children_of_the_learners_code_do_not_outlive_the_test(entry, tmp_path):
     note = tmp_path / "pid"
     append(
-        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid))"
+        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r},"
+        " 'w').write(str(p.pid))"
     )(entry)
     verdict.test(entry)
     pid = int(note.read_text())

@@ -151,7 +151,8 @@ def test_it_ends_in_good_order(watching, entry, end, busy):
         edit(
             entry,
             double_stub(entry),
-            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "while True:\n        try:\n            while True: pass\n        except BaseException:"
+            " pass",
         )
     terminal = watching()
     outside = termios.tcgetattr(terminal.child_fd)

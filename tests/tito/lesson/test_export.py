@@ -21,7 +21,8 @@ def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):
     text = built(small_course.lesson("numbers")).text
     assert (
         text.split("\n")[0]
-        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not this one."
+        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not"
+        " this one."
     )
     assert (
         text.split("\n", 2)[2]
@@ -65,14 +66,15 @@ def test_the_package_s_own_imports_stand_last(small_course):
         .script.read_text(encoding="utf-8")
         .replace(
             "from tinytorch.core.numbers import double",
-            "from tinytorch.core.numbers import triple, double\nimport numpy\nfrom __future__ import annotations\nimport os.path as p, sys",
+            "from tinytorch.core.numbers import triple, double\nimport numpy\nfrom __future__"
+            " import annotations\nimport os.path as p, sys",
         ),
     )
     text = export.current(small_course.lesson("sums"), source).text
     assert (
         "from __future__ import annotations\n\nimport os.path as p\nimport sys\n\nimport numpy\n\n"
-        "from tinytorch.core.numbers import double, triple\n\n__all__"
-    ) in text
+        "from tinytorch.core.numbers import double, triple\n\n__all__" in text
+    )
 
 
 def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
@@ -201,11 +203,13 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
         wanted = None if loss == "emptied and reset" else "triple"
         pristine = small_workspace.lesson("numbers").declared
         entry.script.write_text(
-            pristine.source.text
-            if wanted is None
-            else entry.script.read_text(encoding="utf-8").replace(
-                entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source,
-                pristine.exercise(wanted).cell.source,
+            (
+                pristine.source.text
+                if wanted is None
+                else entry.script.read_text(encoding="utf-8").replace(
+                    entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source,
+                    pristine.exercise(wanted).cell.source,
+                )
             ),
             encoding="utf-8",
         )

@@ -253,8 +253,11 @@ CHAPTER = {
         'checks="triple"',
         'checks="triple"',
     ),
-    "checks='double': no exercise of that name with visible checks stands above, or its checks were "
-    "run already": ('checks="triple"', 'checks="double"', 'checks="double"'),
+    "checks='double': no exercise of that name with visible checks stands above, or its checks were run already": (
+        'checks="triple"',
+        'checks="double"',
+        'checks="double"',
+    ),
     "nothing runs the checks of exercise triple": (CHECK_TRIPLE, "", "#| export"),
     "no cell says where the lesson is exported to": (
         "#| default_exp core.numbers\n",
@@ -327,8 +330,10 @@ CHECKS = {
     ),
     "the section double stands behind": (  # visible before hidden
         "# %% double points=4",
-        "# %% double hidden points=1\ndef test_hidden():\n    assert double(9) == 18\n\n\n"
-        "# %% double points=4",
+        (
+            "# %% double hidden points=1\ndef test_hidden():\n    assert double(9) == 18\n\n\n"
+            "# %% double points=4"
+        ),
         "# %% double points=4",
     ),
 }
