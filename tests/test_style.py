@@ -1,4 +1,6 @@
-"""The code is laid out by ruff, and its lines fit: 100 columns, in chapters and what stands beside them 96."""
+"""The code is laid out by ruff, and its lines fit: 100 columns, in chapters and what stands beside
+them 96.
+"""
 
 import subprocess
 import sys

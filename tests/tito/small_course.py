@@ -1,4 +1,6 @@
-"""A small course of two lessons, to test `tito` on: it knows no lesson by name, so neither do most of its tests."""
+"""A small course of two lessons, to test `tito` on: it knows no lesson by name, so neither do most
+of its tests.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Results of lessons as the judge returns them, and late rules, for tests of what comes after it."""
+"""Results of lessons as the judge returns them, and late rules, for tests of what comes after
+it.
+"""
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal

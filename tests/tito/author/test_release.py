@@ -54,7 +54,9 @@ def files_of(folder):
 
 
 def everything_in(folder):
-    """(path, text) of every file, what a zip holds unpacked, a notebook's strings as a reader sees them."""
+    """(path, text) of every file, what a zip holds unpacked, a notebook's strings as a reader sees
+    them.
+    """
     for name, data in files_of(folder).items():
         if name.endswith(".whl"):
             with zipfile.ZipFile(folder / name) as held:
@@ -356,7 +358,9 @@ def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written
 
 @pytest.fixture
 def machine(released, tmp_path, monkeypatch):
-    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel with what is here already."""
+    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel
+    with what is here already.
+    """
     shutil.copytree(released, tmp_path / "a learner's")
     deps = next(path for path in sys.path if path.endswith("site-packages"))
     tools = tmp_path / "tools"
@@ -367,8 +371,10 @@ def machine(released, tmp_path, monkeypatch):
 import subprocess, sys
 from pathlib import Path
 python, wheel = sys.argv[sys.argv.index("--python") + 1], sys.argv[-1]
-(next(Path(python).parents[1].glob("lib/python*/site-packages")) / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
-sys.exit(subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]).returncode)
+packages = next(Path(python).parents[1].glob("lib/python*/site-packages"))
+(packages / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
+pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+sys.exit(subprocess.run([*pip, "--no-deps", "--no-index", wheel]).returncode)
 """,
         encoding="utf-8",
     )
@@ -394,7 +400,9 @@ def run(*words, cwd, code=0, **variables):
 
 @pytest.mark.slow
 def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
-    """Also what needs the course: a new workspace, and `skip`, which says that there are no solutions. And the workflow, step by step."""
+    """Also what needs the course: a new workspace, and `skip`, which says that there are no
+    solutions. And the workflow, step by step.
+    """
     out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)
     assert "Nothing is written yet" in out and "setting up" in err
     where, _ = run(
@@ -461,7 +469,9 @@ def test_the_programs_of_a_release_can_be_run_and_are_shell(released, name):
 def test_binder_opens_jupyterlab_on_the_first_lesson_and_says_that_the_session_ends(
     released, tmp_path
 ):
-    """postBuild with a `python` that only notes what it is asked; start with a command of its own."""
+    """postBuild with a `python` that only notes what it is asked; start with a command of its
+    own.
+    """
     (tmp_path / "python").write_text(
         f'#!/bin/sh\necho "$@" >"{tmp_path}/asked"\n', encoding="utf-8"
     )

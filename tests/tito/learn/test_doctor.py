@@ -78,7 +78,8 @@ def bare_python(tmp_path):
 def test_another_package_that_would_be_imported_is_a_problem(
     small_workspace, tmp_path, bare_python
 ):
-    # -c puts the current folder first, so a rival needs a hook: what an editable installation of another course has.
+    # -c puts the current folder first, so a rival needs a hook: what an editable installation of
+    # another course has.
     rival = tmp_path / "rival"
     (rival / "tinytorch").mkdir(parents=True)
     (rival / "tinytorch" / "__init__.py").write_text("", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and recorded."""
+"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and
+recorded.
+"""
 
 import json
 import subprocess

@@ -1,4 +1,6 @@
-"""tito/learn/status.py and what it stands on: states, hints and a progress file that may be damaged."""
+"""tito/learn/status.py and what it stands on: states, hints and a progress file that may be
+damaged.
+"""
 
 import json
 

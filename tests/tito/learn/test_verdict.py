@@ -1,4 +1,6 @@
-"""A verdict is earned: what must fail does, with its own words, in script and in notebook; honest work passes."""
+"""A verdict is earned: what must fail does, with its own words, in script and in notebook; honest
+work passes.
+"""
 
 import json
 import os
@@ -477,7 +479,9 @@ def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
 
 @pytest.mark.fresh
 def test_bytecode_of_an_older_version_is_never_run(entry):
-    """The same size within the same second, as a quick learner saves: cached bytecode would look fresh."""
+    """The same size within the same second, as a quick learner saves: cached bytecode would look
+    fresh.
+    """
     solve(entry)
     for old, new, passed in (
         ("x + x", "x * x", False),
@@ -500,7 +504,9 @@ def test_bytecode_of_an_older_version_is_never_run(entry):
 @pytest.mark.fresh
 @pytest.mark.parametrize("warm", [False, True], ids=["alone", "in a warm process"])
 def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace, warm):
-    """Also when they change between two tests of one process, which keeps what it has read, and back again."""
+    """Also when they change between two tests of one process, which keeps what it has read, and
+    back again.
+    """
     later = small_workspace.lesson("sums")
     solve(entry)
     solve(later)
@@ -572,7 +578,8 @@ def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
     result = verdict.test(later)
     assert (
         not result.passed
-        and f"lesson numbers cannot be exported: modules/source/01_numbers/numbers_dev.py:{line}: syntax error"
+        and "lesson numbers cannot be exported: "
+        f"modules/source/01_numbers/numbers_dev.py:{line}: syntax error"
         in result.reason
     )
 
@@ -821,6 +828,8 @@ def test_without_its_record_a_lesson_s_demonstrations_are_run(noted, entry):
 
 
 def test_a_demonstration_in_the_package_s_own_words_is_never_left_out(noted):
-    """`python numbers_dev.py` and the verdict agree: a demonstration that raises fails the lesson each time."""
+    """`python numbers_dev.py` and the verdict agree: a demonstration that raises fails the lesson
+    each time.
+    """
     for _ in range(2):
         assert noted(first="1 / 0")[0] == "failed"

@@ -1,4 +1,6 @@
-"""tito/learn/watch.py: a verdict at each save, keys in a terminal, and a clean end whatever ends it."""
+"""tito/learn/watch.py: a verdict at each save, keys in a terminal, and a clean end whatever ends
+it.
+"""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""The fast reader of lesson files agrees with jupytext, and tells what is damaged with file and line."""
+"""The fast reader of lesson files agrees with jupytext, and tells what is damaged with file and
+line.
+"""
 
 import json
 from pathlib import Path

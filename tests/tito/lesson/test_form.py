@@ -253,7 +253,8 @@ CHAPTER = {
         'checks="triple"',
         'checks="triple"',
     ),
-    "checks='double': no exercise of that name with visible checks stands above, or its checks were run already": (
+    "checks='double': no exercise of that name with visible checks stands above, "
+    "or its checks were run already": (
         'checks="triple"',
         'checks="double"',
         'checks="double"',

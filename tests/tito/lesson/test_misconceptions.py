@@ -1,4 +1,5 @@
-"""Recorded mistakes and right solutions are read right, and every lesson has its share. That they are
+"""Recorded mistakes and right solutions are read right, and every lesson has its share. That they
+are
 told from each other is for test_check.py."""
 
 from pathlib import Path

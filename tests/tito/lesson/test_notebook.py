@@ -1,4 +1,6 @@
-"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by content, and neither ever lost."""
+"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by
+content, and neither ever lost.
+"""
 
 import json
 import os
@@ -151,7 +153,9 @@ def test_only_the_hints_that_were_made_go_on_the_way_back():
 
 
 def test_hints_that_the_course_has_changed_since_are_not_doubled():
-    """A notebook was made with other hints than the course has now; nothing of them gets into the script."""
+    """A notebook was made with other hints than the course has now; nothing of them gets into the
+    script.
+    """
     book = notebook.to_notebook(NUMBERS, lesson(hints="## double\n\n1. An older hint.\n"))
     assert notebook.to_script(book, NUMBERS) == NUMBERS
 

@@ -1,4 +1,6 @@
-"""One result model, and one explainer of exceptions, for `tito test`, `check()` and `tito grade`."""
+"""One result model, and one explainer of exceptions, for `tito test`, `check()` and `tito
+grade`.
+"""
 
 import linecache
 
@@ -6,6 +8,7 @@ import pytest
 
 from tito.lesson import outcome
 
+AE = "AttributeError"
 NONE = "'NoneType' object has no attribute 'shape'"
 NOT_USED = "x must not be NoneType"
 
@@ -18,10 +21,10 @@ NOT_USED = "x must not be NoneType"
         ("ValueError", "no", "f(2)", [], "f(2) raised ValueError: no"),
         ("ValueError", "no", "f(2)", ["x"], "f(2) raised ValueError: no"),
         ("ValueError", "no", "f(2)", None, "ValueError: no"),  # it arose in the check itself
-        ("AttributeError", NONE, "f()", ["x"], f"f() raised AttributeError: {NONE}. There `x` is None."),
-        ("AttributeError", NONE, "", ["x", "y"], f"AttributeError: {NONE}. There `x` and `y` are None."),
-        ("AttributeError", NONE, "", [], f"AttributeError: {NONE}. Does a function lack its `return`?"),
-        ("AttributeError", NONE, "", None, f"AttributeError: {NONE}. Does a function lack its `return`?"),
+        (AE, NONE, "f()", ["x"], f"f() raised {AE}: {NONE}. There `x` is None."),
+        (AE, NONE, "", ["x", "y"], f"{AE}: {NONE}. There `x` and `y` are None."),
+        (AE, NONE, "", [], f"{AE}: {NONE}. Does a function lack its `return`?"),
+        (AE, NONE, "", None, f"{AE}: {NONE}. Does a function lack its `return`?"),
         ("TypeError", NOT_USED, "", [], f"TypeError: {NOT_USED}"),
         ("ValueError", NONE, "", [], f"ValueError: {NONE}"),
     ],
@@ -87,7 +90,10 @@ def called(source, **names):
     [
         ("fail(2)", "fail(2)"),
         ("x = (3,)\nfail(x, axis=-1)", "fail((3,), axis=-1)"),
-        ("x = [1, 2.5, 'a', None, True]\nassert 1 + fail(x) == 2", "fail([1, 2.5, 'a', None, True])"),
+        (
+            "x = [1, 2.5, 'a', None, True]\nassert 1 + fail(x) == 2",
+            "fail([1, 2.5, 'a', None, True])",
+        ),
         ("x = object()\nfail(x)", "fail(x)"),
         ("x = [object()]\nfail(x)", "fail(x)"),
         ("x = float('nan')\nfail(x)", "fail(nan)"),

@@ -102,12 +102,16 @@ def test_double_works_on_arrays():
 
 def test_double_is_near_what_it_should_be():
     x = np.array([1.5, 3.0])
-    assert abs(double(2.5) - 5) < 1e-9 and np.max(abs(double(x) - 2 * x)) < 1e-9, f"double(2.5) should be 5, yours is {double(2.5)}"
+    assert abs(double(2.5) - 5) < 1e-9 and np.max(abs(double(x) - 2 * x)) < 1e-9, (
+        f"double(2.5) should be 5, yours is {double(2.5)}"
+    )
 
 
 def test_double_is_right_for_each_number():
     got = double(np.array([1.5, 3.0]))
-    assert len(got) == 2 and all(got == np.array([3.0, 6.0])), f"double([1.5, 3]) should be [3, 6], yours is {got}"
+    assert len(got) == 2 and all(got == np.array([3.0, 6.0])), (
+        f"double([1.5, 3]) should be [3, 6], yours is {got}"
+    )
 
 
 def test_double_of_no_number_is_an_error():
