@@ -53,13 +53,9 @@ def fill_in(course_root, root):
         mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
         for exercise in entry.declared.exercises:
             wrong = exercise.id == mistake.exercise
-            text = (
-                exercise.cell.source.replace(mistake.old, mistake.new)
-                if wrong
-                else exercise.cell.source
-            )
+            text = mistake.cell if wrong else exercise.cell.source
             source = cells.read(script)
-            script.write_text(source.replaced(source.cell(exercise.id), text), encoding="utf-8")
+            script.write_text(source.replaced(source.cell(exercise.name), text), encoding="utf-8")
             if wrong:
                 return root.lesson(LESSON), exercise.id
 

@@ -55,16 +55,16 @@ def root(tmp_path_factory):
 def plain_root(tmp_path_factory):
     """A course whose lessons need Python alone."""
     folder = make_course(tmp_path_factory.mktemp("plain") / "course")
-    script = folder / "modules" / "source" / "01_numbers" / "numbers_dev.py"
-    text = script.read_text(encoding="utf-8")
-    for old, new in (
-        ("import numpy as np\n", ""),
-        ("np.array([1, 3])", "3"),
-        ("np.array_equal(got, [2, 6])", "got == 6"),
+    lesson = folder / "modules" / "source" / "01_numbers"
+    for name, old, new in (
+        ("numbers_dev.py", "import numpy as np\n", ""),
+        ("checks.py", "import numpy as np\n", ""),
+        ("checks.py", "np.array([1, 3])", "3"),
+        ("checks.py", "np.array_equal(got, [2, 6])", "got == 6"),
     ):
+        text = (lesson / name).read_text(encoding="utf-8")
         assert old in text
-        text = text.replace(old, new)
-    script.write_text(text, encoding="utf-8")
+        (lesson / name).write_text(text.replace(old, new), encoding="utf-8")
     return course.open_root(folder)
 
 

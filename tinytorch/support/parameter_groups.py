@@ -30,7 +30,9 @@ def check_option(name, setting):
     if not isinstance(setting, (int, float, np.number)):
         raise TypeError(f"{name} is {setting!r:.60}: it should be a number")
     if not 0 <= setting < LIMITS[name]:
-        raise ValueError(f"{name} is {setting}: it should be 0 or more, and less than {LIMITS[name]}")
+        raise ValueError(
+            f"{name} is {setting}: it should be 0 or more, and less than {LIMITS[name]}"
+        )
     return float(setting)
 
 
@@ -45,17 +47,17 @@ def check_groups(groups, known, kind):
     parameter, was computed from others, or is given twice.
     """
     seen = set()
-    for group in groups:
-        for name in group:
+    for options in groups:
+        for name in options:
             if name not in known and name not in ("params", "initial_lr"):
                 raise ValueError(f"there is no option {name!r} here: there are {', '.join(known)}")
-            group[name] = check_option(name, group[name])
-        if group.get("nesterov") and not group["momentum"]:
+            options[name] = check_option(name, options[name])
+        if options.get("nesterov") and not options["momentum"]:
             raise ValueError(
                 "nesterov looks along the velocity, "
-                f"and with momentum {group['momentum']} there is none"
+                f"and with momentum {options['momentum']} there is none"
             )
-        for p in group["params"]:
+        for p in options["params"]:
             if not isinstance(p, kind):
                 raise TypeError(
                     f"{p!r:.60} is no {kind.__name__}: give net.parameters(), "

@@ -44,7 +44,7 @@ NOT_RELEASED = {
     "__pycache__",
     ".tito/backups",
 }  # of what stands in a release's folder: never published
-LEAST = 21  # characters: shorter lines, such as `for group in groups:`, stand in any program
+LEAST = 12  # characters: shorter lines, such as `return x`, stand in any program
 LONG = 40  # and of such a length, no line stands in two programs by chance
 
 

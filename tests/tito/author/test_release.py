@@ -324,8 +324,8 @@ def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     text = hints.read_text(encoding="utf-8").replace("Use `double`.", "`return double(x) + x`")
     hints.write_text(text, encoding="utf-8")
     release.release(course.open_root(small_course.path), tmp_path / "release")
-    released = course.open_root(tmp_path / "release").lesson("numbers").script
-    assert "`return double(x) + x`" in released.read_text(encoding="utf-8")
+    book = course.open_root(tmp_path / "release").lesson("numbers").notebook
+    assert "`return double(x) + x`" in book.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["text", "notebook", "zip"])
