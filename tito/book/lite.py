@@ -22,7 +22,7 @@ from tito import files
 from tito.author import release, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
-from tito.lesson import cells, notebook
+from tito.lesson import cells, course, notebook
 from tito.lesson.form import is_hidden
 
 KERNEL = (
@@ -204,7 +204,9 @@ def make(root, work, found, place):
         ]
         packages = found.packages | {
             TOO: _added(given, *installed(TOO), TOO, TOO, []),
-            wheel.DISTRIBUTION: _added(given, *lessons(root), wheel.DISTRIBUTION, "tito", depends),
+            course.DISTRIBUTION: _added(
+                given, *lessons(root), course.DISTRIBUTION, "tito", depends
+            ),
         }
         _write(
             given / "static" / "pyodide" / "pyodide-lock.json",
