@@ -14,7 +14,8 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What `tito init` and `tito release` give to learners. What lessons generate (tinytorch/core/*.py) is left out.
+# What `tito init` and `tito release` give to learners.
+# What lessons generate (tinytorch/core/*.py) is left out.
 COURSE = [
     "tito.toml",
     "LICENSE",
@@ -27,11 +28,13 @@ COURSE = [
     "tinytorch/*.npz",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
+    "tinytorch/support/*.py",
     "tests/conftest.py",
     "tests/test_lessons.py",
 ]
 
-# The path goes last and leaves at once: an editable installation must not make `tests` or `modules` importable.
+# The path goes last and leaves at once:
+# an editable installation must not make `tests` or `modules` importable.
 START_FROM = "sys.path.append({root})\n{start}\nfinally: sys.path.pop()"
 
 

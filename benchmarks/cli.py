@@ -1,20 +1,25 @@
-"""How long `tito` lets one wait, measured against peers: python benchmarks/cli.py [--runs N] [--course DIR] [--json]
+"""How long `tito` lets one wait, measured against peers: python benchmarks/cli.py
 
-Seconds differ from machine to machine, so what counts is a ratio: `tito` and a peer that a user knows, run in turn
-(A B A B ...) in one run of this program, the median of one divided by the median of the other. The peers:
+    [--runs N] [--course DIR] [--json]
 
-    help    a bare Typer program with the same commands and options as tito's, that does nothing: its --help
+Seconds differ from machine to machine, so what counts is a ratio: `tito` and a peer that a user
+knows, run in turn (A B A B ...) in one run of this program, the median of one divided by the median
+of the other. The peers:
+
+    help    a bare Typer program with the same commands and options as tito's, that does nothing:
+            its --help
     status  the same --help
-    test    `python -m pytest -q` on a plain test file with the lesson's checks, against the same package
-    watch   `tito test`; what is timed of `tito watch` is from the saved file to the verdict on the screen
+    test    `python -m pytest -q` on a plain test file with the lesson's checks,
+            against the same package
+    watch   `tito test`; what is timed of `tito watch` is from the saved file to the verdict
+            on the screen
 
-All of them run without PYTHON* and PYTEST_ADDOPTS in their environment, without third-party pytest plugins, and with
-their bytecode compiled. The lesson is the course's first, solved, in a workspace in a temporary folder, and
-saved anew before each test. Needs a system with pseudo-terminals.
+All of them run without PYTHON* and PYTEST_ADDOPTS in their environment, without third-party pytest
+plugins, and with their bytecode compiled. The lesson is the course's first, solved, in a workspace
+in a temporary folder, and saved anew before each test. Needs a system with pseudo-terminals.
 """
 
 import argparse
-import ast
 import compileall
 import json
 import os
@@ -36,7 +41,8 @@ from tito.cli import run as cli
 from tito.lesson import course, export
 
 HERE = Path(__file__).resolve()
-LAUNCH = "import sys\nfrom {module} import run\nif __name__ == '__main__':\n    sys.exit(run())\n"  # as pip writes it
+# As pip writes it.
+LAUNCH = "import sys\nfrom {module} import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 PATIENCE = 60  # seconds until a program that does not answer is given up
 
@@ -61,7 +67,9 @@ class Measurement:
 
 
 class Bench:
-    """Two workspaces with their first lesson solved (one is for `tito watch`), and the peers, in `folder`."""
+    """Two workspaces with their first lesson solved (one is for `tito watch`), and the peers,
+    in `folder`.
+    """
 
     def __init__(self, folder, source):
         self.folder = folder
@@ -107,10 +115,15 @@ class Bench:
         """The words of a verdict that this lesson passed, with all its checks."""
         lesson = self.entry.declared
         number = len(lesson.checks)
-        return f"passed  {lesson.points} of {counted(lesson.points, 'point')}, {number} of {counted(number, 'check')},"
+        return (
+            f"passed  {lesson.points} of {counted(lesson.points, 'point')},"
+            f" {number} of {counted(number, 'check')},"
+        )
 
     def save(self, entry):
-        """Save the solved lesson with one line of its last exercise changed, as an editor would, so that its code is new."""
+        """Save the solved lesson with one line of its last exercise changed, as an editor would,
+        so that its code is new.
+        """
         self.saves += 1
         end = self.solved.rindex("### END SOLUTION") + len("### END SOLUTION")
         text = f"{self.solved[:end]}\n    # save {self.saves}{self.solved[end:]}"
@@ -119,7 +132,9 @@ class Bench:
         os.replace(new, entry.script)
 
     def run(self, command, says):
-        """Run a command in the workspace; seconds from start to end. It must succeed and say `says`."""
+        """Run a command in the workspace; seconds from start to end.
+        It must succeed and say `says`.
+        """
         where = self.folder / "workspace"
         began = time.perf_counter()
         ended = subprocess.run(
@@ -136,13 +151,16 @@ class Bench:
         seconds = time.perf_counter() - began
         if ended.returncode or says not in ended.stdout:
             raise SystemExit(
-                f"{' '.join(command)} ended with {ended.returncode} and did not say {says!r}:\n{ended.stdout}"
+                f"{' '.join(command)} ended with {ended.returncode} and did not say {says!r}:"
+                f"\n{ended.stdout}"
             )
         return seconds
 
 
 def counted(number, word):
-    """As views.py counts; written again so that a wrong verdict cannot be measured as a right one."""
+    """As views.py counts;
+    written again so that a wrong verdict cannot be measured as a right one.
+    """
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
@@ -154,7 +172,8 @@ def bare_program(app):
         "",
         "import typer",
         "",
-        'app = typer.Typer(name="bare", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", help="A bare program.")',
+        'app = typer.Typer(name="bare", add_completion=False, pretty_exceptions_enable=False, '
+        'rich_markup_mode="rich", help="A bare program.")',
         "",
     ]
     for name, command in typer.main.get_command(app).commands.items():
@@ -182,18 +201,13 @@ def bare_program(app):
 def plain_tests(entry):
     """A pytest file as one would write it by hand: the lesson's imports, its names, its checks."""
     lesson = entry.declared
-    imports = [
-        ast.unparse(node)
-        for cell in lesson.source.cells
-        if cell.kind == "code" and not cell.nbgrader.get("grade")
-        for node in ast.parse(cell.source).body
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    names = f"from {entry.root.package}.{lesson.module} import {', '.join(dict.fromkeys(export.exported_names(lesson)))}"
-    cells = {check.cell.id: check.cell.source for check in lesson.checks}
-    functions = [re.sub(r"^test_\w+\(.*\)$", "", source, flags=re.M) for source in cells.values()]
-    helpers = [cell.source for cell in lesson.learner_side]
-    return "\n".join([*dict.fromkeys(imports), names, "", *helpers, *functions, ""])
+    names = (
+        f"from {entry.root.package}.{lesson.module} import "
+        f"{', '.join(dict.fromkeys(export.exported_names(lesson)))}"
+    )
+    sections = dict.fromkeys(check.cell.source for check in lesson.checks)
+    beside = [cell.source for cell in lesson.learner_side]
+    return "\n".join([*lesson.imports, names, lesson.helpers, *beside, *sections, ""])
 
 
 class Watch:
@@ -267,7 +281,9 @@ class Watch:
 
 
 def in_turn(runs, one, two):
-    """The medians of `one()` and `two()`, called in turn; the first turn warms up and does not count."""
+    """The medians of `one()` and `two()`, called in turn;
+    the first turn warms up and does not count.
+    """
     times = [(one(), two()) for _ in range(runs + 1)][1:]
     return [statistics.median(side) for side in zip(*times)]
 

@@ -2,30 +2,36 @@
 
     [--runs N] [--only w1 w5] [--against torch micrograd] [--json]
 
-    w1  one training step: 784-256-128-10, ReLU, cross-entropy, batch of 64, float32, SGD in place   per step
-    w2  one training step: conv 5x5x8, ReLU, 2x2 max pool, conv 5x5x16, ReLU, 2x2 max pool, linear 10, cross-entropy;
-        32 images of 1x28x28, float32, Adam                                                           per step
-    w4  a graph of 10,000 operations on scalars (`Value`), each result used several times            per operation
-    w5  x = x*1.0001 + 0.1, 50,000 times, on a Tensor of one number                                  per operation
-    w6  (a + b).relu().sum().backward() on 4 numbers                                                 per call
+    w1  one training step: 784-256-128-10, ReLU, cross-entropy, batch of 64,
+        float32, SGD in place                                                   per step
+    w2  one training step: conv 5x5x8, ReLU, 2x2 max pool, conv 5x5x16, ReLU,
+        2x2 max pool, linear 10, cross-entropy; 32 images of 1x28x28, float32,
+        Adam                                                                    per step
+    w4  a graph of 10,000 operations on scalars (`Value`), each result used
+        several times                                                           per operation
+    w5  x = x*1.0001 + 0.1, 50,000 times, on a Tensor of one number             per operation
+    w6  (a + b).relu().sum().backward() on 4 numbers                            per call
 
-Each is a forward and a backward pass. The peers; those that do not import are listed with the command that brings them:
+Each is a forward and a backward pass. The peers; those that do not import are listed with the
+command that brings them:
 
-    numpy      the same mathematics by hand, without an engine: nothing in Python can be much faster. For w4, which has
-               no arrays, plain Python floats
+    numpy      the same mathematics by hand, without an engine: nothing in Python can be much
+               faster. For w4, which has no arrays, plain Python floats
     torch      PyTorch on the CPU, eager
     micrograd  w4 only, since it knows only scalars
     mygrad, autograd   engines on NumPy as ours is; autograd is the one called HIPS autograd. Not w4
 
-Each library works in a process of its own, with one thread, and runs in turn with the others (A B C A B C ...). What is
-timed is CPU time, with Python's garbage collector on. A ratio is ours divided by the peer's in the same turn, and the
-median of those: machines differ, and are busy at times, so a ratio is worth more than a time. Before that, in other
-processes, each library computes the result and all gradients three times in a row (for w1 and w2 after 0, 1 and 2 steps); if
-one differs from the handmade mathematics by more than the tolerance, the program stops with 1. "apart" is the larger
-difference of the two, relative to the largest number of an array. A peer that cannot do a workload is listed with its error.
+Each library works in a process of its own, with one thread, and runs in turn with the others
+(A B C A B C ...). What is timed is CPU time, with Python's garbage collector on. A ratio is ours
+divided by the peer's in the same turn, and the median of those: machines differ, and are busy at
+times, so a ratio is worth more than a time. Before that, in other processes, each library computes
+the result and all gradients three times in a row (for w1 and w2 after 0, 1 and 2 steps); if one
+differs from the handmade mathematics by more than the tolerance, the program stops with 1. "apart"
+is the larger difference of the two, relative to the largest number of an array. A peer that cannot
+do a workload is listed with its error.
 
-The memory of a workload is the most that the process which timed it, and did nothing else, ever held, Python and NumPy included.
-Python must have NumPy; `tinytorch` is the one beside this folder.
+The memory of a workload is the most that the process which timed it, and did nothing else, ever
+held, Python and NumPy included. Python must have NumPy; `tinytorch` is the one beside this folder.
 """
 
 import argparse
@@ -101,8 +107,9 @@ WORKLOADS = {
 }
 
 
-# The contestants. Each makes a function that goes forward and backward once and returns the result and the gradients, and,
-# where training goes on, a function that takes what the first returned and improves the weights.
+# The contestants. Each makes a function that goes forward and backward once and returns the result
+# and the gradients, and, where training goes on, a function that takes what the first returned and
+# improves the weights.
 
 
 def w1_data():
@@ -279,7 +286,9 @@ def w1_autograd():
 
 
 def w2_data():
-    """Images, labels, and the parameters to start from: two filter banks and a linear layer, each followed by its biases."""
+    """Images, labels, and the parameters to start from: two filter banks and a linear layer,
+    each followed by its biases.
+    """
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -466,9 +475,11 @@ def w2_torch():
 
 
 def w4_plan():
-    """Six operations a turn: (a*u + b*v).relu() + c*w, with a, b, c among the last results and u, v, w among 20 weights.
+    """Six operations a turn: (a*u + b*v).relu() + c*w, with a, b, c among the last results
+    and u, v, w among 20 weights.
 
-    returns  20 inputs, 20 weights, and for each turn the places of a, b, c (counted from the first input) and u, v, w
+    returns  20 inputs, 20 weights, and for each turn the places of a, b, c
+             (counted from the first input) and u, v, w
     """
     import random
 
@@ -486,7 +497,9 @@ def w4_plan():
 
 
 def w4_forward(inputs, weights, turns):
-    """The sum of the last five results, of numbers of any library: 4 operations, which makes 10,000."""
+    """The sum of the last five results, of numbers of any library: 4 operations,
+    which makes 10,000.
+    """
     x = list(inputs)
     for a, b, c, u, v, w in turns:
         x.append((x[a] * weights[u] + x[b] * weights[v]).relu() + x[c] * weights[w])
@@ -706,7 +719,8 @@ def w6_autograd():
     return compute, None
 
 
-# A worker: one contestant in a process of its own, which answers each word on its input with a line of JSON.
+# A worker: one contestant in a process of its own,
+# which answers each word on its input with a line of JSON.
 
 
 def work(workload, library):
@@ -813,7 +827,9 @@ class Worker:
 
 @dataclass
 class Measurement:
-    """Medians in seconds per unit of ours and of `peer`, the median of the ratios, and what it should not exceed, if anything."""
+    """Medians in seconds per unit of ours and of `peer`, the median of the ratios,
+    and what it should not exceed, if anything.
+    """
 
     peer: str
     difference: float
@@ -831,7 +847,9 @@ class Measurement:
 
 
 def differences(workload, libraries):
-    """library -> how far its numbers are from the handmade ones, relative to the largest of each array; and what failed."""
+    """library -> how far its numbers are from the handmade ones,
+    relative to the largest of each array; and what failed.
+    """
     found, failed = {}, {}
     for library in ["numpy", *libraries]:
         with Worker(workload, library) as worker:
@@ -856,7 +874,9 @@ def differences(workload, libraries):
 
 
 def difference(some, others):
-    """The largest difference of two lists, relative to the largest number; infinite if they differ in length, nan for nan."""
+    """The largest difference of two lists, relative to the largest number;
+    infinite if they differ in length, nan for nan.
+    """
     if len(some) != len(others):
         return float("inf")
     apart = [abs(a - b) for a, b in zip(some, others)]

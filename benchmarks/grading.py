@@ -1,23 +1,27 @@
 """How long a class takes to grade, against graders that people know: python benchmarks/grading.py
 
-    [--runs N] [--class-size N] [--peer-size N] [--growth N ...] [--against nbgrader otter] [--environments DIR]
-    [--course DIR] [--quick] [--json]
+    [--runs N] [--class-size N] [--peer-size N] [--growth N ...] [--against nbgrader otter]
+    [--environments DIR] [--course DIR] [--quick] [--json]
 
-    class    a class of 200 that solved six NumPy exercises with twelve checks, in notebooks: `tito grade` with one worker and
-             with two, nbgrader's autograde, and `otter run`, in turn (A B C D A B C D ...). The peers are slow, so they get
-             the first 10 submissions of the class; what tito needs for the same 10, its start included, stands beside it
-    growth   `tito grade` with two workers for classes of 50 to 1,000: a line through the times, the memory, in as many turns
+    class    a class of 200 that solved six NumPy exercises with twelve checks, in notebooks:
+             `tito grade` with one worker and with two, nbgrader's autograde, and `otter run`, in
+             turn (A B C D A B C D ...). The peers are slow, so they get the first 10 submissions
+             of the class; what tito needs for the same 10, its start included, stands beside it
+    growth   `tito grade` with two workers for classes of 50 to 1,000: a line through the times,
+             the memory, in as many turns
     lessons  the lessons of this course, right solutions, one worker: there is no peer for these
 
-Each peer is installed by pip into an environment of its own, in a temporary folder or, to have it again, in --environments.
-One that cannot be installed is said and left out. nbgrader gets our lesson as its source notebook, generates and releases the
-assignment, and grades all submissions in one run, one after the other; otter gets the same checks as its tests and starts
-once for each submission, as it does without Docker. Both run the checks in the learner's process; tito does not.
+Each peer is installed by pip into an environment of its own, in a temporary folder or, to have it
+again, in --environments. One that cannot be installed is said and left out. nbgrader gets our
+lesson as its source notebook, generates and releases the assignment, and grades all submissions in
+one run, one after the other; otter gets the same checks as its tests and starts once for each
+submission, as it does without Docker. Both run the checks in the learner's process; tito does not.
 
-Before a time counts, its points are compared: tito's with what the class was made to get, a peer's with tito's. If they
-differ, the program stops with 1. "per worker" is seconds x workers / submissions; a rate is its inverse; what counts is the
-median of the ratios within each turn. CPU time is that of every process that was started, to its end; memory is the most that all
-of them held together, each shared page counted once where the system tells, looked up every second. Linux only.
+Before a time counts, its points are compared: tito's with what the class was made to get, a peer's
+with tito's. If they differ, the program stops with 1. "per worker" is seconds x workers /
+submissions; a rate is its inverse; what counts is the median of the ratios within each turn. CPU
+time is that of every process that was started, to its end; memory is the most that all of them held
+together, each shared page counted once where the system tells, looked up every second. Linux only.
 """
 
 import argparse
@@ -38,8 +42,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tito.author import nbgrader as sources
 from tito.grading import sample
-from tito.lesson import course, notebook
+from tito.lesson import cells, course
 
 HERE = Path(__file__).resolve()
 PEERS = {
@@ -50,7 +55,9 @@ KINDS = ["right", "partly right", "mistake", "right", "partly right", "stub"]
 GOAL = 15  # times nbgrader's rate, per worker
 PATIENCE = 3600  # seconds until a program is given up
 LAST = 20  # seconds in which all that a program started must have ended after it
-EVERY = 1  # seconds between two looks at the memory, in the end; four a second took a twentieth of a core from what is measured
+# seconds between two looks at the memory, in the end;
+# four a second took a twentieth of a core from what is measured
+EVERY = 1
 SUBREAPER = 36  # linux/prctl.h
 LEARNER = "handed in by LEARNER"  # stands in each notebook, so that no two are the same
 
@@ -72,6 +79,7 @@ HEADER = """\
 #     hours: 1
 #     prerequisites: []
 #     summary: Six functions on arrays.
+#     terms: []
 #     title: Arrays
 # ---
 
@@ -89,84 +97,108 @@ EXERCISE = """
 # %% [markdown]
 # **Task.** Write `{name}`.
 
-# %% nbgrader={{"grade": false, "grade_id": "arrays-{id}", "locked": false, "schema_version": 3, "solution": true, "task": false}}
+# %% exercise="{id}"
 #| export
 {head}
     ### BEGIN SOLUTION
 {body}
     ### END SOLUTION
 """
-CHECK = """
-# %% nbgrader={{"grade": true, "grade_id": "check-{id}-{number}", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}}
-{source}
-
-
-{function}()
+CHECKS_CELL = """
+# %% checks="{id}"
+check("{id}")
 """
-# Each exercise: its head, its solution, two checks, and (a part of the solution, what some write instead, what the check then says).
+# Each exercise: its head, its solution, two checks, and
+# (a part of the solution, what some write instead, what the check then says).
 EXERCISES = [
     (
         '''def standardize(x):
-    """Each column of `x`, shape (rows, columns), with mean 0 and standard deviation 1; a constant column becomes 0."""''',
+    """Each column of `x`, shape (rows, columns), with mean 0 and standard deviation 1;
+    a constant column becomes 0.
+    """''',
         """    spread = x.std(axis=0)
     return (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)""",
-        '''def test_each_column_has_mean_0_and_spread_1():
+        """def test_each_column_has_mean_0_and_spread_1():
     x = standardize(np.random.default_rng(0).normal(3, [1, 5, 0.2], (40, 3)))
-    assert np.allclose(x.mean(axis=0), 0), f"the means of the columns should be 0, yours are {x.mean(axis=0)}"
-    assert np.allclose(x.std(axis=0), 1), f"the deviations of the columns should be 1, yours are {x.std(axis=0)}"''',
-        '''def test_a_constant_column_becomes_0():
+    assert np.allclose(x.mean(axis=0), 0), (
+        f"the means of the columns should be 0, yours are {x.mean(axis=0)}"
+    )
+    assert np.allclose(x.std(axis=0), 1), (
+        f"the deviations of the columns should be 1, yours are {x.std(axis=0)}"
+    )""",
+        """def test_a_constant_column_becomes_0():
     x = standardize(np.array([[1.0, 7.0], [3.0, 7.0]]))
-    assert np.array_equal(x, [[-1, 0], [1, 0]]), f"[[1, 7], [3, 7]] becomes [[-1, 0], [1, 0]], yours is {x}"''',
+    assert np.array_equal(x, [[-1, 0], [1, 0]]), (
+        f"[[1, 7], [3, 7]] becomes [[-1, 0], [1, 0]], yours is {x}"
+    )""",
         ("np.where(spread == 0, 1, spread)", "spread", "becomes"),
     ),
     (
         '''def softmax(scores):
-    """Probabilities from scores, shape (..., classes): each row is positive and sums to 1. Scores of 1000 must work."""''',
+    """Probabilities from scores, shape (..., classes): each row is positive and sums to 1.
+    Scores of 1000 must work.
+    """''',
         """    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)""",
-        '''def test_rows_sum_to_1_in_the_order_of_the_scores():
+        """def test_rows_sum_to_1_in_the_order_of_the_scores():
     p = softmax(np.array([[0.0, np.log(3.0)], [2.0, 2.0]]))
-    assert np.allclose(p, [[0.25, 0.75], [0.5, 0.5]]), f"this should be [[0.25, 0.75], [0.5, 0.5]], yours is {p}"''',
-        '''def test_large_scores_do_not_overflow():
+    assert np.allclose(p, [[0.25, 0.75], [0.5, 0.5]]), (
+        f"this should be [[0.25, 0.75], [0.5, 0.5]], yours is {p}"
+    )""",
+        """def test_large_scores_do_not_overflow():
     p = softmax(np.array([1000.0, 1000.0, 0.0]))
-    assert np.allclose(p, [0.5, 0.5, 0]), f"this should be [0.5, 0.5, 0], yours is {p}: subtract the largest score first"''',
+    assert np.allclose(p, [0.5, 0.5, 0]), (
+        f"this should be [0.5, 0.5, 0], yours is {p}: subtract the largest score first"
+    )""",
         ("scores - scores.max(axis=-1, keepdims=True)", "scores", "subtract the largest"),
     ),
     (
         '''def one_hot(labels, classes):
-    """For each label, a whole number below `classes`, a row of `classes` numbers: 1 at the label, else 0."""''',
+    """For each label, a whole number below `classes`, a row of `classes` numbers:
+    1 at the label, else 0.
+    """''',
         """    rows = np.zeros((len(labels), classes))
     rows[np.arange(len(labels)), labels] = 1
     return rows""",
         '''def test_each_row_has_its_1_at_the_label():
     rows = one_hot(np.array([2, 0, 1]), 4)
     assert np.array_equal(rows, [[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0]]), f"yours is {rows}"''',
-        '''def test_no_labels_make_no_rows():
+        """def test_no_labels_make_no_rows():
     rows = one_hot(np.array([], dtype=int), 3)
-    assert rows.shape == (0, 3), f"no labels of 3 classes have shape (0, 3), yours is {rows.shape}"''',
+    assert rows.shape == (0, 3), (
+        f"no labels of 3 classes have shape (0, 3), yours is {rows.shape}"
+    )""",
         ("rows[np.arange(len(labels)), labels] = 1", "rows[:, labels] = 1", "yours is"),
     ),
     (
         '''def distances(a, b):
-    """The distance of each point in `a`, shape (n, axes), from each in `b`, shape (m, axes): an array of shape (n, m)."""''',
+    """The distance of each point in `a`, shape (n, axes), from each in `b`, shape (m, axes):
+    an array of shape (n, m).
+    """''',
         """    return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1))""",
         '''def test_every_pair_has_its_distance():
-    d = distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [3.0, 0.0], [-3.0, -4.0]]))
+    d = distances(
+        np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [3.0, 0.0], [-3.0, -4.0]])
+    )
     wanted = [[1, 3, 5], [np.sqrt(18), 4, 10]]
     assert np.allclose(d, wanted), f"the distances are {wanted}, yours are {d}"''',
-        '''def test_a_point_is_0_from_itself():
+        """def test_a_point_is_0_from_itself():
     a = np.random.default_rng(1).normal(size=(5, 3))
     d = distances(a, a)
-    assert d.shape == (5, 5) and np.allclose(np.diag(d), 0) and np.allclose(d, d.T), f"yours is {d}"''',
+    assert d.shape == (5, 5) and np.allclose(np.diag(d), 0) and np.allclose(d, d.T), (
+        f"yours is {d}"
+    )""",
         ("a[:, None, :] - b[None, :, :]", "a[None, :, :] - b[:, None, :]", "the distances are"),
     ),
     (
         '''def moving_average(x, width):
     """The means of every `width` neighbours in `x`, shape (n,): n - width + 1 numbers."""''',
         """    return np.lib.stride_tricks.sliding_window_view(x, width).mean(axis=-1)""",
-        '''def test_neighbours_are_averaged():
+        """def test_neighbours_are_averaged():
     out = moving_average(np.array([1.0, 2.0, 6.0, 4.0]), 2)
-    assert np.allclose(out, [1.5, 4, 5]), f"pairs of [1, 2, 6, 4] have the means [1.5, 4, 5], yours are {out}"''',
+    assert np.allclose(out, [1.5, 4, 5]), (
+        f"pairs of [1, 2, 6, 4] have the means [1.5, 4, 5], yours are {out}"
+    )""",
         '''def test_the_whole_is_one_window():
     out = moving_average(np.array([1.0, 2.0, 6.0]), 3)
     assert np.allclose(out, [3]), f"[1, 2, 6] has the mean [3], yours is {out}"''',
@@ -174,7 +206,9 @@ EXERCISES = [
     ),
     (
         '''def confusion(truth, guess, classes):
-    """How often each class was taken for each: counts, shape (classes, classes), a row for each true class."""''',
+    """How often each class was taken for each: counts, shape (classes, classes),
+    a row for each true class.
+    """''',
         """    counts = np.zeros((classes, classes), dtype=int)
     np.add.at(counts, (truth, guess), 1)
     return counts""",
@@ -197,21 +231,20 @@ class Failed(Exception):
 # The exercises, and a class that hands them in.
 
 
-def lesson_text():
-    parts = [HEADER]
+def lesson_texts():
+    """(the chapter, its checks.py)"""
+    chapter, checks = [HEADER], ["# %% setup\nimport numpy as np\n"]
     for head, body, one, two, _ in EXERCISES:
         name = head.removeprefix("def ").partition("(")[0]
         place = name.replace("_", "-")
-        parts.append(EXERCISE.format(name=name, id=place, head=head, body=body))
-        parts += [
-            CHECK.format(id=place, number=number, source=source, function=function_of(source))
-            for number, source in enumerate((one, two), 1)
+        chapter += [
+            EXERCISE.format(name=name, id=place, head=head, body=body),
+            CHECKS_CELL.format(id=place),
         ]
-    return "".join(parts)
-
-
-def function_of(source):
-    return source.removeprefix("def ").partition("(")[0]
+        checks.append(
+            f"\n\n# %% {place} points=1\n{one}\n\n\n# %% {place} hidden points=1\n{two}\n"
+        )
+    return "".join(chapter), "".join(checks)
 
 
 def make_course(folder):
@@ -222,19 +255,21 @@ def make_course(folder):
         place = head.removeprefix("def ").partition("(")[0].replace("_", "-")
         values = {
             "id": f"{place}-wrong",
-            "exercise": f"arrays-{place}",
-            "mistake": "Seen in classes.",
+            "exercise": place,
+            "name": "Seen in classes.",
             "old": old,
             "new": new,
             "message": message,
         }
         mistakes += [
-            "[[misconception]]",
+            "[[mistake]]",
             *(f"{key} = {json.dumps(value)}" for key, value in values.items()),
             "",
         ]
+    chapter, checks = lesson_texts()
     for name, text in {
-        path: lesson_text(),
+        path: chapter,
+        path.with_name("checks.py"): checks,
         path.with_name("misconceptions.toml"): "\n".join(mistakes),
         folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',
         folder / "tinytorch" / "__init__.py": "",
@@ -262,7 +297,7 @@ def make_class(root, size):
     for number, work in enumerate(sample.works(sheets, size, random.Random(0), KINDS), 1):
         (text,) = work.files.values()
         if text not in books:
-            books[text] = notebook.to_notebook(f"{text.rstrip()}\n\n# %%\n# {LEARNER}\n")
+            books[text] = handed_in(root.lessons[0].declared, text)
         student = f"learner{number:04}"
         lessons = {
             name: dict(zip(("least", "most", "verdicts"), wanted))
@@ -274,6 +309,22 @@ def make_class(root, size):
             )
         )
     return found
+
+
+def handed_in(lesson, text):
+    """The notebook of a learner whose script has this text,
+    with the cells of checks that nbgrader gave out.
+    """
+    book = json.loads(sources.source_notebook(lesson))
+    written = cells.parse(lesson.path, text)
+    for cell in book["cells"]:
+        if exercise := cell["metadata"].get("exercise"):
+            cell["source"] = written.cell(exercise).source
+        elif "".join(cell["source"]).startswith("### BEGIN HIDDEN"):
+            cell["source"] = ""
+    own = {"cell_type": "code", "execution_count": None, "id": "own", "metadata": {}, "outputs": []}
+    book["cells"].append(own | {"source": f"# {LEARNER}"})
+    return json.dumps(book)
 
 
 def hand_in(learners, folder):
@@ -305,7 +356,9 @@ class Cost:
 
 
 def run(command, folder, environment):
-    """(output, Cost) of a program that ends well and leaves nothing running. Raises Failed, with its last words, for any other."""
+    """(output, Cost) of a program that ends well and leaves nothing running.
+    Raises Failed, with its last words, for any other.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     called = " ".join(map(str, command[1:5]))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, Memory() as memory:
@@ -337,7 +390,9 @@ def run(command, folder, environment):
 
 
 def reap(called):
-    """Wait for what outlived its own parent and came to us, see adopt(): only then is its time counted."""
+    """Wait for what outlived its own parent and came to us, see adopt():
+    only then is its time counted.
+    """
     until = time.monotonic() + LAST
     with contextlib.suppress(ChildProcessError):
         while time.monotonic() < until:
@@ -396,7 +451,9 @@ def below(pid):
 
 
 def held(pid):
-    """Bytes that a process holds: its share of what it shares, or, where that may not be read, all it has in memory."""
+    """Bytes that a process holds: its share of what it shares, or, where that may not be read,
+    all it has in memory.
+    """
     for name, read in (
         ("smaps_rollup", lambda text: int(text.split("\nPss:")[1].split()[0]) * 1024),
         ("statm", lambda text: int(text.split()[1]) * resource.getpagesize()),
@@ -406,7 +463,8 @@ def held(pid):
     return 0
 
 
-# The contestants: each makes ready once, then grades a class in a new folder and gives {student: points} and the Cost.
+# The contestants: each makes ready once, then grades a class in a new folder
+# and gives {student: points} and the Cost.
 
 
 class Tito:
@@ -441,7 +499,8 @@ class Tito:
         rows = json.loads(said)
         if wrong := sample.differences({"learners": [vars(learner) for learner in learners]}, rows):
             raise SystemExit(
-                f"{self.name} graded {len(wrong)} otherwise than the class was made to be graded, such as {wrong[0]}"
+                f"{self.name} graded {len(wrong)} otherwise than the class was made to be graded,"
+                f" such as {wrong[0]}"
             )
         self.level = next(row["isolation"] for row in rows)
         return {row["student"]: row["points"] for row in rows}, cost
@@ -478,7 +537,9 @@ class Peer:
 
 
 def install(folder, python, packages):
-    """Make an environment with these packages, or none, with all that pip finds in this program's own environment variables."""
+    """Make an environment with these packages, or none, with all that pip finds
+    in this program's own environment variables.
+    """
     try:
         for command in (
             [sys.executable, "-m", "venv", folder],
@@ -500,16 +561,16 @@ def install(folder, python, packages):
 
 
 class Nbgrader(Peer):
-    """Our lesson as its source notebook; generate_assignment once, then autograde of a copy with the submissions."""
+    """Our lesson as its source notebook; generate_assignment once,
+    then autograde of a copy with the submissions.
+    """
 
     name = "nbgrader"
 
     def make_ready(self):
         path = self.ready / "course" / "source" / "ps" / "arrays.ipynb"
         path.parent.mkdir(parents=True)
-        path.write_text(
-            notebook.to_notebook(self.root.lessons[0].declared.source.text), encoding="utf-8"
-        )
+        path.write_text(sources.source_notebook(self.root.lessons[0].declared), encoding="utf-8")
         self.configure(self.ready / "course")
         run(
             [self.python, "-m", "nbgrader", "generate_assignment", "ps"],
@@ -525,7 +586,9 @@ class Nbgrader(Peer):
     @staticmethod
     def configure(folder):
         (folder / "nbgrader_config.py").write_text(
-            f"c = get_config()\nc.CourseDirectory.course_id = 'arrays'\nc.CourseDirectory.root = {str(folder)!r}\n",
+            "c = get_config()\n"
+            "c.CourseDirectory.course_id = 'arrays'\n"
+            f"c.CourseDirectory.root = {str(folder)!r}\n",
             encoding="utf-8",
         )
 
@@ -544,7 +607,9 @@ class Nbgrader(Peer):
 
 
 class Otter(Peer):
-    """The same checks as its tests, one file each, in an autograder zip; one `otter run` for each submission."""
+    """The same checks as its tests, one file each, in an autograder zip;
+    one `otter run` for each submission.
+    """
 
     name = "otter"
 
@@ -642,9 +707,11 @@ class Measurement:
 
 @dataclass
 class Ratio:
-    """How many times the rate per worker of `peer` that of `name` is: the median over the turns. goal: None when there is none.
+    """How many times the rate per worker of `peer` that of `name` is: the median over the turns.
+    goal: None when there is none.
 
-    cpu_ratio  the same of the CPU time for a submission, which says more on a machine that has other things to do
+    cpu_ratio  the same of the CPU time for a submission,
+               which says more on a machine that has other things to do
     """
 
     name: str
@@ -682,7 +749,8 @@ def measure_class(titos, peers, learners, peer_size, runs, folder):
         if points != wanted:
             student = next(name for name in wanted if points.get(name) != wanted[name])
             raise SystemExit(
-                f"{peer.name} gives {student} {points.get(student)} points, tito {wanted[student]}: that is no comparison"
+                f"{peer.name} gives {student} {points.get(student)} points,"
+                f" tito {wanted[student]}: that is no comparison"
             )
         contests[peer.name] = (peer, few)
     turns = [
@@ -729,7 +797,9 @@ def measure_class(titos, peers, learners, peer_size, runs, folder):
 
 
 def measure_growth(tito, sizes, runs, folder):
-    """What classes of these sizes cost, each the median of so many turns, and the lines through wall and CPU time."""
+    """What classes of these sizes cost, each the median of so many turns,
+    and the lines through wall and CPU time.
+    """
     turns = [
         {size: once(tito, make_class(tito.root, size), folder)[1] for size in sizes}
         for _ in range(runs)
@@ -761,7 +831,9 @@ def measure_growth(tito, sizes, runs, folder):
 
 
 def line_through(xs, ys):
-    """(start, slope) of the line y = start + slope * x that is nearest, relative to y: else the largest class alone would decide."""
+    """(start, slope) of the line y = start + slope * x that is nearest, relative to y:
+    else the largest class alone would decide.
+    """
     weights = [1 / y**2 for y in ys]
     total = sum(weights)
     x0, y0 = (sum(w * v for w, v in zip(weights, values)) / total for values in (xs, ys))
@@ -772,7 +844,9 @@ def line_through(xs, ys):
 
 
 def measure_lessons(root, copies, folder, environment):
-    """[{lesson, checks, seconds, passed}]: the median over some copies of the course's own solutions, one worker."""
+    """[{lesson, checks, seconds, passed}]: the median over some copies of the course's own
+    solutions, one worker.
+    """
     submissions = folder / "reference"
     for number in range(copies):
         for entry in root.lessons:
@@ -878,10 +952,12 @@ def text_of(report):
     for key, name in (("seconds", "time"), ("cpu_seconds", "CPU time")):
         line = growth["lines"][key]
         lines.append(
-            f"{name}: {line['start']:.2f} s and {line['each'] * 1000:.1f} ms for each submission; no class is more than {line['off_percent']:.0f} % off that line"
+            f"{name}: {line['start']:.2f} s and {line['each'] * 1000:.1f} ms for each submission;"
+            f" no class is more than {line['off_percent']:.0f} % off that line"
         )
     lines.append(
-        f"memory: {growth['memory_ratio']:.2f} times as much for the largest class as for the smallest"
+        f"memory: {growth['memory_ratio']:.2f} times as much for the largest class"
+        " as for the smallest"
     )
     lines += [
         "",
@@ -982,7 +1058,8 @@ def main():
         or given.peer_size > given.class_size
     ):
         parser.error(
-            "numbers are from 1 on, growth needs two sizes, and the peers' submissions are some of the class's"
+            "numbers are from 1 on, growth needs two sizes,"
+            " and the peers' submissions are some of the class's"
         )
     adopt()
     environment = {

@@ -5,16 +5,18 @@
     mlp  64-512-10 with ReLU, 20 epochs
     cnn  conv 3x3x24, conv 3x3x48, 2x2 max pool, conv 3x3x48, linear 10, with ReLU, 10 epochs
 
-The networks are those of the milestones without dropout, which draws differently in each library: 1,438 digits of 8x8 pixels in
-batches of 32, cross-entropy with label smoothing 0.1, AdamW with a rate that falls by a cosine. Both libraries
-begin with the same weights and get the same batches in the same order. Ours trains through the `Trainer`, with all its checks;
-PyTorch, eager on the CPU, through a plain loop.
+The networks are those of the milestones without dropout, which draws differently in each library:
+1,438 digits of 8x8 pixels in batches of 32, cross-entropy with label smoothing 0.1, AdamW with a
+rate that falls by a cosine. Both libraries begin with the same weights and get the same batches in
+the same order. Ours trains through the `Trainer`, with all its checks; PyTorch, eager on the CPU,
+through a plain loop.
 
-Each trains in a process of its own, in turn with the other. Seconds are of the training alone, on the wall, and of the
-processor (all threads); the ratio is ours divided by PyTorch's, of processor seconds, and the median of the turns.
-"apart" is the largest difference of the two losses of a step, relative to the loss: in the first epoch, and in all.
-The rounding of float32 differs, and training magnifies it step by step; more than 1e-3 in the first epoch ends the program with 1.
-The accuracies are of the 359 digits that are kept for the test.
+Each trains in a process of its own, in turn with the other. Seconds are of the training alone, on
+the wall, and of the processor (all threads); the ratio is ours divided by PyTorch's, of processor
+seconds, and the median of the turns. "apart" is the largest difference of the two losses of a step,
+relative to the loss: in the first epoch, and in all. The rounding of float32 differs, and training
+magnifies it step by step; more than 1e-3 in the first epoch ends the program with 1. The accuracies
+are of the 359 digits that are kept for the test.
 """
 
 import argparse
@@ -43,7 +45,9 @@ def data():
 
 
 def weights(network):
-    """The first weights and biases, layer by layer: dense ones of shape (in, out), kernels of shape (out, in, height, width)."""
+    """The first weights and biases, layer by layer: dense ones of shape (in, out),
+    kernels of shape (out, in, height, width).
+    """
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -249,15 +253,19 @@ def main():
     else:
         for one in found:
             print(
-                f"{one['network']}, {one['epochs']} epochs of {one['steps'] // one['epochs']} steps, threads: {asked.threads}"
+                f"{one['network']}, {one['epochs']} epochs of {one['steps'] // one['epochs']} steps"
+                f", threads: {asked.threads}"
             )
             for library in LIBRARIES:
                 x = one[library]
                 print(
-                    f"  {library:10} {x['seconds']:7.2f} s on the wall, {x['cpu_seconds']:7.2f} s of the processor, test accuracy {x['accuracy']:.2%}, last loss {x['last_loss']:.5f}"
+                    f"  {library:10} {x['seconds']:7.2f} s on the wall,"
+                    f" {x['cpu_seconds']:7.2f} s of the processor,"
+                    f" test accuracy {x['accuracy']:.2%}, last loss {x['last_loss']:.5f}"
                 )
             print(
-                f"  ratio {one['ratio']:.2f};  losses apart: {one['apart_first_epoch']:.1e} in the first epoch, {one['apart']:.1e} in all"
+                f"  ratio {one['ratio']:.2f};  losses apart: {one['apart_first_epoch']:.1e}"
+                f" in the first epoch, {one['apart']:.1e} in all"
             )
     if not all(one["ok"] for one in found):
         raise SystemExit(1)

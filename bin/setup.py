@@ -1,8 +1,10 @@
-"""Make this folder's environment, `.venv`, and install the project there. bin/tito and bin/test call it.
+"""Make this folder's environment, `.venv`, and install the project there.
+bin/tito and bin/test call it.
 
 In a release of the course the project is the wheel beside this file; else it is this repository.
 
-    python bin/setup.py [EXTRA ...]     extras: notebook, book, lite, instructor, dev (see pyproject.toml)
+    python bin/setup.py [EXTRA ...]     extras: notebook, book, lite, instructor, dev
+                                        (see pyproject.toml)
 
 It says on stderr what it does, so that stdout stays for the command that follows. It may be
 interrupted at any moment or started twice: one works while the other waits, and an environment
@@ -31,8 +33,8 @@ PROJECT = WHEELS or [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
-# In .venv. `ready` (the folder's path, then the extras) is written last: bin/tito trusts it. It says
-# where, because an environment holds absolute paths and is useless once moved or copied.
+# In .venv. `ready` (the folder's path, then the extras) is written last: bin/tito trusts it. It
+# says where, because an environment holds absolute paths and is useless once moved or copied.
 READY = VENV / "tito-ready"
 INSTALLED = VENV / "tito-installed"  # a copy of PROJECT: file times mean nothing in a fresh clone
 UNFINISHED = VENV / "tito-unfinished"
@@ -162,7 +164,9 @@ def set_up(extras, lock):
 
 
 def prepare(uv):
-    """True when the environment that is there will do; else leave an empty one, marked unfinished."""
+    """True when the environment that is there will do; else leave an empty one,
+    marked unfinished.
+    """
     folder, _ = ready()
     ours = READY.exists() or UNFINISHED.exists()
     usable = works(PYTHON) and not UNFINISHED.exists() and folder in (None, str(ROOT))
@@ -178,7 +182,8 @@ def prepare(uv):
             major, minor = sys.version_info[:2]
             raise Failed(
                 f"This Python ({sys.executable}) cannot make environments: it lacks ensurepip.",
-                f"Install it (Debian, Ubuntu: apt install python{major}.{minor}-venv) or install uv.",
+                f"Install it (Debian, Ubuntu: apt install python{major}.{minor}-venv)"
+                " or install uv.",
             ) from None
     VENV.mkdir(exist_ok=True)
     UNFINISHED.write_bytes(b"")
@@ -193,8 +198,13 @@ def prepare(uv):
 
 
 def works(python):
-    """Whether this is the Python of an environment, new enough, with its standard library still there."""
-    test = "import sys, encodings; sys.exit(sys.version_info < (3, 11) or sys.prefix == sys.base_prefix)"
+    """Whether this is the Python of an environment, new enough,
+    with its standard library still there.
+    """
+    test = (
+        "import sys, encodings; "
+        "sys.exit(sys.version_info < (3, 11) or sys.prefix == sys.base_prefix)"
+    )
     try:
         return (
             subprocess.run([python, "-c", test], capture_output=True, env=environment()).returncode
@@ -209,7 +219,9 @@ def site_packages():
 
 
 def base_python():
-    """The real file behind `python3`: the link may lead to another version after a system upgrade."""
+    """The real file behind `python3`:
+    the link may lead to another version after a system upgrade.
+    """
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
@@ -242,7 +254,8 @@ def step(title, command, lock, must_work=True):
     say(f"  {title} ...", end="" if live else "\n")
     with LOG.open("ab") as log:
         begin = log.tell()
-        # The child keeps the lock: if this process is killed, the next one waits until pip is gone too.
+        # The child keeps the lock: if this process is killed,
+        # the next one waits until pip is gone too.
         keep = {} if os.name == "nt" else {"pass_fds": [lock.fileno()]}
         child = subprocess.Popen(
             [os.fspath(word) for word in command],
@@ -330,7 +343,9 @@ def remedy(code):
 
 
 def take(lock):
-    """Wait until no other setup works here. The system frees the lock of a process that was killed."""
+    """Wait until no other setup works here.
+    The system frees the lock of a process that was killed.
+    """
     waiting = False
     while True:
         try:

@@ -1,5 +1,6 @@
-"""How Sphinx sets the book. `tito book build` copies this file beside the pages it makes, and says the rest:
-project, release, html_title, and where `_static` is."""
+"""How Sphinx sets the book. `tito book build` copies this file beside the pages it makes, and says
+the rest: project, release, html_title, and where `_static` is.
+"""
 
 from docutils import nodes
 from pygments.lexers import TextLexer
@@ -45,7 +46,8 @@ html_theme_options = {
 }
 
 
-# Mathematics: KaTeX sets in the page what stands in these elements (see _static/book.js). Without scripts, TeX stays to read.
+# Mathematics: KaTeX sets in the page what stands in these elements (see _static/book.js).
+# Without scripts, TeX stays to read.
 
 
 def inline(self, node):

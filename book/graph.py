@@ -1,7 +1,8 @@
-"""The drawn graph of "How autograd works", with the engine's own numbers: python book/graph.py, with `tinytorch` on the path.
+"""The drawn graph of "How autograd works", with the engine's own numbers: python book/graph.py,
+with `tinytorch` on the path.
 
-The engine runs one expression; the values, the order of the walk and what each rule hands on are read from it, and in the end
-compared with what its own backward() found.
+The engine runs one expression; the values, the order of the walk and what each rule hands on are
+read from it, and in the end compared with what its own backward() found.
 """
 
 import html
@@ -58,7 +59,8 @@ def run():
         edges += [[one, name] for one in inputs if one in names.values()]
         steps.append(
             {
-                "says": f"Forward: {name} = {how} = {float(tensor):g}. {name} keeps a note of how it was made.",
+                "says": f"Forward: {name} = {how} = {float(tensor):g}."
+                f" {name} keeps a note of how it was made.",
                 "at": [name],
                 "values": steps[-1]["values"] + [name],
                 "grads": {},
@@ -68,7 +70,8 @@ def run():
     steps.append(
         steps[-1]
         | {
-            "says": "Backward starts at the end: when the loss grows by 1, the loss grows by 1. Its slope is 1.",
+            "says": "Backward starts at the end: when the loss grows by 1, the loss grows by 1."
+            " Its slope is 1.",
             "at": ["loss"],
             "grads": dict(grads),
         }
@@ -95,7 +98,8 @@ def run():
         steps.append(
             steps[-1]
             | {
-                "says": f"{SAYS[creator.op.__name__]} At {name}, g is {grads[name]:g}: {'; '.join(handed)}.",
+                "says": f"{SAYS[creator.op.__name__]} At {name}, g is {grads[name]:g}:"
+                f" {'; '.join(handed)}.",
                 "at": [name, *(names[id(one)] for one in creator.inputs if id(one) in names)],
                 "grads": dict(grads),
             }
@@ -105,7 +109,8 @@ def run():
     steps.append(
         steps[-1]
         | {
-            "says": f"Done: x.grad is {float(x.grad):g} and y.grad is {float(y.grad):g}. A small step against them makes the loss smaller.",
+            "says": f"Done: x.grad is {float(x.grad):g} and y.grad is {float(y.grad):g}."
+            " A small step against them makes the loss smaller.",
             "at": ["x", "y"],
         }
     )
@@ -113,7 +118,9 @@ def run():
 
 
 def drawn(found):
-    """The picture in its last state, every step in words, and, for the page's script, the steps as data."""
+    """The picture in its last state, every step in words, and, for the page's script,
+    the steps as data.
+    """
     last = found["steps"][-1]["grads"]
     boxes = [_edge(*edge) for edge in found["edges"]] + [
         _node(one, last[one["name"]]) for one in found["nodes"]
@@ -125,10 +132,14 @@ def drawn(found):
         for one in found["nodes"]
     )
     return (
-        f'<figure class="graph-steps"><svg viewBox="0 0 320 412" role="img" aria-label="A graph of five numbers. {html.escape(described)}">{"".join(boxes)}</svg>'
-        '<div class="told"><div class="controls" hidden><button type="button" data-by="-1">Back</button>'
-        '<input type="range" min="0" value="0" aria-label="step"><button type="button" data-by="1">Next</button></div>'
-        f'<ol aria-live="polite">{said}</ol></div><script type="application/json">{data}</script></figure>'
+        '<figure class="graph-steps"><svg viewBox="0 0 320 412" role="img"'
+        f' aria-label="A graph of five numbers. {html.escape(described)}">{"".join(boxes)}</svg>'
+        '<div class="told"><div class="controls" hidden>'
+        '<button type="button" data-by="-1">Back</button>'
+        '<input type="range" min="0" value="0" aria-label="step">'
+        '<button type="button" data-by="1">Next</button></div>'
+        f'<ol aria-live="polite">{said}</ol></div>'
+        f'<script type="application/json">{data}</script></figure>'
     )
 
 
@@ -136,8 +147,10 @@ def _node(one, slope):
     x, y = PLACES[one["name"]]
     title = f"{one['name']} = {one['made']}" if one["made"] else one["name"]
     return (
-        f'<g data-node="{one["name"]}"><rect x="{x - WIDE / 2:g}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="6"/>'
-        f'<text x="{x}" y="{y - 12}" class="name">{html.escape(title)}</text><text x="{x}" y="{y + 5}" class="value">value {one["value"]:g}</text>'
+        f'<g data-node="{one["name"]}">'
+        f'<rect x="{x - WIDE / 2:g}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="6"/>'
+        f'<text x="{x}" y="{y - 12}" class="name">{html.escape(title)}</text>'
+        f'<text x="{x}" y="{y + 5}" class="value">value {one["value"]:g}</text>'
         f'<text x="{x}" y="{y + 22}" class="slope">slope {slope:g}</text></g>'
     )
 
@@ -146,7 +159,10 @@ def _edge(one, other):
     (x1, y1), (x2, y2) = PLACES[one], PLACES[other]
     y1, y2 = y1 + HIGH / 2, y2 - HIGH / 2
     middle = (y1 + y2) / 2
-    return f'<path data-edge="{one} {other}" d="M{x1} {y1:g} C{x1} {middle:g} {x2} {middle:g} {x2} {y2:g}"/>'
+    return (
+        f'<path data-edge="{one} {other}"'
+        f' d="M{x1} {y1:g} C{x1} {middle:g} {x2} {middle:g} {x2} {y2:g}"/>'
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The tables of the page "Performance", printed: a section for each benchmark, from `book/measured/*.json`."""
+"""The tables of the page "Performance", printed: a section for each benchmark,
+from `book/measured/*.json`.
+"""
 
 import json
 import sys
@@ -35,7 +37,8 @@ def _measured(name):
         }[name](json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as error:
         sys.exit(
-            f"book/measured/{name}.json is not what benchmarks/{name}.py prints: {type(error).__name__}: {error}."
+            f"book/measured/{name}.json is not what benchmarks/{name}.py prints:"
+            f" {type(error).__name__}: {error}."
             f" Make it anew: {command}"
         )
     sides = [
@@ -60,7 +63,10 @@ def _engine(found):
         for one in found["workloads"]
         for m in one["measurements"]
     ]
-    note = f"Medians of {found['runs']} turns, CPU time of one thread; a ratio is the median of the turns' own."
+    note = (
+        f"Medians of {found['runs']} turns, CPU time of one thread;"
+        " a ratio is the median of the turns' own."
+    )
     if found["peers"]:
         note += f" {', '.join(f'{name} {version}' for name, version in found['peers'].items())}."
     return ["", "tinytorch", "beside", "", "ratio"], rows, note
@@ -82,7 +88,8 @@ def _training(found):
     return (
         ["", "tinytorch", "digits read", "beside", "", "digits read", "ratio"],
         rows,
-        "CPU time, and the share of the test digits that were read rightly; the losses of both were compared step by step.",
+        "CPU time, and the share of the test digits that were read rightly;"
+        " the losses of both were compared step by step.",
     )
 
 
@@ -120,7 +127,8 @@ def _grading(found):
     ]
     growth, line = found["growth"]["points"], found["growth"]["lines"]["seconds"]
     faster.append(
-        f" From {growth[0]['submissions']} to {growth[-1]['submissions']} submissions, {found['growth']['workers']} workers: {_time(line['start'])} and "
+        f" From {growth[0]['submissions']} to {growth[-1]['submissions']} submissions,"
+        f" {found['growth']['workers']} workers: {_time(line['start'])} and "
         f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off that."
     )
     return (

@@ -1,9 +1,11 @@
-"""Draw the README's picture: a terminal in which `tito` tells of a mistake, beside what the README's example learns.
+"""Draw the README's picture: a terminal in which `tito` tells of a mistake,
+beside what the README's example learns.
 
     python book/picture.py
 
-Nothing in it is made up: the lesson is a released one, filled in up to an exercise with a recorded misconception, and
-tested; the plot is of the network that the README's example has just trained. One file serves light and dark pages.
+Nothing in it is made up: the lesson is a released one, filled in up to an exercise with a recorded
+misconception, and tested; the plot is of the network that the README's example has just trained.
+One file serves light and dark pages.
 """
 
 import contextlib
@@ -107,7 +109,9 @@ def example():
 
 
 def plot(model, points, labels):
-    """The arms and the part of the plane that the network gives to each, as an SVG of a square, and its side in points."""
+    """The arms and the part of the plane that the network gives to each, as an SVG of a square,
+    and its side in points.
+    """
     import matplotlib
     import matplotlib.pyplot as plt
     import numpy as np

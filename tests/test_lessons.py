@@ -33,9 +33,9 @@ def verdict_of(name):
 def test_check(lesson, check):
     outcome = next(one for one in verdict_of(lesson).checks if one.id == check)
     if not outcome.passed:
+        name = outcome.exercise.removeprefix(f"{lesson}-")
         pytest.fail(
-            f"{outcome.message}\n(exercise {outcome.exercise}; for a hint: tito hint {lesson} "
-            f"{outcome.exercise})",
+            f"{outcome.message}\n(exercise {outcome.exercise}: tito hint {lesson} {name})",
             pytrace=False,
         )
 

@@ -11,8 +11,9 @@ from tinytorch.lazy import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "data": "Dataset TensorDataset Subset Transformed random_split stratified_split DataLoader collate prefetch "
-        "Compose Normalize RandomHorizontalFlip RandomShift AddNoise statistics shift one_hot "
-        "digits mnist fashion_mnist cifar10 parse_idx fetch data_folder moons circles spirals xor",
+        "data": "Dataset TensorDataset Subset Transformed random_split stratified_split "
+        "DataLoader collate prefetch Compose Normalize RandomHorizontalFlip RandomShift AddNoise "
+        "statistics shift one_hot digits mnist fashion_mnist cifar10 parse_idx "
+        "fetch data_folder moons circles spirals xor",
     },
 )

@@ -1,6 +1,8 @@
-"""What the front doors are made of: each name is fetched from its lesson when it is first asked for.
+"""What the front doors are made of:
+each name is fetched from its lesson when it is first asked for.
 
-So `import tinytorch` works at every stage of the course, and what is not built yet says which lesson builds it.
+So `import tinytorch` works at every stage of the course,
+and what is not built yet says which lesson builds it.
 """
 
 import importlib
@@ -19,7 +21,10 @@ def door(module, homes):
         if name not in lessons:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         lesson = f"tinytorch.core.{lessons[name]}"
-        how = f"{name} is what the lesson {lessons[name]} builds: `tito start {lessons[name]}`, then `tito export {lessons[name]}`"
+        how = (
+            f"{name} is what the lesson {lessons[name]} builds:"
+            f" `tito start {lessons[name]}`, then `tito export {lessons[name]}`"
+        )
         try:
             found = getattr(importlib.import_module(lesson), name)
         except ModuleNotFoundError as error:

@@ -11,7 +11,7 @@ from tinytorch.lazy import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "optimizers": "Optimizer SGD Adam AdamW clip_grad_norm_ LRScheduler StepLR CosineAnnealingLR LinearLR LambdaLR "
-        "SequentialLR warmup_cosine",
+        "optimizers": "Optimizer SGD Adam AdamW clip_grad_norm_ "
+        "LRScheduler StepLR CosineAnnealingLR LinearLR LambdaLR SequentialLR warmup_cosine",
     },
 )

@@ -1,4 +1,7 @@
-"""The one error that users see: two lines, what is wrong and what to do. Caught once, in `cli.run`."""
+"""The one error that users see: two lines, what is wrong and what to do.
+
+Caught once, in `cli.run`.
+"""
 
 
 class TitoError(Exception):
@@ -8,7 +11,8 @@ class TitoError(Exception):
     remedy  what to do about it
     code    exit code of the command: 1 the work fails, 2 wrong usage, 3 the machine's failure
 
-    `excerpt`, where there is one, is the line of code that it is about, and a line with a mark under the place.
+    `excerpt`, where there is one, is the line of code that it is about, and a line
+    with a mark under the place.
     """
 
     excerpt = ""

@@ -1,7 +1,8 @@
 """Write files so that nothing is lost: beside and renamed, and what is overwritten is saved first.
 
-`write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it overwrites in
-`.tito/backups/`, one folder per command; `undo` goes back through those step by step, and `redo` forward again.
+`write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it
+overwrites in `.tito/backups/`, one folder per command; `undo` goes back through those step by step,
+and `redo` forward again.
 """
 
 import json
@@ -27,9 +28,12 @@ class Changed(Exception):
 
 
 def write(path, data, instead_of=...):
-    """Make `path` hold `data` (bytes or text). Raises TitoError, with the old file unchanged, when it cannot.
+    """Make `path` hold `data` (bytes or text).
 
-    instead_of  the bytes that it replaces, None for no file; raises Changed when others stand there at the last moment
+    Raises TitoError, with the old file unchanged, when it cannot.
+
+    instead_of  the bytes that it replaces, None for no file; raises Changed when others
+                stand there at the last moment
     """
     data = data.encode("utf-8") if isinstance(data, str) else data
     path = Path(os.path.realpath(path))  # through a link: replace the file, not the link
@@ -75,7 +79,8 @@ def _sweep(folder):
 
 
 def replace(root, command, changes, step=True):
-    """Write each path of `changes` ({path: new bytes or text, or None to delete it}), saving what stood there.
+    """Write each path of `changes` ({path: new bytes or text, or None to delete
+    it}), saving what stood there.
 
     step     whether this is something that `undo` takes back, or only what follows from other work
 
@@ -85,22 +90,22 @@ def replace(root, command, changes, step=True):
         path: data.encode("utf-8") if isinstance(data, str) else data
         for path, data in changes.items()
     }
-    kept = None
+    backup = None
     while changes:
         old = {path: _bytes(path) for path in changes}
         changes = {path: data for path, data in changes.items() if old[path] != data}
         if any(old[path] is not None for path in changes):
-            kept = _save(root, command, {path: old[path] for path in changes}, step)
+            backup = _save(root, command, {path: old[path] for path in changes}, step)
         try:
             for path, data in changes.items():
                 if data is not None:
                     write(path, data, instead_of=old[path])
                 elif old[path] is not None:
                     _delete(path)
-            return kept
+            return backup
         except Changed:
             pass  # an editor saved it in this moment: that, too, is saved before it is replaced
-    return kept
+    return backup
 
 
 def _delete(path):
@@ -124,7 +129,9 @@ def _bytes(path):
 
 
 def _save(root, command, old, step=True):
-    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made beside and renamed, so never half there."""
+    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made beside and
+    renamed, so never half there.
+    """
     backups = root.state / "backups"
     new = None
     try:
@@ -145,17 +152,18 @@ def _save(root, command, old, step=True):
             ),
         )
         numbers = [int(folder.name.split("-")[0]) for folder in backups.glob("[0-9]*-*")]
-        kept = (
-            backups
-            / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}{'' if step else ASIDE}"
+        backup = (
+            backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}"
+            f"{'' if step else ASIDE}"
         )  # counted: clocks go back at times
-        os.replace(new, kept)
-        return kept
+        os.replace(new, backup)
+        return backup
     except OSError as error:
         if new:
             shutil.rmtree(new, ignore_errors=True)
         raise TitoError(
-            f"No backup could be made in {backups}: {error.strerror or error}. Nothing was changed.",
+            f"No backup could be made in {backups}: "
+            f"{error.strerror or error}. Nothing was changed.",
             "Free some space, or make that folder writable, then run it again.",
             3,
         ) from None
@@ -163,7 +171,9 @@ def _save(root, command, old, step=True):
 
 @dataclass(frozen=True)
 class Step:
-    """A backup: what one command overwrote. when: as it was saved, a datetime without time zone; paths: of the files."""
+    """A backup: what one command overwrote. when: as it was saved, a datetime without
+    time zone; paths: of the files.
+    """
 
     folder: Path
     command: str
@@ -176,7 +186,8 @@ class Step:
 
 
 def undo(root):
-    """Bring back what the newest command overwrote that was not undone yet, saving in turn what that overwrites, for `redo`.
+    """Bring back what the newest command overwrote that was not undone yet, saving in turn what
+    that overwrites, for `redo`.
 
     Returns the Step. Raises TitoError when there is nothing to undo.
     """
@@ -191,7 +202,10 @@ def undo(root):
 
 
 def redo(root):
-    """Take back the newest `undo`, as long as nothing but `redo` came after it. Returns the Step."""
+    """Take back the newest `undo`, as long as nothing but `redo` came after it.
+
+    Returns the Step.
+    """
     for step in _steps(root):
         if step.command == "undo":
             return _take_back(root, step, "redo")
@@ -209,14 +223,14 @@ def _steps(root):
         if folder.suffix in (DONE, ASIDE):
             continue
         try:
-            told = json.loads(manifest.read_text(encoding="utf-8"))
+            record = json.loads(manifest.read_text(encoding="utf-8"))
             changes = {
                 root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
                 if file["existed"]
                 else None
-                for file in told["files"]
+                for file in record["files"]
             }
-            yield Step(folder, told["command"], datetime.fromisoformat(told["when"]), changes)
+            yield Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TitoError(
                 f"The backup {folder} is damaged: {error}.",
@@ -231,8 +245,10 @@ def _take_back(root, step, command):
     return step
 
 
-def archive(held, compression=0, programs=()):
-    """The bytes of a zip that holds {path: bytes}: sorted, without times. `programs` are those paths that can be run.
+def archive(contents, compression=0, programs=()):
+    """The bytes of a zip that holds {path: bytes}: sorted, without times.
+
+    `programs` are those paths that can be run.
 
     compression  as `zipfile` numbers them; 0: stored as it is
     """
@@ -241,7 +257,7 @@ def archive(held, compression=0, programs=()):
 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
-        for name, content in sorted(held.items()):
+        for name, content in sorted(contents.items()):
             entry = zipfile.ZipInfo(name)  # dated 1980, the first day a zip knows
             entry.compress_type, entry.create_system = (
                 compression,

@@ -14,8 +14,13 @@ import os
 import sys
 
 PACKAGE = "tinytorch"
-# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python, hence `except`.
-START = "try:\n import tito.finder\n tito.finder.install()\nexcept Exception: pass"
+# What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python,
+# hence `except`.
+START = """try:
+ import tito.finder, tito.learn.builtin
+ tito.finder.install()
+ tito.learn.builtin.install()
+except Exception: pass"""
 
 
 def install(root=None):

@@ -1,4 +1,7 @@
-"""How values look in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
+"""How values look in a terminal: values in, rich renderables out.
+
+Nothing here prints, reads or decides.
+"""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +18,11 @@ STYLES = {
     "failed": "red",
     "error": "red",
     "timeout": "red",
-    "missing": "yellow",
+    "memory": "red",
+    "crashed": "red",
+    "tampered": "red",
+    "not run": "yellow",
+    "stub": "cyan",
     "new": "dim",
     "started": "cyan",
     "stale": "yellow",
@@ -27,11 +34,9 @@ STYLES = {
 }
 WORDS = {
     "passed": "pass",
-    "failed": "FAIL",
-    "error": "FAIL",
-    "timeout": "FAIL",
-    "missing": "not run",
-}
+    "not run": "not run",
+    "unwritten": "todo",
+}  # of a status; of the others: FAIL
 FIRST = 3  # failures shown in full
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
 VALUES = re.compile(
@@ -48,13 +53,17 @@ def indented(renderable, by=2):
 
 
 def unbroken(*parts, indent=0):
-    """A line with something to copy or click: never folded by us, so that a narrow terminal's own folding keeps it whole."""
+    """A line with something to copy or click: never folded by us, so that a narrow
+    terminal's own folding keeps it whole.
+    """
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
 
 
 @dataclass
 class Pieces:
-    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays whole. One that is too long is folded at its spaces."""
+    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays
+    whole. One that is too long is folded at its spaces.
+    """
 
     pieces: list
     indent: int = 0
@@ -74,18 +83,19 @@ class Pieces:
 
 
 def ends(text, width, indent=0):
-    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a `command`; so a line can be wider than `width`.
+    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a
+    `command`; so a line can be wider than `width`.
 
     indent  of all lines but the first
     """
-    found, used = [], 0
+    offsets, used = [], 0
     for word in WORD.finditer(text):
         size = cell_len(word.group())
         if used and used + size > width:
-            found.append(word.start(1))
+            offsets.append(word.start(1))
             size, used = cell_len(word.group(1)), indent
         used += size
-    return found
+    return offsets
 
 
 def folded(text, width, indent=0):
@@ -98,7 +108,7 @@ def folded(text, width, indent=0):
     return "\n".join(lines)
 
 
-def verdict(one, hints, whole=True, following=None, key=None):
+def verdict(result, hints, whole=True, following=None, key=None):
     """A tested lesson.
 
     hints      {exercise: hints not yet shown}
@@ -106,23 +116,26 @@ def verdict(one, hints, whole=True, following=None, key=None):
     following  the command to type next
     key        the key that gives the next hint of the first open exercise, where keys work
     """
-    parts = [unbroken((f"{one.number:02} {one.lesson}", "bold"), "  ", (one.source, "dim")), Text()]
-    shown = one.asked if one.partial else one.checks if one.asked else []
-    if whole or not one.passed:
-        parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(shown)]
-        if one.own_checks and one.asked:
+    parts = [
+        unbroken((f"{result.number:02} {result.lesson}", "bold"), "  ", (result.source, "dim")),
+        Text(),
+    ]
+    checks_to_show = result.asked if result.partial else result.checks if result.asked else []
+    if whole or not result.passed:
+        parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(checks_to_show)]
+        if result.own_checks and result.asked:
             parts += [Text("\nyour own checks (they count for nothing)")] + [
-                _check_line(c) for c in one.own_checks
+                _check_line(c) for c in result.own_checks
             ]
-        parts += _failures(one, _hint_lines(one, hints, key))
-    return Group(*parts, *_sum(one, following))
+        parts += _failures(result, _hint_lines(result, hints, key))
+    return Group(*parts, *_sum(result, following))
 
 
 def _by_exercise(checks):
-    found = {}
+    groups = {}
     for check in checks:
-        found.setdefault(check.exercise, []).append(check)
-    return found.items()
+        groups.setdefault(check.exercise, []).append(check)
+    return groups.items()
 
 
 def _exercise(name, checks, whole):
@@ -146,7 +159,7 @@ def _exercise(name, checks, whole):
 
 
 def _check_line(check):
-    word, style = WORDS[check.status], STYLES[check.status]
+    word, style = WORDS.get(check.status, "FAIL"), STYLES.get(check.status, "dim")
     if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
     points = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
@@ -160,11 +173,13 @@ def _check_line(check):
     return Text.assemble("  ", (word, style), "  ", check.name, (points + waits, "dim"))
 
 
-def _failures(one, hint_line):
-    """The first failures in full, those of one exercise together; or, when nothing is wrong, the next exercise to write."""
+def _failures(result, hint_line):
+    """The first failures in full, those of one exercise together; or, when nothing is
+    wrong, the next exercise to write.
+    """
     # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
-    telling = [c for c in one.asked + one.own_checks if c.wrong]
-    unwritten = [c.unwritten for c in one.asked if c.unwritten]
+    telling = [c for c in result.asked + result.own_checks if c.wrong]
+    unwritten = [c.unwritten for c in result.asked if c.unwritten]
     if unwritten and not telling:
         first = unwritten[0]
         return [
@@ -172,7 +187,7 @@ def _failures(one, hint_line):
             Pieces(
                 [
                     Text.assemble(("Next to write: ", "bold"), f"exercise {first},"),
-                    one.places.get(first, one.source),
+                    result.places.get(first, result.source),
                 ]
             ),
             *hint_line(first),
@@ -180,7 +195,7 @@ def _failures(one, hint_line):
     parts = []
     for exercise, checks in _by_exercise(telling[:FIRST]):
         place = (
-            [f"exercise {exercise},", one.places.get(exercise, one.source)]
+            [f"exercise {exercise},", result.places.get(exercise, result.source)]
             if exercise
             else ["your own check"]
         )
@@ -219,60 +234,73 @@ def _failure(check):
     return lines
 
 
-def _hint_lines(one, hints, key):
+def _hint_lines(result, hints, key):
     """A function that gives the line about an exercise's hints, or none."""
-    first = next((check.exercise for check in one.checks if not check.passed), None)
+    first = next((check.exercise for check in result.checks if not check.passed), None)
 
     def line(exercise):
         if (left := hints.get(exercise, 0)) <= 0:
             return []
-        how = f"key {key}" if key and exercise == first else f"tito hint {one.lesson} {exercise}"
+        how = (
+            f"key {key}"
+            if key and exercise == first
+            else f"tito hint {result.lesson} {exercise.removeprefix(result.lesson + '-')}"
+        )
         return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold"))]
 
     return line
 
 
 def _clip(text, lines):
-    kept = text.splitlines()
-    return "\n".join(kept[:lines]) + (
-        f"\n... {len(kept) - lines} lines more" if len(kept) > lines else ""
+    rows = text.splitlines()
+    return "\n".join(rows[:lines]) + (
+        f"\n... {len(rows) - lines} lines more" if len(rows) > lines else ""
     )
 
 
-def _sum(one, following):
+def _sum(result, following):
     """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
-    saved = [Pieces([Text(line, "dim")]) for line in one.saved]
-    if not one.asked:
-        return [*_untested(one), *saved]
-    passed = sum(c.passed for c in one.checks)
-    figures = f"{one.points} of {count(one.max_points, 'point')}, {passed} of {count(len(one.checks), 'check')}, {one.seconds:.2f} s"
-    reason = one.reason
-    if one.partial and one.asked_passed and not one.passed:
+    saved = [Pieces([Text(line, "dim")]) for line in result.saved]
+    if not result.asked:
+        return [*_untested(result), *saved]
+    passed = sum(c.passed for c in result.checks)
+    figures = (
+        f"{result.points} of {count(result.max_points, 'point')}, {passed} of "
+        f"{count(len(result.checks), 'check')}, {result.seconds:.2f} s"
+    )
+    reason = result.reason
+    if result.partial and result.asked_passed and not result.passed:
         word, style, reason = (
             "selected",
             "yellow",
-            f"{count(len(one.asked), 'selected check')} passed. The whole lesson: tito test {one.lesson}",
+            f"{count(len(result.asked), 'selected check')} passed. The whole "
+            f"lesson: tito test {result.lesson}",
         )
-    elif any(c.unwritten for c in one.checks) and all(c.passed or c.unwritten for c in one.checks):
-        left = len({c.unwritten for c in one.checks if c.unwritten})
+    elif any(c.unwritten for c in result.checks) and all(
+        c.passed or c.unwritten for c in result.checks
+    ):
+        left = len({c.unwritten for c in result.checks if c.unwritten})
         word, style, reason = (
             "so far",
             "cyan",
             f"{count(left, 'exercise')} to write." if passed else reason,
         )
     else:
-        word, style = one.verdict, STYLES[one.verdict]
+        word, style = result.verdict, STYLES.get(result.verdict, "red")
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
-    lines += [Pieces([line]) for line in (reason, one.remedy) if line]
-    if one.passed and following:
+    lines += [Pieces([line]) for line in (reason, result.remedy) if line]
+    if result.passed and following:
         lines.append(Text.assemble("next: ", (following, "bold")))
     return lines + saved
 
 
-def _untested(one):
-    """Why a lesson could not be tested: the cause first. There is no score; what the last run earned stays."""
-    code, _, mark = one.excerpt.partition("\n")
-    reason = Pieces([one.reason.removesuffix(f": {code[:80]}") if code else one.reason])
+def _untested(result):
+    """Why a lesson could not be tested: the cause first.
+
+    There is no score; what the last run earned stays.
+    """
+    code, _, mark = result.excerpt.partition("\n")
+    reason = Pieces([result.reason.removesuffix(f": {code[:80]}") if code else result.reason])
     excerpt = (
         [unbroken((code, "cyan"), indent=4), *[unbroken((mark, "red"), indent=4)] * bool(mark)]
         if code
@@ -281,7 +309,7 @@ def _untested(one):
     return [
         reason,
         *excerpt,
-        *([Pieces([one.remedy])] if one.remedy else []),
+        *([Pieces([result.remedy])] if result.remedy else []),
         Text("\nnot tested", "bold red"),
     ]
 
@@ -299,16 +327,18 @@ def totals(verdicts):
     )
 
 
-def tested(one):
+def tested(result):
     """A tested lesson in one line."""
-    if not one.asked:
+    if not result.asked:
         return Text.assemble(
-            f"{one.number:02} {one.lesson:<14}", ("not tested: ", STYLES[one.verdict]), one.reason
+            f"{result.number:02} {result.lesson:<14}",
+            ("not tested: ", STYLES.get(result.verdict, "red")),
+            result.reason,
         )
     return Text.assemble(
-        f"{one.number:02} {one.lesson:<14}",
-        (f"{one.verdict:<8}", STYLES[one.verdict]),
-        f"{one.points} of {count(one.max_points, 'point')}",
+        f"{result.number:02} {result.lesson:<14}",
+        (f"{result.verdict:<8}", STYLES.get(result.verdict, "red")),
+        f"{result.points} of {count(result.max_points, 'point')}",
     )
 
 
@@ -359,13 +389,15 @@ def ago(when):
 
 
 def lesson_card(entry, place, needs, first, line):
-    """What `tito start` shows: the file to open, what it needs, where to begin (exercise `first`, on that line of a script)."""
+    """What `tito start` shows: the file to open, what it needs, where to begin (exercise
+    `first`, on that line of a script).
+    """
     lesson = entry.declared
     parts = [
         Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
         Text(
-            f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, {count(len(lesson.exercises), 'exercise')}, "
-            f"{lesson.points} points",
+            f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, "
+            f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points",
             "dim",
         ),
     ]
@@ -408,25 +440,40 @@ def link(root, place):
     return Text(place, f"bold link {path.as_uri()}")
 
 
-def hint(one, key=None):
+def hint(passage, key=None):
     """A hint, and how to get the next: by `key`, where keys work."""
-    how = f"key {key}" if key else f"tito hint {one.lesson} {one.exercise}"
-    said = "that was the last one" if one.level == one.of else f"{one.of - one.level} more: {how}"
-    again = " (shown before)" if one.again else ""
+    how = (
+        f"key {key}"
+        if key
+        else f"tito hint {passage.lesson} {passage.exercise.removeprefix(passage.lesson + '-')}"
+    )
+    footer = (
+        "that was the last one"
+        if passage.level == passage.of
+        else f"{passage.of - passage.level} more: {how}"
+    )
+    again = " (shown before)" if passage.again else ""
     return Group(
-        Text.assemble((f"{one.exercise}, hint {one.level} of {one.of}{again}", "bold")),
-        indented(Text(plain(one.text))),
-        Text(said, "dim"),
+        Text.assemble((f"{passage.exercise}, hint {passage.level} of {passage.of}{again}", "bold")),
+        indented(Text(plain(passage.text))),
+        Text(footer, "dim"),
     )
 
 
-def plain(html):
-    """A hint's text without its HTML tags."""
-    import html as parser
-
-    text = re.sub(r"<br\s*/?>", "\n", html)
-    text = re.sub(r"</?(?:pre|p|code|em|strong|b|i|sub|sup)\b[^>]*>", "", text)
-    return parser.unescape(text).strip()
+def plain(markdown):
+    """A hint's Markdown as it reads in a terminal: a paragraph on one line,
+    formulas without their dollars.
+    """
+    parts, fenced = [], False
+    for line in markdown.split("\n"):
+        fenced ^= line.startswith("```")
+        if line.startswith("```"):
+            parts.append("")
+        elif fenced or not line or not parts or not parts[-1]:
+            parts.append(line)
+        else:
+            parts[-1] += f" {line.strip()}"
+    return re.sub(r"\$+([^$]+)\$+", r"\1", "\n".join(parts)).strip()
 
 
 def doctor(findings):
@@ -480,22 +527,30 @@ def _some(names):
     )
 
 
-def milestone_card(one):
+def milestone_card(program):
     """What is about to be run."""
-    return Text.assemble((f"{one.year} {one.title}", "bold"), f"\nbar: {_figures(one.bar)}", "\n")
+    return Text.assemble(
+        (f"{program.year} {program.title}", "bold"), f"\nbar: {_figures(program.bar)}", "\n"
+    )
 
 
 def milestone(result, picture):
     """What came of a milestone. `picture` is a link to it, or None."""
-    said = (
+    explanation = (
         [f"{_figures(result.measured)}  {result.seconds:.1f} s", result.reason]
         if result.measured
         else [result.reason]
     )
     lines = [
         Text(),
-        Pieces([Text.assemble((result.verdict, f"bold {STYLES[result.verdict]}"), f"  {said[0]}")]),
-        *(Pieces([line]) for line in said[1:] if line),
+        Pieces(
+            [
+                Text.assemble(
+                    (result.verdict, f"bold {STYLES[result.verdict]}"), f"  {explanation[0]}"
+                )
+            ]
+        ),
+        *(Pieces([line]) for line in explanation[1:] if line),
     ]
     command = result.remedy.startswith("tito ")
     lines += [
@@ -535,6 +590,39 @@ def _answer(finding):
     return Text(words, "green" if finding.ok else "bold red")
 
 
+def sizes(rows):
+    """How long the lessons are, in lines, and how much of the library's code the learner writes."""
+    table = Table(
+        "lesson",
+        "chapter",
+        "code",
+        "learner's",
+        "share",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(
+            row.lesson, f"{row.chapter:,}", str(row.code), str(row.learner), f"{row.share:.1%}"
+        )
+    if len(rows) > 1:
+        code, learner = sum(row.code for row in rows), sum(row.learner for row in rows)
+        table.add_row(
+            "all",
+            f"{sum(row.chapter for row in rows):,}",
+            str(code),
+            str(learner),
+            f"{learner / code:.1%}",
+        )
+    return Group(
+        Text("\nlines of the chapter, of the module's code, and of those the learner's", "dim"),
+        table,
+    )
+
+
 def check_problems(findings):
     lines = []
     for finding in findings:
@@ -547,7 +635,9 @@ def check_problems(findings):
             share = finding.right / finding.cases
             lines += [
                 Text(
-                    f"\n{finding.lesson}: {share:.1%} of the mutations are caught; no check notices",
+                    "\n"
+                    f"{finding.lesson}: {share:.1%} of the mutations are "
+                    "caught; no check notices",
                     "bold",
                 ),
                 *(indented(Text(survivor)) for survivor in finding.survivors),
@@ -555,7 +645,10 @@ def check_problems(findings):
     return Group(*lines)
 
 
-def book(built):
+def book(site):
     """A finished book in one line."""
-    ran = f", {len(built.ran)} of its programs run anew" if built.ran else ""
-    return f"{built.path / 'index.html'}: the {built.edition}'s edition, {count(built.pages, 'page')}, {built.seconds:.1f} s{ran}."
+    ran = f", {len(site.ran)} of its programs run anew" if site.ran else ""
+    return (
+        f"{site.path / 'index.html'}: the {site.edition}'s edition, "
+        f"{count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
+    )

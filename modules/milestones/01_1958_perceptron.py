@@ -1,15 +1,17 @@
 """1958: the perceptron. One layer and one output, taught by its mistakes.
 
-Frank Rosenblatt's machine had 400 photocells, and weights that were turned by motors. It knew no slopes: when it was wrong
-about an example, the example was added to the weights or taken from them. Two classes that a straight line can part are
-always parted after a limited number of mistakes; that was proved soon after.
+Frank Rosenblatt's machine had 400 photocells, and weights that were turned by motors. It knew
+no slopes: when it was wrong about an example, the example was added to the weights or taken
+from them. Two classes that a straight line can part are always parted after a limited number of
+mistakes; that was proved soon after.
 """
 
 # /// milestone
 # title = "The perceptron parts two classes"
 # needs = ["tensor", "layers"]
 # seconds = 60
-# alt = "Left: a blue and a red cloud of points, and a black line between them. Right: mistakes in each epoch, which fall to 0."
+# alt = """Left: a blue and a red cloud of points, and a black line between them. \
+#     Right: mistakes in each epoch, which fall to 0."""
 # [bar]
 # "training accuracy" = 1.0
 # "test accuracy" = 0.98
@@ -27,7 +29,8 @@ def clouds(count, rng):
     """`count` points in two clouds, with a gap between them, and for each point 1 or -1."""
     side = rng.choice([-1, 1], count)
     points = rng.normal(0, 0.8, (count, 2)) + side[:, None] * np.array([0.8, 0.6])
-    kept = side * (points @ [0.8, 0.6]) > 0.08  # the gap: how narrow it is decides how many mistakes are made
+    # 0.08 is the gap: how narrow it is decides how many mistakes are made
+    kept = side * (points @ [0.8, 0.6]) > 0.08
     return (points[kept] + [2.0, -1.0]).astype("float32"), side[kept]
 
 
@@ -58,12 +61,17 @@ def run(seed=0):
     (a, b), c = layer.weights.data[:, 0], layer.bias.data[0]
     across = np.array([unseen[:, 0].min(), unseen[:, 0].max()])
     left.plot(across, -(a * across + c) / b, "k")
-    left.set(title="points it never saw, and its line", ylim=(unseen[:, 1].min(), unseen[:, 1].max()))
+    left.set(
+        title="points it never saw, and its line", ylim=(unseen[:, 1].min(), unseen[:, 1].max())
+    )
     right.plot(range(1, len(mistakes) + 1), mistakes, "k.-")
     right.set(xlabel="epoch", ylabel="mistakes", title="learning", ylim=(0, None))
     right.xaxis.get_major_locator().set_params(integer=True)
     figure.tight_layout()
-    return {"training accuracy": accuracy(layer, points, side), "test accuracy": accuracy(layer, unseen, truth)}, figure
+    return {
+        "training accuracy": accuracy(layer, points, side),
+        "test accuracy": accuracy(layer, unseen, truth),
+    }, figure
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
 """1986: a hidden layer. What no straight line can part, two layers do.
 
-A point is of class 1 when exactly one of its two coordinates is large: exclusive or. Minsky and Papert had shown in 1969
-what a perceptron can never do, and this is the smallest such thing. Rumelhart, Hinton and Williams showed how slopes are
-carried back through a hidden layer, so that it finds out by itself what its units should stand for.
+A point is of class 1 when exactly one of its two coordinates is large: exclusive or. Minsky and
+Papert had shown in 1969 what a perceptron can never do, and this is the smallest such thing.
+Rumelhart, Hinton and Williams showed how slopes are carried back through a hidden layer, so
+that it finds out by itself what its units should stand for.
 """
 
 # /// milestone
 # title = "A hidden layer learns exclusive or"
 # needs = ["tensor", "activations", "layers", "losses", "autograd", "optimizers"]
 # seconds = 60
-# alt = "Points around the corners of a square, opposite corners in one colour. One straight line cannot part the colours; a hidden layer's curves do, and its loss falls to almost 0."
+# alt = """Points around the corners of a square, opposite corners in one colour. \
+#     One straight line cannot part the colours; a hidden layer's curves do, and its loss \
+#     falls to almost 0."""
 # [bar]
 # "test accuracy" = 0.97
 # ///
@@ -27,7 +30,9 @@ from tinytorch.core.tensor import Tensor
 
 
 def corners(count, rng):
-    """Points around the corners of a square, and 1 for those near two of them, opposite each other."""
+    """Points around the corners of a square, and 1 for those near two of them,
+    opposite each other.
+    """
     bits = rng.integers(0, 2, (count, 2))
     points = 2.0 * bits - 1 + rng.normal(0, 0.3, (count, 2))
     return Tensor(points.astype("float32")), (bits[:, :1] != bits[:, 1:]).astype("float32")
@@ -59,7 +64,10 @@ def run(seed=0):
     rng = np.random.default_rng(seed)
     manual_seed(seed)
     (points, truth), (unseen, answers) = corners(400, rng), corners(1000, rng)
-    models = {"one layer": Sequential(Dense(2, 1)), "a hidden layer": Sequential(Dense(2, 8), Tanh(), Dense(8, 1))}
+    models = {
+        "one layer": Sequential(Dense(2, 1)),
+        "a hidden layer": Sequential(Dense(2, 8), Tanh(), Dense(8, 1)),
+    }
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.6))
     across, up = np.meshgrid(*[np.linspace(-2.2, 2.2, 120)] * 2)
     grid = Tensor(np.stack([across, up], -1).astype("float32"))
@@ -68,14 +76,24 @@ def run(seed=0):
         axes[2].plot(train(model, points, truth, 200, name), label=name)
         measured[name] = accuracy(model, unseen, answers)
         with no_grad():
-            axis.contourf(across, up, model(grid).data[..., 0], levels=[-99, 0, 99], cmap="coolwarm", alpha=0.4)
+            axis.contourf(
+                across,
+                up,
+                model(grid).data[..., 0],
+                levels=[-99, 0, 99],
+                cmap="coolwarm",
+                alpha=0.4,
+            )
         axis.scatter(*unseen.data.T, c=answers[:, 0], cmap="coolwarm", s=6)
         axis.set(title=f"{name}: {measured[name]:.1%} right", aspect="equal")
     axes[2].axhline(np.log(2), color="grey", linestyle=":", label="guessing")
     axes[2].set(xlabel="step", ylabel="loss (nats)", title="learning")
     axes[2].legend()
     figure.tight_layout()
-    return {"test accuracy": measured["a hidden layer"], "test accuracy of one layer": measured["one layer"]}, figure
+    return {
+        "test accuracy": measured["a hidden layer"],
+        "test accuracy of one layer": measured["one layer"],
+    }, figure
 
 
 if __name__ == "__main__":

@@ -23,14 +23,30 @@ def report(history, images, labels, scores):
         axis.set(xlabel="epoch", ylabel=name)
         axis.legend()
     two.set_ylim(0.9, 1.005)
-    counts = np.bincount(labels * classes + predicted, minlength=classes**2).reshape(classes, classes)
+    counts = np.bincount(labels * classes + predicted, minlength=classes**2).reshape(
+        classes, classes
+    )
     wrong = np.where(np.eye(classes, dtype=bool), 0, counts)
     three.imshow(wrong, cmap="Reds", vmin=0, vmax=max(3, wrong.max()))
     for row, column in np.argwhere(counts):
-        three.text(column, row, counts[row, column], ha="center", va="center", fontsize=7, color="black" if row != column else "grey")
-    three.set(xlabel="what it says", ylabel="what it is", xticks=range(classes), yticks=range(classes))
+        three.text(
+            column,
+            row,
+            counts[row, column],
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="black" if row != column else "grey",
+        )
+    three.set(
+        xlabel="what it says", ylabel="what it is", xticks=range(classes), yticks=range(classes)
+    )
     mistakes = np.flatnonzero(predicted != labels)[:14]
-    bottom.suptitle(f"{(predicted != labels).sum()} mistakes of {len(labels)}: what it is, and what it says", fontsize=10)
+    bottom.suptitle(
+        f"{(predicted != labels).sum()} mistakes of {len(labels)}:"
+        " what it is, and what it says",
+        fontsize=10,
+    )
     for axis, at in zip(np.atleast_1d(bottom.subplots(1, 14)), [*mistakes, *[None] * 14]):
         axis.axis("off")
         if at is not None:

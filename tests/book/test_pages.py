@@ -86,16 +86,23 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     assert "hint 1 of" in tito(mine, "hint", "tensor").stdout
 
 
-def test_the_lesson_in_contributing_passes(tmp_path):
+def test_the_lesson_in_contributing_passes_the_gate(tmp_path):
     text = (REPOSITORY / "book" / "contributing.md").read_text(encoding="utf-8")
-    [lesson] = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    chapter, checks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    [hints] = re.findall(r"^```markdown\n(.*?)^```", text, re.S | re.M)
+    [mistakes] = re.findall(r"^```toml\n(.*?)^```", text, re.S | re.M)
     course = make_course(tmp_path / "course")
-    script = course / "modules" / "source" / "90_mean" / "mean_dev.py"
-    script.parent.mkdir()
-    script.write_text(
-        HEADER.format(title="Mean", name="mean", needs=" []") + "\n" + lesson, encoding="utf-8"
-    )
-    done = tito(course, "test", "mean")
-    assert done.returncode == 0 and "1 of 1 point, 1 of 1 check" in done.stdout, (
-        done.stdout + done.stderr
-    )
+    folder = course / "modules" / "source" / "90_mean"
+    folder.mkdir()
+    header = HEADER.format(title="Mean", name="mean", needs=" []") + "\n"
+    for name, part in {
+        "mean_dev.py": header + chapter,
+        "checks.py": checks,
+        "hints.md": hints,
+        "misconceptions.toml": mistakes,
+    }.items():
+        (folder / name).write_text(part, encoding="utf-8")
+    done = tito(course, "export", "mean")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = tito(course, "check", "mean")
+    assert done.returncode == 0, done.stdout + done.stderr

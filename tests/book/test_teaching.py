@@ -54,10 +54,10 @@ REPLACED = [
 ]
 # What ito.rosa of the made-up class hands in.
 MISTAKE = """
-[[misconception]]
+[[mistake]]
 id = "four times"
-exercise = "numbers-triple"
-mistake = "Doubles twice."
+exercise = "triple"
+name = "Doubles twice."
 old = "double(x) + x"
 new = "double(x) + double(x)"
 message = "yours is 8"
@@ -96,7 +96,7 @@ def runs(tmp_path_factory):
     done where it asks for it."""
     base = tmp_path_factory.mktemp("teaching").resolve()
     folder = make_course(base / "course")
-    lesson = folder / "modules" / "source" / "01_numbers" / "numbers_dev.py"
+    lesson = folder / "modules" / "source" / "01_numbers" / "checks.py"
     lesson.with_name("misconceptions.toml").write_text(MISTAKE, encoding="utf-8")
     programs = base / "programs"
     programs.mkdir()

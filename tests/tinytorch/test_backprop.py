@@ -1,12 +1,10 @@
 """The exported scalar engine: against nudging, against hand calculation, and at the edges."""
 
-import builtins
 import gc
 import math
 import operator
 import random
 import time
-import xml.dom.minidom
 
 import numpy as np
 import pytest
@@ -309,46 +307,15 @@ def test_the_picture_names_every_value_and_slope():
     )
 
 
-@pytest.fixture
-def no_graphviz(monkeypatch):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "graphviz":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-
-
-def test_the_picture_needs_no_graphviz(no_graphviz, tmp_path):
+def test_the_picture_has_a_box_for_each_value_however_many():
     out = MLP(2, [3, 1])([0.5, -0.5])
-    picture = draw_graph(out)
-    svg = picture._repr_svg_()
-    tree = xml.dom.minidom.parseString(svg)
-    boxes = {(r.getAttribute("x"), r.getAttribute("y")) for r in tree.getElementsByTagName("rect")}
-    assert len(boxes) == len(order(out)), "no two boxes lie on each other"
-    assert (
-        picture.render(tmp_path / "graph.svg")
-        == svg
-        == (tmp_path / "graph.svg").read_text(encoding="utf-8")
-    )
-
-
-def test_results_stand_right_of_their_inputs(no_graphviz):
-    picture = draw_graph(random_expression(random.Random(3), [Value(0.3), Value(-0.8)], 40))
-    columns = lesson.columns_of(picture.boxes, picture.arrows)
-    place = {key: n for n, column in enumerate(columns) for key in column}
-    assert len(place) == len(picture.boxes) and all(
-        place[start] < place[end] for start, end, _ in picture.arrows
-    )
-
-
-def test_a_deep_graph_can_be_drawn(no_graphviz):
+    assert list(draw_graph(out).boxes) == order(out)
     y = Value(1.0)
     for _ in range(2_000):
         y = -y
-    assert draw_graph(y).render().count("<rect") == 2_001
+    picture = draw_graph(y)
+    assert picture.svg_in_columns().count("<rect") == 2_001
+    assert isinstance(picture, lesson.Drawing)
 
 
 # Networks

@@ -1,15 +1,13 @@
-"""The exported data lesson: against PyTorch, threads that end, digits that stay, downloads that are whole or nothing."""
+"""The exported data lesson: against PyTorch, threads that end, digits that stay,
+sets that are read.
+"""
 
 import gc
 import gzip
 import hashlib
-import http.server
 import io
-import os
-import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import zipfile
 from pathlib import Path
@@ -31,13 +29,13 @@ from tinytorch.core.data import (
     Transformed,
     collate,
     digits,
-    fetch,
     one_hot,
     prefetch,
     random_split,
     statistics,
 )
 from tinytorch.core.layers import Dense, manual_seed
+from tinytorch.support import datasets, download
 from tito.author import release
 from tito.learn import workspace
 from tito.lesson import course
@@ -400,12 +398,15 @@ def test_a_split_that_does_not_exist_is_told():
             make("all")
 
 
-def test_digits_go_with_every_workspace_and_release():
+def test_digits_and_what_the_lesson_uses_go_with_every_workspace_and_release():
     (entry,) = [entry for entry in COURSE.lessons if entry.name == "data"]
     digits_bytes = (COURSE.path / "tinytorch" / "digits.npz").read_bytes()
-    assert workspace.contents(COURSE, [entry])["tinytorch/digits.npz"] == digits_bytes
     released = release.contents(COURSE, [entry])
-    assert released["tinytorch/digits.npz"] == digits_bytes
+    for given in (workspace.contents(COURSE, [entry]), released):
+        assert given["tinytorch/digits.npz"] == digits_bytes
+        assert {f"tinytorch/support/{name}.py" for name in ("datasets", "download", "shelf")} < set(
+            given
+        )
     (wheel,) = [data for name, data in released.items() if name.endswith(".whl")]
     with zipfile.ZipFile(io.BytesIO(wheel)) as held:
         (name,) = [name for name in held.namelist() if name.endswith("tinytorch/digits.npz")]
@@ -437,241 +438,22 @@ def test_made_data_has_seeds_and_both_classes(make):
 
 
 def test_the_front_door_has_every_name():
-    code = "import tinytorch.data as d; print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    code = (
+        "import tinytorch.data as d; "
+        "print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "[]\n", done.stderr
 
 
-# Downloads, from a server of our own
+def test_what_downloads_can_be_imported_from_the_lesson():
+    for name in ("data_folder", "fetch", "fingerprint"):
+        assert getattr(lesson, name) is getattr(download, name)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` ({path: bytes}). `asked` notes each request's path and Range.
-
-    cuts      after how many bytes the next connections break off, one number each; the rest come whole
-    ranges    whether Range is understood
-    hold      an Event: a connection that was cut waits for it before it ends
-    """
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.asked, self.cuts, self.ranges, self.hold, self.reached = (
-            {},
-            [],
-            [],
-            True,
-            None,
-            threading.Event(),
-        )
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *arguments):
-        pass
-
-    def do_GET(self):
-        server = self.server
-        server.asked.append((self.path, self.headers.get("Range")))
-        data = server.files.get(self.path)
-        if data is None:
-            return self.send_error(404)
-        begin = 0
-        if server.ranges and (asked := self.headers.get("Range")):
-            begin = int(asked.removeprefix("bytes=").removesuffix("-"))
-            if begin >= len(data):
-                return self.send_error(416)
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(len(data) - begin))
-        self.end_headers()
-        end = begin + server.cuts.pop(0) if server.cuts else len(data)
-        self.wfile.write(data[begin:end])
-        self.wfile.flush()
-        server.reached.set()
-        if server.hold and end < len(data):
-            server.hold.wait(30)
-
-
-@pytest.fixture
-def server(monkeypatch):
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("no_proxy", "*")
-    with Server() as one:
-        yield one
-        one.shutdown()
-
-
-DATA = np.random.default_rng(0).integers(0, 256, 400_000, dtype="uint8").tobytes()
-OTHER = DATA[::-1]
-
-
-def sha(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def get(server, folder, **options):
-    return fetch(f"{server.url}/some/file.bin", sha(DATA), len(DATA), folder, **options)
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
-
-
-def test_a_file_is_fetched_once(server, tmp_path):
-    server.files["/some/file.bin"] = DATA
-    path = get(server, tmp_path / "a" / "b")
-    assert path == tmp_path / "a" / "b" / "file.bin" and path.read_bytes() == DATA
-    assert get(server, tmp_path / "a" / "b") == path
-    assert server.asked == [("/some/file.bin", None)] and names(path.parent) == ["file.bin"]
-
-
-def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(server, tmp_path):
-    server.files["/some/file.bin"], server.cuts = DATA, [150_000, 70_000]
-    assert get(server, tmp_path).read_bytes() == DATA
-    assert [ranges for _, ranges in server.asked] == [None, "bytes=150000-", "bytes=220000-"]
-    assert names(tmp_path) == ["file.bin"]
-
-
-def test_a_download_that_breaks_off_for_good_is_told_and_goes_on_the_next_time(server, tmp_path):
-    server.files["/some/file.bin"], server.cuts = DATA, [100_000, 0, 0]
-    with pytest.raises(
-        OSError,
-        match=r"broke off after 100,000 of 400,000 bytes.*goes on where it stopped.*by hand: ",
-    ) as caught:
-        get(server, tmp_path)
-    assert f"{server.url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(
-        caught.value
-    )
-    assert names(tmp_path) == ["file.bin.part"]
-    assert get(server, tmp_path).read_bytes() == DATA
-    assert server.asked[-1][1] == "bytes=100000-"
-
-
-def test_a_server_without_ranges_sends_all_again(server, tmp_path):
-    server.files["/some/file.bin"], server.cuts, server.ranges = DATA, [100_000], False
-    assert get(server, tmp_path).read_bytes() == DATA
-    assert [ranges for _, ranges in server.asked] == [None, "bytes=100000-"] and names(
-        tmp_path
-    ) == ["file.bin"]
-
-
-def test_a_truncated_file_is_never_used(server, tmp_path):
-    server.files["/some/file.bin"] = DATA[:-1]
-    with pytest.raises(OSError, match=r"399,999|416"):
-        get(server, tmp_path)
-    assert "file.bin" not in names(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [OTHER, DATA + b"x", b"<html>log in first</html>" * 20_000],
-    ids=["other", "longer", "a page"],
-)
-def test_a_wrong_checksum_is_refused(server, tmp_path, wrong):
-    server.files["/some/file.bin"] = wrong
-    if wrong == DATA + b"x":  # the part that was meant is whole, and more is never taken
-        assert get(server, tmp_path).read_bytes() == DATA
-        return
-    with pytest.raises(
-        OSError,
-        match=rf"has the fingerprint {sha(wrong[:400_000])[:16]}\.\.\., not {sha(DATA)[:16]}",
-    ):
-        get(server, tmp_path)
-    assert names(tmp_path) == [] and len(server.asked) == 1
-
-
-def test_an_old_piece_of_another_file_is_thrown_away(server, tmp_path):
-    server.files["/some/file.bin"] = DATA
-    for piece in (OTHER[:1000], OTHER, OTHER + OTHER):
-        (tmp_path / "file.bin.part").write_bytes(piece)
-        assert get(server, tmp_path).read_bytes() == DATA
-        (tmp_path / "file.bin").unlink()
-
-
-def test_a_broken_cache_is_mended_or_left_as_it_is(server, tmp_path):
-    (tmp_path / "file.bin").write_bytes(DATA[:-5])
-    server.files["/some/file.bin"] = OTHER
-    with pytest.raises(OSError, match="is damaged and was left as it is"):
-        get(server, tmp_path)
-    assert (tmp_path / "file.bin").read_bytes() == DATA[:-5]
-    server.files["/some/file.bin"] = DATA
-    assert get(server, tmp_path).read_bytes() == DATA
-
-
-def test_offline_the_error_says_what_to_do_and_old_data_serve(server, tmp_path):
-    url = server.url
-    server.shutdown()
-    server.server_close()
-    with pytest.raises(
-        OSError, match=r"the download failed.*With a network, call it again.*get http://.*by hand"
-    ) as caught:
-        fetch(f"{url}/some/file.bin", sha(DATA), len(DATA), tmp_path)
-    assert f"{url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(
-        caught.value
-    )
-    (tmp_path / "file.bin").write_bytes(DATA)  # by hand
-    assert fetch(f"{url}/some/file.bin", sha(DATA), len(DATA), tmp_path).read_bytes() == DATA
-
-
-def test_what_the_server_does_not_have_is_told_at_once(server, tmp_path):
-    with pytest.raises(OSError, match="HTTP Error 404"):
-        get(server, tmp_path)
-    assert len(server.asked) == 1 and names(tmp_path) == []
-
-
-def test_a_folder_that_cannot_be_used_is_told(server, tmp_path):
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(OSError, match="cannot be used"):
-        get(server, tmp_path / "file")
-
-
-def test_two_programs_fetch_it_once(server, tmp_path):
-    server.files["/some/file.bin"] = DATA
-    found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(get(server, tmp_path).read_bytes()))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [DATA] * 4 and len(server.asked) == 1
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
-def test_killed_in_the_middle_nothing_half_is_used(server, tmp_path):
-    server.files["/some/file.bin"], server.cuts, server.hold = DATA, [300_000], threading.Event()
-    code = f"from tinytorch.core.data import fetch\nfetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})"
-    program = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=COURSE.path, env=os.environ | {"no_proxy": "*"}
-    )
-    assert server.reached.wait(60)
-    program.send_signal(signal.SIGKILL)
-    program.wait()
-    server.hold.set()
-    assert "file.bin" not in names(tmp_path)
-    assert get(server, tmp_path).read_bytes() == DATA
-
-
-def test_progress_is_shown_in_a_terminal_and_nowhere_else(server, tmp_path, monkeypatch):
-    server.files["/some/file.bin"] = DATA
-    for terminal in (True, False):
-        screen = io.StringIO()
-        screen.isatty = lambda terminal=terminal: terminal
-        monkeypatch.setattr(sys, "stderr", screen)
-        get(server, tmp_path / str(terminal))
-        shown = screen.getvalue()
-        assert shown.endswith("\rfile.bin 0.4 of 0.4 MB\n") if terminal else shown == ""
+# Sets that others collected
 
 
 def idx(array):
@@ -682,83 +464,35 @@ def idx(array):
     )
 
 
-@pytest.mark.parametrize(("name", "base"), [("mnist", "MNIST"), ("fashion_mnist", "FASHION")])
-def test_sets_in_idx_format_are_loaded(server, tmp_path, monkeypatch, name, base):
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
+def test_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
     images, labels = (
         np.arange(5 * 28 * 28).astype("uint8").reshape(5, 28, 28),
         np.array([3, 0, 9, 9, 1], "uint8"),
     )
-    files, key = {}, name.replace("_", "-")
-    for split, stem in (("train", "train"), ("test", "t10k")):
-        some = slice(0, 5 if split == "train" else 2)
-        parts = {
-            f"{stem}-images-idx3-ubyte.gz": idx(images[some]),
-            f"{stem}-labels-idx1-ubyte.gz": idx(labels[some]),
-        }
-        assert [file for file, _, _ in lesson.FILES[key, split]] == list(parts)
-        files[key, split] = [(file, len(data), sha(data)) for file, data in parts.items()]
-        server.files |= {f"/{key}/{file}": data for file, data in parts.items()}
-    monkeypatch.setattr(lesson, "FILES", files)
-    monkeypatch.setattr(lesson, base, f"{server.url}/{key}")
+    folder = tmp_path / name.replace("_", "-")
+    folder.mkdir()
+    files = {}
+    for split, count in (("train", 5), ("test", 2)):
+        files[folder.name, split] = []
+        for kind, array in (("images", images), ("labels", labels)):
+            data = idx(array[:count])
+            (folder / f"{split}-{kind}").write_bytes(data)  # there already: nothing is downloaded
+            known = (f"{split}-{kind}", len(data), hashlib.sha256(data).hexdigest())
+            files[folder.name, split].append(known)
+    monkeypatch.setattr(datasets, "FILES", files)
     monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path))
     for split, count in (("train", 5), ("test", 2)):
-        found = getattr(lesson, name)(split)
-        assert found.arrays[0].shape == (count, 1, 28, 28) and found.arrays[0].dtype == np.float32
-        assert (
-            np.allclose(found.arrays[0][:, 0], images[:count] / 255)
-            and found.arrays[1].tolist() == labels[:count].tolist()
-        )
-    assert len(names(tmp_path / key)) == 4
+        found, classes = getattr(lesson, name)(split).arrays
+        assert found.shape == (count, 1, 28, 28) and found.dtype == np.float32
+        assert np.allclose(found[:, 0], images[:count] / 255)
+        assert classes.tolist() == labels[:count].tolist() and classes.dtype == np.int64
 
 
-def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatch):
-    random, records = np.random.default_rng(1), {}
-    with tarfile.open(tmp_path / "made.tar.gz", "w:gz") as archive:
-        for name in ["test_batch", *[f"data_batch_{k}" for k in (3, 1, 2, 5, 4)]]:
-            records[name] = random.integers(0, 256, (2, 3073), dtype="uint8")
-            records[name][:, 0] %= 10
-            member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
-            member.size = 2 * 3073
-            archive.addfile(member, io.BytesIO(records[name].tobytes()))
-        member = tarfile.TarInfo("../outside.txt")
-        archive.addfile(member, io.BytesIO(b""))
-    data = (tmp_path / "made.tar.gz").read_bytes()
-    server.files["/cifar-10-binary.tar.gz"] = data
-    monkeypatch.setattr(lesson, "CIFAR", f"{server.url}/cifar-10-binary.tar.gz")
-    monkeypatch.setattr(lesson, "CIFAR_FILE", (len(data), sha(data)))
-    monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path / "kept"))
-    for split, batches in (
-        ("train", [f"data_batch_{k}" for k in range(1, 6)]),
-        ("test", ["test_batch"]),
-    ):
-        images, labels = lesson.cifar10(split).arrays
-        rows = np.concatenate([records[name] for name in batches])
-        assert labels.tolist() == rows[:, 0].tolist() and images.shape == (len(rows), 3, 32, 32)
-        for place in [(0, 0, 0), (1, 5, 31), (2, 31, 7)]:
-            assert np.allclose(
-                images[(slice(None), *place)],
-                rows[:, 1 + np.ravel_multi_index(place, (3, 32, 32))] / 255,
-            )
-    assert [p.name for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".lock"] == [
-        "made.tar.gz",
-        "cifar-10-binary.tar.gz",
-    ]
-    with pytest.raises(ValueError, match="3,073 bytes each, and 3,072 bytes"):
-        lesson.parse_cifar(bytes(3072))
-
-
-def test_the_folder_for_data_can_be_chosen(monkeypatch, tmp_path):
-    monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path / "mine"))
-    assert lesson.data_folder() == tmp_path / "mine"
-    monkeypatch.delenv("TINYTORCH_DATA")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    assert lesson.data_folder().name == "tinytorch"
-
-
-def test_the_known_files_have_whole_fingerprints():
-    known = [(size, sha256) for files in lesson.FILES.values() for _, size, sha256 in files] + [
-        lesson.CIFAR_FILE
-    ]
-    assert len({sha256 for _, sha256 in known}) == 9
-    assert all(len(sha256) == 64 and int(sha256, 16) and size > 4000 for size, sha256 in known)
+def test_cifar_is_read_as_numbers_from_0_to_1(monkeypatch):
+    photographs = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype="uint8")
+    made = photographs, np.uint8([9, 0, 3, 3])
+    monkeypatch.setattr(datasets, "cifar10_arrays", lambda split: made)
+    found, classes = lesson.cifar10("test").arrays
+    assert found.dtype == np.float32 and np.allclose(found, photographs / 255)
+    assert classes.tolist() == [9, 0, 3, 3] and classes.dtype == np.int64

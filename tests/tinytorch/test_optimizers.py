@@ -463,22 +463,13 @@ def of(n=1):
         (lambda: SGD([{"params": p} for p in [of()] * 2]), ValueError, "twice"),
         (lambda: SGD([{"params": of(), "rate": 0.1}]), ValueError, "'rate'.*lr, momentum"),
         (lambda: SGD(of(), -0.1), ValueError, "lr is -0.1"),
-        (lambda: SGD(of(), float("nan")), ValueError, "lr is nan"),
-        (lambda: SGD(of(), float("inf")), ValueError, "lr is inf"),
-        (lambda: SGD(of(), "0.1"), TypeError, "lr is '0.1'"),
         (lambda: SGD(of(), 0.1, -0.5), ValueError, "momentum is -0.5"),
-        (lambda: SGD(of(), 0.1, 1.0), ValueError, "momentum is 1.0"),
-        (lambda: SGD(of(), weight_decay=-1), ValueError, "weight_decay is -1"),
         (lambda: SGD(of(), nesterov=True), ValueError, "nesterov"),
         (lambda: Adam(of(), betas=(0.9, 1.0)), ValueError, "beta is 1.0"),
-        (lambda: Adam(of(), betas=0.9), TypeError, "betas is 0.9"),
-        (lambda: Adam(of(), betas=(0.9,)), TypeError, "two numbers"),
         (lambda: Adam(of(), eps=-1e-8), ValueError, "eps is -1e-08"),
         (lambda: AdamW([{"params": of(), "lr": -1}]), ValueError, "lr is -1"),
         (lambda: StepLR(SGD(of()), 0), ValueError, "step_size is 0"),
         (lambda: CosineAnnealingLR(SGD(of()), 0), ValueError, "T_max is 0"),
-        (lambda: LinearLR(SGD(of()), 0), ValueError, "0 and 1.0"),
-        (lambda: SequentialLR(SGD(of()), [], [1]), ValueError, "milestones"),
         (
             lambda: Optimizer(of()).keeps(None) or Optimizer(of()).improve(*[None] * 5),
             NotImplementedError,
@@ -489,11 +480,6 @@ def of(n=1):
 def test_what_cannot_be_meant_is_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
-
-
-def test_a_schedule_state_for_other_groups_is_refused():
-    with pytest.raises(ValueError, match="2 groups, the optimizer has 1"):
-        StepLR(SGD(of()), 3).load_state_dict({"last_epoch": 1, "base_lrs": [0.1, 0.2]})
 
 
 # The front door and the examples

@@ -3,7 +3,6 @@ checkpoints."""
 
 import doctest
 import os
-import pickle
 import re
 import signal
 import subprocess
@@ -29,7 +28,6 @@ from tinytorch.core.training import (
     epochs_since_best,
     load_state,
     overfit_one_batch,
-    plot_history,
     predict,
     save_state,
     snapshot,
@@ -206,25 +204,6 @@ def test_lines_are_plain_where_there_is_no_terminal(capsys):
     )
 
 
-def test_a_terminal_gets_a_bar_and_the_same_lines(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    trainer(show=True).fit(pairs(16), 2)
-    out = capsys.readouterr().out
-    assert "epoch 1/2  loss" in out and "epoch 2/2  loss" in out
-
-
-def test_the_curves_are_drawn():
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    matplotlib.use("Agg")
-    run = trainer()
-    figure = plot_history(run.fit(pairs(16), 3, validation=pairs(40)))
-    assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "accuracy"]
-    assert [list(line.get_ydata()) for line in figure.axes[1].lines] == [
-        run.history["accuracy"],
-        run.history["validation accuracy"],
-    ]
-
-
 # Checkpoints
 
 
@@ -327,98 +306,22 @@ def test_a_checkpoint_is_plain_arrays_and_gives_back_what_was_saved(tmp_path):
     run = trainer(Adam, 0.01, dropout=0.2)
     run.fit(pairs(16), 1)
     run.save(tmp_path / "run.npz")
-    with np.load(tmp_path / "run.npz", allow_pickle=False) as found:
-        assert all(found[name].dtype.kind in "biuf" for name in found.files)
-    state = {
-        "a": (1, [None, True, -0.0]),
-        3: {"x": np.float32(0.1), ("t", 2): np.arange(6).reshape(2, 3)},
-        "big": 2**127,
-        "nan": float("nan"),
-        "inf": float("-inf"),
-        "e": np.zeros((0, 3), "float16"),
-        "z": np.array(5, "uint8"),
-        "t": "é\n",
-    }
-    save_state(tmp_path / "odd.npz", state)
-    again = load_state(tmp_path / "odd.npz")
-    assert list(again) == list(state) and repr(again) == repr(state)
-    assert (
-        type(again[3]["x"]) is np.float32 and again["z"].shape == () and again["e"].shape == (0, 3)
-    )
-    with pytest.raises(TypeError, match="no Tensor"):
-        save_state(tmp_path / "bad.npz", {"x": Tensor([1.0])})
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["odd.npz", "run.npz"]
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as members:
+        assert all(members[name].dtype.kind in "biuf" for name in members.files)
+    assert repr(load_state(tmp_path / "run.npz")) == repr(snapshot(run))
 
 
-def test_a_failed_write_leaves_the_old_checkpoint(tmp_path, monkeypatch):
-    save_state(tmp_path / "run.npz", {"old": 1})
-    for name in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                os, name, lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device"))
-            )
-            with pytest.raises(OSError, match="No space"):
-                save_state(tmp_path / "run.npz", {"new": 2})
-    assert load_state(tmp_path / "run.npz") == {"old": 1} and len(list(tmp_path.iterdir())) == 1
-
-
-class Trap:
-    def __reduce__(self):
-        return os.mkdir, ("sprung",)
-
-
-def test_files_that_are_no_checkpoints_are_refused_and_run_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    np.savez("objects.npz", text=np.array([Trap()], dtype=object))
-    np.savez("foreign.npz", weights=np.ones(3))
-    np.savez(
-        "other.npz",
-        text=np.frombuffer(b'{"format": "tinytorch checkpoint 0", "state": {}}', np.uint8),
-    )
-    np.save("array.npy", np.ones(3))
-    Path("pickle.npz").write_bytes(pickle.dumps(Trap()))
-    Path("empty.npz").write_bytes(b"")
-    Path("text.npz").write_text("hello", encoding="utf-8")
-    save_state("part.npz", {"model": {}})
-    for name in (
-        "objects.npz",
-        "foreign.npz",
-        "other.npz",
-        "array.npy",
-        "pickle.npz",
-        "empty.npz",
-        "text.npz",
-        "part.npz",
-    ):
+def test_files_that_are_no_checkpoints_are_refused_and_change_nothing(tmp_path):
+    np.savez(tmp_path / "foreign.npz", weights=np.ones(3))
+    save_state(tmp_path / "part.npz", {"model": {}})
+    for name in ("foreign.npz", "part.npz"):
         run = trainer()
         before = weights_of(run)
         with pytest.raises(CheckpointError, match=re.escape(name)):
-            run.load(name)
+            run.load(tmp_path / name)
         assert same(before, weights_of(run)) and run.epoch == 0
-    assert not Path("sprung").exists()
     with pytest.raises(FileNotFoundError):
-        trainer().load("none.npz")
-
-
-def test_a_damaged_checkpoint_is_refused(tmp_path):
-    run = trainer(Adam)
-    run.fit(pairs(16), 1)
-    run.save(tmp_path / "run.npz")
-    whole = (tmp_path / "run.npz").read_bytes()
-    good = repr(load_state(tmp_path / "run.npz"))
-    refused = 0
-    for place in range(0, len(whole), 37):
-        (tmp_path / "cut.npz").write_bytes(whole[:place])
-        with pytest.raises(CheckpointError):
-            load_state(tmp_path / "cut.npz")
-        (tmp_path / "flipped.npz").write_bytes(
-            whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :]
-        )
-        try:  # some bytes, such as a date, mean nothing; no damage may go through as other numbers
-            assert repr(load_state(tmp_path / "flipped.npz")) == good
-        except CheckpointError:
-            refused += 1
-    assert refused > 50
+        trainer().load(tmp_path / "none.npz")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,10 @@
-"""A small course of two lessons, to test `tito` on: it knows no lesson by name, so neither do most of its tests."""
+"""A small course of two lessons, to test `tito` on: it knows no lesson by name, so neither do most
+of its tests.
+"""
+
+from pathlib import Path
+
+from tito.lesson import cells, form
 
 HEADER = """\
 # ---
@@ -19,6 +25,7 @@ HEADER = """\
 #     hours: 0.5
 #     prerequisites:{needs}
 #     summary: A lesson about {name}.
+#     terms: []
 #     title: {title}
 # ---
 """
@@ -44,13 +51,11 @@ LIMIT = 10
 
 
 # %% [markdown]
-# **Task.** Write `double`.
+# ## Doubling
 #
-# <details><summary>Hint 1</summary>What is a number
-# plus itself?</details>
-# <details><summary>Hint 2</summary>`x + x`</details>
+# **Task.** Write `double`.
 
-# %% nbgrader={"grade": false, "grade_id": "numbers-double", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="double"
 #| export
 def double(x):
     """Twice `x`.
@@ -64,25 +69,15 @@ def double(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-double", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-def test_double_of_two_is_four():
-    assert double(2) == 4, f"double(2) should be 4, yours is {double(2)}: did you square?"
-
-
-def test_double_works_on_arrays():
-    got = double(np.array([1, 3]))
-    assert np.array_equal(got, [2, 6]), f"double([1, 3]) should be [2, 6], yours is {got}"
-
-
-test_double_of_two_is_four()
-test_double_works_on_arrays()
+# %% checks="double"
+check("double")
 
 # %% [markdown]
-# **Task.** Write `triple`.
+# ## Tripling
 #
-# <details><summary>Hint 1</summary>Use `double`.</details>
+# **Task.** Write `triple`.
 
-# %% nbgrader={"grade": false, "grade_id": "numbers-triple", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="triple"
 #| export
 def triple(x):
     """Three times `x`."""
@@ -91,12 +86,8 @@ def triple(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-triple", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-def test_triple_of_two_is_six():
-    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"
-
-
-test_triple_of_two_is_six()
+# %% checks="triple"
+check("triple")
 
 # %%
 #| exporti
@@ -108,6 +99,40 @@ def _given(x):
 print(triple(5), LIMIT)
 '''
 )
+
+NUMBERS_CHECKS = """\
+# The checks of lesson 01, by exercise. `check("double")` in the chapter runs the visible ones.
+
+# %% setup
+import numpy as np
+
+
+# %% double points=4
+def test_double_of_two_is_four():
+    assert double(2) == 4, f"double(2) should be 4, yours is {double(2)}: did you square?"
+
+
+def test_double_works_on_arrays():
+    got = double(np.array([1, 3]))
+    assert np.array_equal(got, [2, 6]), f"double([1, 3]) should be [2, 6], yours is {got}"
+
+
+# %% triple points=1
+def test_triple_of_two_is_six():
+    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"
+"""
+
+NUMBERS_HINTS = """\
+## double
+
+1. What is a number
+   plus itself?
+2. `x + x`
+
+## triple
+
+1. Use `double`.
+"""
 
 SUMS = (
     HEADER.format(title="Sums", name="sums", needs="\n#     - numbers")
@@ -123,7 +148,7 @@ SUMS = (
 from tinytorch.core.numbers import double
 
 
-# %% nbgrader={"grade": false, "grade_id": "sums-total", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="total"
 #| export
 def total(numbers):
     """The sum of the doubled numbers."""
@@ -132,22 +157,8 @@ def total(numbers):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-total", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-def test_total_doubles_every_number():
-    assert total([1, 2]) == 6, f"total([1, 2]) should be 6, yours is {total([1, 2])}"
-
-
-test_total_doubles_every_number()
-
-# %% nbgrader={"grade": true, "grade_id": "check-total-hidden", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
-### BEGIN HIDDEN TESTS
-def test_total_of_nothing_is_zero():
-    assert total([]) == 0, "secret"
-    assert total([2]) == 4, "secret"
-
-
-test_total_of_nothing_is_zero()
-### END HIDDEN TESTS
+# %% checks="total"
+check("total")
 
 # %% [markdown]
 # ## Look back
@@ -156,12 +167,50 @@ test_total_of_nothing_is_zero()
 '''
 )
 
+SUMS_CHECKS = """\
+# The checks of lesson 02, by exercise.
+
+# %% total points=2
+def test_total_doubles_every_number():
+    assert total([1, 2]) == 6, f"total([1, 2]) should be 6, yours is {total([1, 2])}"
+
+
+# %% total hidden points=1
+def test_total_of_nothing_is_zero():
+    assert total([]) == 0, "secret"
+    assert total([2]) == 4, "secret"
+"""
+
+FILES = {
+    "01_numbers/numbers_dev.py": NUMBERS,
+    "01_numbers/checks.py": NUMBERS_CHECKS,
+    "01_numbers/hints.md": NUMBERS_HINTS,
+    "02_sums/sums_dev.py": SUMS,
+    "02_sums/checks.py": SUMS_CHECKS,
+}
+
+
+CHAPTERS = {  # name: folder, chapter, checks, hints
+    "numbers": ("01_numbers", NUMBERS, NUMBERS_CHECKS, NUMBERS_HINTS),
+    "sums": ("02_sums", SUMS, SUMS_CHECKS, ""),
+}
+
+
+def lesson(name="numbers", chapter=None, checks=None, hints=None, within=Path()):
+    """A `form.Lesson` of the small course, with other text in a file where that is given."""
+    folder, *texts = CHAPTERS[name]
+    given = (chapter, checks, hints)
+    chapter, checks, hints = (o if g is None else g for o, g in zip(texts, given, strict=True))
+    path = within / folder / f"{name}_dev.py"
+    checks = cells.parse(path.with_name(form.CHECKS), checks)
+    return form.Lesson(cells.parse(path, chapter), checks, hints)
+
 
 def make_course(folder):
     """Write the small course to `folder`."""
-    for name, text in (("01_numbers", NUMBERS), ("02_sums", SUMS)):
-        path = folder / "modules" / "source" / name / f"{name[3:]}_dev.py"
-        path.parent.mkdir(parents=True)
+    for name, text in FILES.items():
+        path = folder / "modules" / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     (folder / "tito.toml").write_text(
         '[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"

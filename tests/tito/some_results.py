@@ -1,8 +1,17 @@
-"""Results of lessons as the judge returns them, for tests of what comes after it."""
+"""Results of lessons as the judge returns them, and late rules, for tests of what comes after
+it.
+"""
 
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+from tito.grading.late import Rules
 from tito.grading.result import CheckResult, LessonResult
 
 LESSONS = {"numbers": 1, "sums": 2}
+MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
+DAY = timedelta(days=1)
+RULES = Rules(timedelta(minutes=15), Decimal(10), Decimal(50), {"numbers": MONDAY})
 
 
 def result(
@@ -42,3 +51,8 @@ def result(
         verdict=verdict,
         **more,
     )
+
+
+def points(book, student="ada"):
+    """{lesson: the points that count, as written} of a learner."""
+    return {grade.lesson: str(grade.points) for grade in book.rows(student)}

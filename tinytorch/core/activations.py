@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: d38ca569b7a72160
+# checksum: 04e444a41a0b822f
 """Activations: The bends between layers, and scores turned into probabilities."""
 
 import math
@@ -18,7 +18,8 @@ def two_in_one(w1, b1, w2, b2):
     """The weights and bias of one linear layer that does what two in a row do.
 
     w1, b1   Tensors of shapes (inputs, hidden) and (hidden,): the first layer, x @ w1 + b1
-    w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second, which gets the first's result
+    w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second, which gets the
+             first's result
     returns  w, b of shapes (inputs, outputs) and (outputs,)
 
     >>> two_in_one(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
@@ -44,7 +45,8 @@ def relu(x):
 
 
 def xor_weights():
-    """Weights with which `relu(x @ w1 + b1) @ w2 + b2` is 1 when exactly one of two inputs is 1, else 0.
+    """Weights with which `relu(x @ w1 + b1) @ w2 + b2` is 1 when exactly one of two inputs is
+    1, else 0.
 
     returns  w1, b1, w2, b2: Tensors of shapes (2, 2), (2,), (2, 1) and (1,)
 
@@ -81,8 +83,8 @@ def sigmoid(x):
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for whole numbers
 
-    Correct at +-1000, with no infinity on the way, and small results keep their digits: sigmoid(-20) is
-    2.06e-9, not 0.
+    Correct at +-1000, with no infinity on the way, and small results keep their digits:
+    sigmoid(-20) is 2.06e-9, not 0.
 
     >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([0. , 0.5, 1. ])
@@ -111,7 +113,8 @@ def tanh(x):
 
 
 def gelu(x):
-    """The Gaussian error linear unit, tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+    """The Gaussian error linear unit, tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715
+    x^3))).
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for whole numbers
@@ -119,7 +122,8 @@ def gelu(x):
     >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([  -0.,    0., 1000.])
 
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. PyTorch: approximate="tanh".
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. PyTorch:
+    approximate="tanh".
     """
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
     return 0.5 * x * (1 + inner.tanh())
@@ -145,7 +149,8 @@ def softmax(x, axis=-1):
 
 
 def log_softmax(x, axis=-1):
-    """The natural logarithm of `softmax(x, axis)`, without taking the logarithm of a rounded probability.
+    """The natural logarithm of `softmax(x, axis)`, without taking the logarithm of a rounded
+    probability.
 
     x        Tensor of scores, shape (..., classes, ...); -inf stands for "impossible"
     axis     where the classes are; an int, or a tuple of ints when a slice spans several axes
@@ -154,14 +159,16 @@ def log_softmax(x, axis=-1):
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
 
-    Source: Blanchard, Higham, Higham, Accurately computing the log-sum-exp and softmax functions (2021).
+    Source: Blanchard, Higham, Higham, Accurately computing the log-sum-exp and softmax
+    functions (2021).
     """
     shifted = x - x.max(axis, keepdims=True)
     return shifted - shifted.exp().sum(axis, keepdims=True).log()
 
 
 class Activation:
-    """A function of a Tensor as an object. A subclass has `forward(x)`; its attributes are its settings."""
+    """A function of a Tensor as an object. A subclass has `forward(x)`; its attributes are its
+    settings."""
 
     def __call__(self, x):
         return self.forward(x)
@@ -198,7 +205,8 @@ class Tanh(Activation):
 
 
 class GELU(Activation):
-    """x times the probability (by the tanh form) that a standard normal number is below x, place by place."""
+    """x times the probability (by the tanh form) that a standard normal number is below x,
+    place by place."""
 
     def forward(self, x): return gelu(x)
 

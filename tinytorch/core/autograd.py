@@ -1,18 +1,11 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: ddcc5e5c824d546a
+# checksum: 7959fac8b5673717
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
 import copy
-import functools
-import gc
-import html
-import inspect
 import math
 import operator
-import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -38,71 +31,44 @@ from tinytorch.core.tensor import (
     sum_forward,
     take_forward,
 )
+from tinytorch.support import validation
+from tinytorch.support.graphs import Graph, graph_of
+from tinytorch.support.memory import HOLDERS, collect_less_often, count_holders, held, is_ours
+from tinytorch.support.rules import FREED, Rules, parts_of
 
 __all__ = [
-    "Rules", "table", "waiting", "derivative", "rules_for", "arithmetic_rules", "curve_rules", "choice_rules",
-    "unbroadcast", "oldest_first", "accumulate", "hand_on", "first_gradient", "backward", "is_ours", "count_holders",
-    "held", "HOLDERS", "gradients_of", "put_back", "shape_rules", "index_rule", "matmul_slope", "no_grad", "Function",
-    "slope_by_nudging", "numerical_gradient_check", "Graph", "draw_graph",
+    "table", "waiting", "rules_for", "derivative", "arithmetic_rules", "curve_rules", "choice_rules", "unbroadcast",
+    "oldest_first", "accumulate", "hand_on", "first_gradient", "backward", "gradients_of", "put_back", "shape_rules",
+    "index_rule", "matmul_slope", "no_grad", "Function", "slope_by_nudging", "numerical_gradient_check", "draw_graph",
 ]
 
 
-class Rules(dict):
-    """operation -> its rules. What is not there yet is looked for, once, by `__missing__`."""
-
-    def __missing__(self, op):
-        if op in waiting:
-            waiting[op]()  # writes the rules of a whole group into the table
-            if op in self:
-                waiting.pop(op, None)
-                return self[op]
-        if op is None:
-            raise RuntimeError("this note was already freed: a tensor hands on first, then its creator becomes FREED")
-        if hasattr(op, "__self__") and hasattr(op.__self__, "slopes_of_all"):  # the forward method of a Function
-            return op.__self__.slopes_of_all  # not kept: each use of a Function is an operation of its own
-        name = getattr(op, "__name__", op)
-        raise NotImplementedError(f"no slope is known for {name}: tell it with derivative({name}, ...), "
-                                  "one rule for each input")
-
-
 table = Rules()
-waiting = {}  # operation -> the function that will write its rules, for those of this lesson
+waiting, rules_for = table.waiting, table.rules_for
 
 
 def derivative(op, *rules, together=None):
     """Say how a gradient goes through `op`.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input: rule(g, out, *arrays, **options) is the gradient for that input, where g is the
-              gradient of the result `out`, and the rest is what `op` was called with. Shapes that were
-              broadcast need no care. None for an input that has no slope, such as a mask.
-    together  instead of `rules`: one function of the same arguments that returns a sequence with a gradient
-              (or None) for each input. For operations with any number of inputs, or with shared work.
+    rules     one for each input: rule(g, out, *arrays, **options) is the gradient for that
+              input, where g is the gradient of the result `out`, and the rest is what `op` was
+              called with; broadcasting needs no care. None for an input that has no slope.
+    together  instead of `rules`, for any number of inputs or shared work: one function of the
+              same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only when its input wants a gradient, and must change none of the arrays it is given.
+    A rule is called only when its input wants a gradient, and must change none of the arrays.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
     table[op] = rules if together is None else together
 
 
-def rules_for(*ops):
-    """Mark the function below as the one that calls `derivative` for each of `ops`. It is called when first needed."""
-
-    def remember(write):
-        for op in ops:
-            table.pop(op, None)
-            waiting[op] = write
-        return write
-
-    return remember
-
-
 @rules_for(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
-    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide and np.negative.
+    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide, np.negative.
 
-    Each rule takes g, out and the inputs, and returns an array; none of the arrays may be changed.
+    Each rule takes g, out and the inputs, changes none of them, and returns an array.
 
     >>> arithmetic_rules()
     >>> to_a, to_b = table[np.subtract]
@@ -120,7 +86,8 @@ def arithmetic_rules():
 
 @rules_for(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
 def curve_rules():
-    """Tell `derivative` the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and sigmoid_forward.
+    """Tell `derivative` the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
+    sigmoid_forward.
 
     >>> curve_rules()
     >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
@@ -140,7 +107,8 @@ def curve_rules():
 def power_to_base(g, out, base, exponent):
     if type(exponent) is int and exponent == 2:
         return g * (2 * base)
-    return g * exponent * raise_to(base, exponent - (exponent != 0))  # with exponent 0: times 0, to the power 0
+    # with exponent 0: times 0, to the power 0
+    return g * exponent * raise_to(base, exponent - (exponent != 0))
 
 
 def power_to_exponent(g, out, base, exponent):
@@ -153,42 +121,49 @@ derivative(raise_to, power_to_base, power_to_exponent)
 
 @rules_for(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
 def choice_rules():
-    """Tell `derivative` the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and np.where.
+    """Tell `derivative` the rules of np.maximum, np.minimum, np.absolute, relu_forward,
+    clip_forward and np.where.
 
-    Called as np.maximum(a, b), np.minimum(a, b), np.absolute(a), relu_forward(a), clip_forward(a, low=..., high=...)
-    and np.where(condition, a, b). `low` and `high` reach the rule by name, and may be None.
+    Called as np.maximum(a, b), np.minimum(a, b), np.absolute(a), relu_forward(a),
+    clip_forward(a, low=..., high=...) and np.where(condition, a, b). `low` and `high` reach the
+    rule by name, and may be None.
 
-    Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and relu_forward
-    have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of np.where has no rule: None.
-    nan equals nothing and is larger than nothing: where it is, np.maximum, np.minimum and clip_forward give 0.
+    Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and
+    relu_forward have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of
+    np.where has no rule: None. nan equals nothing and is larger than nothing: where it is,
+    np.maximum, np.minimum and clip_forward give 0.
 
     >>> choice_rules()
-    >>> table[np.maximum][0](np.float32([8, 8, 8]), None, np.float32([1, 2, 3]), np.float32([2, 2, 2]))
+    >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
+    ...                      np.float32([1, 2, 3]), np.float32([2, 2, 2]))
     array([0., 4., 8.], dtype=float32)
 
     Source: torch.maximum and numpy.maximum; PyTorch shares ties in the same way.
     """
     def chosen(g, wins, ties):
         return np.where(ties, g / 2, np.where(wins, g, 0))
-    derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b), lambda g, out, a, b: chosen(g, b > a, a == b))
-    derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b), lambda g, out, a, b: chosen(g, b < a, a == b))
+    derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b),
+               lambda g, out, a, b: chosen(g, b > a, a == b))
+    derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
+               lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
     derivative(relu_forward, lambda g, out, a: g * (out > 0))
     derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
-    derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0), lambda g, out, c, a, b: np.where(c, 0, g))
+    derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
+               lambda g, out, c, a, b: np.where(c, 0, g))
 
 
 def unbroadcast(g, shape):
-    """The gradient for an array of `shape`, from the gradient `g` for what broadcasting made of it.
+    """The gradient for an array of `shape`, from the gradient `g` for what it was broadcast to.
 
     g        ndarray
     shape    a tuple that broadcasts to g.shape
-    returns  ndarray of shape `shape`: each place has the sum of all places that it was copied to
+    returns  ndarray of shape `shape`: each place has the sum over all of its copies
 
     >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
     array([111, 222])
 
-    Source: the adjoint of copying is summing; autograd tutorial by Maclaurin, Duvenaud, Johnson (2015).
+    Source: copying has summing as its adjoint; Maclaurin, Duvenaud, Johnson, autograd (2015).
     """
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
@@ -196,35 +171,14 @@ def unbroadcast(g, shape):
 
 
 def fit(g, data, op=None):
-    """The gradient `g`, in the shape and dtype of `data`: what came from float64 neighbours goes back as float32.
-
-    op   what `g` went through, to be named in errors
-    """
-    try:
-        if g.shape != data.shape:
-            lengths = zip(data.shape[::-1], g.shape[::-1])
-            if g.ndim < data.ndim or any([n != 1 and n != m for n, m in lengths]):
-                raise ValueError(f"the rule of {name_of(op)} gave a gradient of shape {g.shape} for an input of shape "
-                                 f"{data.shape}: it should give back the shape of the input")
-            g = unbroadcast(g, data.shape)
-        if g.dtype is data.dtype:
-            return g
-    except AttributeError:
-        if isinstance(g, (np.ndarray, np.generic)):
-            raise
-        raise TypeError(f"the rule of {name_of(op)} gave {g!r:.60}, a {type(g).__name__}: one array for its input "
-                        "is needed") from None
-    if data.dtype.kind != "f":
-        raise TypeError(f"a tensor of {data.dtype} wants a gradient, and slopes are fractions: make it with "
-                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
+    """The gradient `g` in the shape and dtype of `data`; errors say that `op` is its origin."""
+    if getattr(g, "shape", None) != data.shape:
+        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        g = unbroadcast(g, data.shape)
+    if g.dtype is data.dtype:
+        return g
+    validation.check_float(data.dtype)
     return g.astype(data.dtype)
-
-
-def name_of(op):
-    """The name of an operation, or of the Function that it is the forward method of."""
-    if hasattr(op, "__self__"):
-        return type(op.__self__).__name__
-    return getattr(op, "__name__", "an operation").removesuffix("_forward")
 
 
 def oldest_first(tensor):
@@ -233,7 +187,7 @@ def oldest_first(tensor):
     tensor   Tensor
     returns  list of Tensors, each once; empty when `tensor` has no creator
 
-    Must not call itself: a loss can be 100,000 operations deep, Python calls no more than 1,000.
+    Must not call itself: a loss can be 100,000 operations deep, and Python stops at 1,000.
 
     >>> x = Variable(2.0)
     >>> y = x * x
@@ -255,11 +209,13 @@ def accumulate(gradients, mine, x, g):
     """Add `g` to what `x` has received so far.
 
     gradients  dict from Tensor to ndarray; gradients[x] afterwards is the sum of all arrivals
-    mine       set of the tensors whose array in `gradients` was made here, by adding; only those may be written into
+    mine       set of the tensors whose array in `gradients` was made here, by adding; only
+               those may be written into
     x          Tensor
-    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it: never written into
+    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it:
+               never written into
 
-    The first arrival is stored as it is, the second makes a new array, all others go into that one.
+    The first arrival is stored as it is, the second makes a new array, all others go into it.
 
     >>> x, gradients, mine = Variable([0.0]), {}, set()
     >>> for g in (np.array([1.0]), np.array([20.0]), np.array([300.0])):
@@ -267,7 +223,7 @@ def accumulate(gradients, mine, x, g):
     >>> gradients[x]
     array([321.])
 
-    Source: the multivariate chain rule: Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
+    Source: the chain rule: Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
     if x not in gradients:
         gradients[x] = g
@@ -278,14 +234,6 @@ def accumulate(gradients, mine, x, g):
         mine.add(x)
 
 
-def parts_of(found, made):
-    """One rule per input, with nothing left to compute, from the gradients that a rule for all inputs returned."""
-    if type(found) not in (tuple, list) or len(found) != len(made.inputs):
-        raise ValueError(f"the rule of {made.op.__name__} should return a tuple of {len(made.inputs)} gradients, one for "
-                         f"each input, not {type(found).__name__} of {np.size(found)} numbers")
-    return [part if part is None else lambda *_, part=part, **__: part for part in found]
-
-
 def hand_on(node, g, gradients, mine):
     """Give the inputs of `node` the gradients that are due to them.
 
@@ -293,8 +241,8 @@ def hand_on(node, g, gradients, mine):
     g                ndarray: the whole gradient of `node`
     gradients, mine  as in `accumulate`, which takes what is due
 
-    Rules are called only for inputs that are Tensors and want a gradient. What they return is brought into
-    the shape and dtype of the input by `fit`.
+    Rules are called only for inputs that are Tensors and want a gradient. What they return is
+    brought into the shape and dtype of the input by `fit`.
 
     >>> x, gradients = Variable(3.0), {}
     >>> hand_on(x * 5.0, np.float32(2), gradients, set())
@@ -305,11 +253,9 @@ def hand_on(node, g, gradients, mine):
     """
     made = node.creator
     rules = table[made.op]
-    if callable(rules):  # one for all inputs together: call it now, and let each input have its part
+    if callable(rules):  # one for all inputs together: call it now, and let each have its part
         rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
-    elif len(rules) != len(made.inputs):
-        raise ValueError(f"{name_of(made.op)} has {len(made.inputs)} inputs, and rules for {len(rules)}: give derivative() "
-                         "one for each input, None where there is no slope")
+    validation.check_rules(rules, made)
     for x, rule in zip(made.inputs, rules):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
             found = rule(g, node.data, *made.arrays, **made.options)
@@ -320,11 +266,12 @@ def first_gradient(tensor, gradient=None):
     """The gradient that the walk starts with.
 
     tensor    Tensor that wants a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor` holds one number, means 1
+    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
+              holds one number, means 1
     returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
 
-    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is given; ValueError,
-    naming both shapes, when the gradient has another shape.
+    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
+    given; ValueError, naming both shapes, when the gradient has another shape.
 
     >>> first_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
     array([[ 1., 10.]], dtype=float32)
@@ -332,47 +279,31 @@ def first_gradient(tensor, gradient=None):
     Source: torch.Tensor.backward has the same rule.
     """
     if not tensor.requires_grad:
-        raise RuntimeError("backward() starts from a result of tensors that want a gradient; this one has no note. "
-                           "Was it made inside no_grad(), from .data, of whole numbers, or from tensors without "
-                           "requires_grad=True?")
-    if tensor.data.dtype.kind != "f":
-        raise TypeError(f"a tensor of {tensor.data.dtype} wants a gradient, and slopes are fractions: make it with "
-                        "Tensor(data, requires_grad=True) or Variable(data), which turn whole numbers into float32")
+        raise RuntimeError("backward() starts from a result of tensors that want a gradient; "
+                           "this one has no note. Was it made inside no_grad(), from .data, "
+                           "of whole numbers, or from tensors without requires_grad=True?")
+    validation.check_float(tensor.dtype)
     if gradient is None:
         if tensor.size != 1:
-            raise RuntimeError(f"backward() needs one number to start from, this tensor has shape {tensor.shape}: "
-                               "call .sum() or .mean() on it first, or give a gradient of that shape")
+            raise RuntimeError("backward() needs one number to start from, "
+                               f"this tensor has shape {tensor.shape}: "
+                               "call .sum() or .mean() on it first, or give a gradient of that "
+                               "shape")
         return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
     gradient = np.array(operand(gradient), tensor.dtype)
     if gradient.shape != tensor.shape:
-        raise ValueError(f"the gradient has shape {gradient.shape}, and the tensor {tensor.shape}: give one slope for "
-                         "each number")
+        raise ValueError(f"the gradient has shape {gradient.shape}, "
+                         f"and the tensor {tensor.shape}: give one slope for each number")
     return gradient
 
 
-class Freed:
-    """Stands in `creator` where a note has been used up."""
-
-    __slots__ = ()
-    order, op = -1, None
-
-    @property
-    def inputs(self):
-        raise RuntimeError("a gradient has been taken through this graph before, and its notes were freed on the way. "
-                           "Compute the result again; or, to walk twice, say backward(retain_graph=True) the first time")
-
-
-FREED = Freed()
-
-
 def backward(tensor, gradient=None, retain_graph=False):
-    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` with respect to it.
+    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` along it.
 
-    tensor        Tensor; for more than one number, `gradient` of the same shape says how much each matters
+    tensor        Tensor; `gradient` of the same shape says how much each number matters
     retain_graph  keep the notes, so that this graph can be walked again
 
-    A leaf is a Tensor that wants a gradient and has no creator. `.grad` is an ndarray of its shape and dtype,
-    shared with nobody.
+    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
 
     >>> x = Variable([1.0, 2.0, 4.0])
     >>> backward((x * x).sum())
@@ -387,24 +318,8 @@ def backward(tensor, gradient=None, retain_graph=False):
         x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
 
 
-def is_ours(g):
-    """Whether nobody but the caller, in one variable, holds the array `g` or its memory."""
-    return type(g) is np.ndarray and g.base is None and sys.getrefcount(g) <= HOLDERS
-
-
-def count_holders():
-    g = np.empty(0)
-    return held(g)
-
-
-def held(g):
-    return sys.getrefcount(g)
-
-
-HOLDERS = count_holders()  # how many Python counts for an array that one variable of the caller holds
-
-
-gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)
+# a graph is many objects and no garbage: let Python look for some less often
+collect_less_often()
 
 
 def gradients_of(tensor, gradient, retain_graph=False):
@@ -415,8 +330,8 @@ def gradients_of(tensor, gradient, retain_graph=False):
     retain_graph  False: the creator of each tensor becomes FREED as soon as it has handed on
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is touched
 
-    Each tensor with a creator hands on once, the youngest first, when its gradient is complete. One that
-    received nothing has nothing to hand on.
+    Each tensor with a creator hands on once, the youngest first, when its gradient is complete.
+    One that received nothing has nothing to hand on.
 
     >>> x, y = Variable(5.0), Variable(3.0)
     >>> found = gradients_of(x**2 + 2 * x * y + y**3, np.float32(1))
@@ -437,7 +352,7 @@ def gradients_of(tensor, gradient, retain_graph=False):
 
 
 def put_back(g, shape, axis=None, keepdims=False):
-    """`g` with the axes that a reduction took away, each of length 1, so that it broadcasts to `shape`.
+    """`g` with the axes that a reduction took away, of length 1: it broadcasts to `shape`.
 
     g         ndarray, of the shape that reducing `shape` along `axis` gives
     shape     tuple: the shape of what was reduced
@@ -458,14 +373,16 @@ def put_back(g, shape, axis=None, keepdims=False):
 
 def sum_rule(g, out, x, axis, keepdims):
     full = np.empty(x.shape, g.dtype)
-    full[...] = g if axis is None else put_back(g, x.shape, axis, keepdims)  # one number needs no axes
+    # one number needs no axes
+    full[...] = g if axis is None else put_back(g, x.shape, axis, keepdims)
     return full
 
 
 def extreme_rule(g, out, x, axis, keepdims):
     first = np.equal(x, put_back(out, x.shape, axis, keepdims))
     ties = np.add.reduce(first, axis=axis, keepdims=True, dtype=g.dtype)
-    with np.errstate(divide="ignore", invalid="ignore"):  # nan equals nothing: no ties, and nan for all, without noise
+    # nan equals nothing: no ties, and nan for all, without noise
+    with np.errstate(divide="ignore", invalid="ignore"):
         return first * (put_back(g, x.shape, axis, keepdims) / ties)
 
 
@@ -478,11 +395,12 @@ derivative(min_forward, extreme_rule)
 def shape_rules():
     """Tell `derivative` the rules of reshape_forward, np.transpose and np.broadcast_to.
 
-    Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named once by a number from 0,
-    and np.broadcast_to(x, shape=...). The options reach the rules by name.
+    Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
+    once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
 
     >>> shape_rules()
-    >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)), axes=(1, 2, 0)).shape
+    >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)),
+    ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
     Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
@@ -504,7 +422,7 @@ def index_rule(g, out, x, index):
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  ndarray of the shape of `x`: at each place the sum of all of `g` that was picked there, 0 elsewhere
+    returns  ndarray of the shape of `x`: at each place the sum of all `g` picked there, or 0
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
@@ -528,7 +446,7 @@ derivative(pad_forward, lambda g, out, x, width, value: (
 
 
 def as_matrices(g, a, b):
-    """`g`, `a` and `b` of a product, as stacks of matrices of shapes (..., i, j), (..., i, k) and (..., k, j)."""
+    """The arrays as stacks of matrices of shapes (..., i, j), (..., i, k) and (..., k, j)."""
     if b.ndim > 2:
         return (g, a, b) if a.ndim > 1 else (g[..., None, :], a[None], b)
     k, j = b.shape if b.ndim == 2 else (b.size, 1)
@@ -539,7 +457,7 @@ def as_matrices(g, a, b):
 def matmul_rule(n):
     def rule(g, out, a, b):
         found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
-        # A reshape that changes nothing would still be a view, and a view is copied before a leaf may keep it.
+        # no reshape that changes nothing: it makes a view, which a leaf would have to copy
         return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
     return rule
 
@@ -554,9 +472,10 @@ def matmul_slope(n, g, a, b):
     g        ndarray of shape (..., i, j)
     a        ndarray of shape (..., i, k)
     b        ndarray of shape (..., k, j)
-    returns  ndarray of shape (..., i, k) or (..., k, j); stacks that were broadcast are summed later
+    returns  ndarray of shape (..., i, k) or (..., k, j); broadcast stacks are summed later
 
-    >>> matmul_slope(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> matmul_slope(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
+    ...              np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     array([[21., 43., 65.]])
 
     Source: Petersen and Pedersen, The Matrix Cookbook (2012), section 2.5.
@@ -568,9 +487,10 @@ def matmul_slope(n, g, a, b):
 
 @contextlib.contextmanager
 def no_grad():
-    """Take no notes in this thread: as a block, `with no_grad():`, or above a function, `@no_grad()`.
+    """Take no notes in this thread: `with no_grad():`, or `@no_grad()` above a function.
 
-    Afterwards `recording.on` is what it was before, also after an exception, and inside another no_grad().
+    Afterwards `recording.on` is what it was before, also after an exception, and inside another
+    no_grad().
 
     >>> x = Variable(3.0)
     >>> with no_grad():
@@ -588,44 +508,18 @@ def no_grad():
         recording.on = before
 
 
-def checked_forward(forward):
-    """A forward method that says so when it returns anything but one array."""
-
-    @functools.wraps(forward)
-    def checked(self, *arrays, **options):
-        out = forward(self, *arrays, **options)
-        if out is None or isinstance(out, (tuple, list)):
-            said = "None: is `return` missing?" if out is None else f"a {type(out).__name__}: one operation, one result"
-            raise TypeError(f"{type(self).__name__}.forward should return one array, and returned {said}")
-        return out
-
-    return checked
-
-
-def checked_slopes(found, arrays, name):
-    """What a backward method returned, as a tuple of arrays that fit `arrays`, or an error that says what does not."""
-    if found is None:
-        raise ValueError(f"{name}.backward returned None: is `return` missing? (For one input without a slope: (None,).)")
-    found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-    if len(found) != len(arrays):
-        raise ValueError(f"{name}.backward should return {len(arrays)} gradients, one for each input, not {len(found)}")
-    found = tuple([part if part is None else np.asarray(operand(part)) for part in found])
-    for n, (part, array) in enumerate(zip(found, arrays)):
-        if part is not None and part.shape != np.shape(array):
-            raise ValueError(f"{name}.backward returned a gradient of shape {part.shape} for input {n}, which has "
-                             f"shape {np.shape(array)}")
-    return found
-
-
 class Function:
     """An operation with its own rule. Subclasses define
 
-    forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays for later
-    backward(self, grad)     from the gradient of the result, that of the input; several inputs: a tuple, in which
-                             None stands for "has no slope". self.saved_tensors is the tuple of what was kept
+    forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
+                             for later
+    backward(self, grad)     from the gradient of the result, that of the input; several inputs:
+                             a tuple, in which None stands for "has no slope".
+                             self.saved_tensors is the tuple of what was kept
 
-    and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An object can be used many
-    times, also on its own result: each use works on a fresh copy of it, which holds what that use saved.
+    and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An
+    object can be used many times, also on its own result: each use works on a fresh copy of it,
+    which holds what that use saved.
 
     >>> class Square(Function):
     ...     def forward(self, x):
@@ -646,12 +540,7 @@ class Function:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        for name in ("forward", "backward"):
-            if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
-                raise TypeError(f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave @staticmethod "
-                                "out, and say self.save_for_backward(...) and self.saved_tensors")
-        if "forward" in vars(cls):
-            cls.forward = checked_forward(cls.forward)
+        validation.check_methods(cls)
 
     def __call__(self, *inputs, **options):
         call = copy.copy(self)
@@ -672,7 +561,8 @@ class Function:
 
     def slopes_of_all(self, g, out, *arrays, **options):
         """The rule for all inputs together, as `derivative` would have it."""
-        return checked_slopes(self.backward(g), arrays, type(self).__name__)
+        return validation.checked_gradients(self.backward(g), arrays,
+                                            type(self).__name__, operand)
 
 
 def slope_by_nudging(f, arrays, n, at, step=1e-5):
@@ -701,31 +591,23 @@ def slope_by_nudging(f, arrays, n, at, step=1e-5):
 def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     """Compare the gradients of f(*inputs) with nudges of every number of every input.
 
-    f          a function of Tensors that returns a Tensor, of any shape, and the same one each time
-    inputs     Tensors or arrays of fractions, or a single one; the check computes with float64 copies of them
+    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    inputs     Tensors or arrays of fractions, or a single one; copied as float64
     tolerance  the largest error allowed, relative to slopes above 1 and absolute below
     returns    True
 
     Raises AssertionError, naming the input, the place and both numbers, where they differ.
 
-    >>> numerical_gradient_check(lambda x, y: (x * y).sin(), [Variable([1.0, 2.0]), Variable([[3.0], [0.5]])])
+    >>> numerical_gradient_check(lambda x, y: (x * y).sin(),
+    ...                          [Variable([1.0, 2.0]), Variable([[3.0], [0.5]])])
     True
     """
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
-    try:
-        inspect.signature(f).bind(*leaves)
-    except TypeError as error:
-        raise TypeError(f"f does not take the {len(leaves)} inputs given, one argument for each entry of the list "
-                        f"({error}). A single input stands alone: Tensor([1.0, 2.0])") from None
-    except ValueError:
-        pass  # some functions written in C do not say what they take
+    validation.check_arguments(f, leaves)
     out = f(*leaves)
-    if not isinstance(out, Tensor):
-        raise TypeError(f"f returned a {type(out).__name__} and no Tensor: float() and .data cut off the notes")
-    if out.dtype != np.float64:
-        raise ValueError(f"the result is {out.dtype} though the inputs are float64: too few digits to compare slopes")
+    validation.check_result(out)
     rng = np.random.default_rng(0)
     weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
     if out.size == 1:  # nothing to mix up: the slopes themselves
@@ -742,127 +624,28 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
             wanted = slope_by_nudging(weighed, arrays, n, at, step)
             if not abs(slopes[at] - wanted) <= tolerance * max(1, abs(wanted)):
                 note = "" if leaf in found else " (no gradient arrived at all)"
-                raise AssertionError(f"input {n} at {at}: the rules say {slopes[at]:.8g}{note}, a nudge says {wanted:.8g}")
+                raise AssertionError(f"input {n} at {at}: the rules say {slopes[at]:.8g}"
+                                     f"{note}, a nudge says {wanted:.8g}")
     return True
-
-
-def label_of(x, names):
-    """What stands in the box of an input or a result: its name or operation, and its shape or number."""
-    if isinstance(x, Tensor):
-        made = x.creator.op.__name__.removesuffix("_forward") if x.creator is not None and x.creator.op else ""
-        kind = next((name for name, tensor in names.items() if tensor is x), made or ("leaf" if x.requires_grad else "given"))
-        return f"{kind} {x.shape}" if x.ndim else f"{kind} = {x.item():.4g}"
-    return f"{x:.4g}" if isinstance(x, (int, float)) else f"given {np.shape(x)}"
-
-
-def boxes_and_arrows(tensor, names):
-    """([(label, level, kind)], [(from, to)]) with inputs on smaller levels than what is made of them."""
-    boxes, arrows, place = [], [], {}
-
-    def box(x, level):
-        kind = "made" if getattr(x, "creator", None) is not None else "leaf" if getattr(x, "requires_grad", False) else "given"
-        boxes.append((label_of(x, names), level, kind))
-        return len(boxes) - 1
-
-    for node in oldest_first(tensor) or [tensor]:
-        sources = []
-        for x in node.creator.inputs if node.creator is not None else ():
-            if not isinstance(x, Tensor):
-                sources.append(box(x, 0))
-                continue
-            if x not in place:
-                place[x] = box(x, 0)
-            sources.append(place[x])
-        place[node] = box(node, 1 + max((boxes[s][1] for s in sources), default=-1))
-        arrows += [(s, place[node]) for s in sources]
-    for name, x in names.items():
-        if not isinstance(x, Tensor) or x not in place:
-            raise ValueError(f"{name} is no tensor of this graph: name what the result was made from, as in x=x")
-    return boxes, arrows
-
-
-class Graph:
-    """A drawing of how a result was made: `.source` in the DOT language, `.svg()`, `.render()`; a picture in notebooks."""
-
-    def __init__(self, boxes, arrows):
-        self.boxes, self.arrows = boxes, arrows
-
-    @property
-    def source(self):
-        """The graph in the DOT language of Graphviz."""
-        looks = {"made": "box", "leaf": "ellipse", "given": "plaintext"}
-        lines = [f'  n{n} [label="{label.replace(chr(34), chr(39))}", shape={looks[kind]}];'
-                 for n, (label, _, kind) in enumerate(self.boxes)]
-        return "\n".join(["digraph {", *lines, *[f"  n{a} -> n{b};" for a, b in self.arrows], "}"])
-
-    def svg(self):
-        """The picture, as text: by Graphviz where it is installed, else level by level."""
-        return self._graphviz("svg").decode() if self._graphviz else self.plain_svg()
-
-    def render(self, filename="graph", format="svg"):
-        """Write the picture to `filename` with the ending `format`, and return the path."""
-        path = Path(f"{filename}.{format}")
-        if format != "svg" and not self._graphviz:
-            raise RuntimeError(f"{format} pictures need Graphviz: its program `dot` and the Python package `graphviz`; "
-                               "svg works without")
-        path.write_bytes(self._graphviz(format) if self._graphviz else self.plain_svg().encode())
-        return path
-
-    @property
-    def _graphviz(self):
-        try:
-            import graphviz
-        except ImportError:
-            return None
-        return shutil.which("dot") and (lambda format: graphviz.Source(self.source).pipe(format=format))
-
-    def plain_svg(self):
-        """The picture without Graphviz: one row per level, inputs above, straight arrows."""
-        rows, at = {}, {}
-        for n, (label, level, _) in enumerate(self.boxes):
-            x = rows.get(level, 10)
-            at[n] = x, 10 + 60 * level, 16 + 7 * len(label)
-            rows[level] = x + at[n][2] + 20
-        width, height = max(rows.values(), default=10), 60 * len(rows)
-        parts = ['<defs><marker id="tip" orient="auto" markerWidth="8" markerHeight="8" refX="7" refY="3">'
-                 '<path d="M0,0 L7,3 L0,6"/></marker></defs>']
-        for a, b in self.arrows:
-            (x1, y1, w1), (x2, y2, w2) = at[a], at[b]
-            parts.append(f'<line x1="{x1 + w1 / 2}" y1="{y1 + 26}" x2="{x2 + w2 / 2}" y2="{y2}" stroke="black" '
-                         'marker-end="url(#tip)"/>')
-        for n, (label, _, kind) in enumerate(self.boxes):
-            x, y, w = at[n]
-            look = {"made": 'fill="white" stroke="black"', "leaf": 'fill="#cde" stroke="black" rx="13"', "given": 'fill="none"'}
-            parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="26" {look[kind]}/><text x="{x + w / 2}" y="{y + 17}" '
-                         f'text-anchor="middle" font-family="monospace" font-size="11">{html.escape(label)}</text>')
-        return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">{"".join(parts)}</svg>'
-
-    def _repr_svg_(self):
-        return self.svg()
 
 
 def draw_graph(tensor, /, **names):
     """Draw how `tensor` was made, from its notes.
 
     names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w)
-    returns  a Graph
+    returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
 
     >>> x = Variable([1.0, 2.0])
-    >>> print(draw_graph((2.0 * x).sum(), x=x).source)
-    digraph {
-      n0 [label="2", shape=plaintext];
-      n1 [label="x (2,)", shape=ellipse];
-      n2 [label="multiply (2,)", shape=box];
-      n3 [label="sum = 6", shape=box];
-      n0 -> n2;
-      n1 -> n2;
-      n2 -> n3;
-    }
+    >>> print(draw_graph((2.0 * x).sum(), x=x))
+    2
+    x (2,)
+    multiply (2,)
+    sum = 6
     """
     if tensor.creator is FREED:
-        raise RuntimeError("backward() has freed the notes of this result: draw before backward(), or say "
-                           "backward(retain_graph=True)")
-    return Graph(*boxes_and_arrows(tensor, names))
+        raise RuntimeError("backward() has freed the notes of this result: "
+                           "draw before backward(), or say backward(retain_graph=True)")
+    return graph_of(oldest_first(tensor) or [tensor], names)
 
 
 def cross_entropy_rule(g, out, logits, labels, smoothing):

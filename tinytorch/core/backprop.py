@@ -1,16 +1,18 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: a847e5ec53ff6cfb
+# checksum: e86c7e2e5f13dfbd
 """Backprop: A number that remembers how it was made, and 41 of them that learn."""
 
-import html
 import itertools
 import math
 import random
 from operator import attrgetter
 
+from tinytorch.support.graphs import Graph as Drawing
+from tinytorch.support.handmade import slopes_from, unknown_slopes
+
 __all__ = [
     "slopes_by_nudging", "Value", "record", "add", "pull", "negate", "multiply", "subtract", "divide", "power",
-    "order", "backward", "Drawing", "draw_graph", "exp", "log", "sin", "check_slopes", "tanh", "relu", "sigmoid",
+    "order", "backward", "draw_graph", "exp", "log", "sin", "check_slopes", "tanh", "relu", "sigmoid",
     "forward_slopes", "Module", "Neuron", "Layer", "MLP", "train_step",
 ]
 
@@ -26,7 +28,8 @@ def slopes_by_nudging(f, *numbers, step=1e-5):
     >>> [round(slope, 6) for slope in slopes_by_nudging(lambda x, y: x * y, 2.0, 7.0)]
     [7.0, 2.0]
 
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5, "centered difference".
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5, "centered
+    difference".
     """
     slopes = []
     for i in range(len(numbers)):
@@ -40,8 +43,8 @@ def slopes_by_nudging(f, *numbers, step=1e-5):
 def traced():
     """Slopes of L = ((a*b) + c) * (a + d) at a=2, b=-3, c=10, d=5, worked out by hand.
 
-    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d) and one number each:
-             units of L per unit of that number
+    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d) and one
+             number each: units of L per unit of that number
 
     >>> traced()["L"]
     1
@@ -52,20 +55,25 @@ def traced():
 
 
 class Operators:
-    """Arithmetic with Values and Python numbers on either side. A plain number becomes a Value of its own."""
+    """Arithmetic with Values and plain numbers, each of which becomes a Value of its own."""
 
     __slots__ = ()
     __array_ufunc__ = None  # makes `np.float64(2) * value` call Value.__rmul__
 
-    def __add__(self, other): return add(self, other if isinstance(other, Value) else Value(other))
+    def __add__(self, other):
+        return add(self, other if isinstance(other, Value) else Value(other))
     def __radd__(self, other): return add(Value(other), self)
-    def __sub__(self, other): return subtract(self, other if isinstance(other, Value) else Value(other))
+    def __sub__(self, other):
+        return subtract(self, other if isinstance(other, Value) else Value(other))
     def __rsub__(self, other): return subtract(Value(other), self)
-    def __mul__(self, other): return multiply(self, other if isinstance(other, Value) else Value(other))
+    def __mul__(self, other):
+        return multiply(self, other if isinstance(other, Value) else Value(other))
     def __rmul__(self, other): return multiply(Value(other), self)
-    def __truediv__(self, other): return divide(self, other if isinstance(other, Value) else Value(other))
+    def __truediv__(self, other):
+        return divide(self, other if isinstance(other, Value) else Value(other))
     def __rtruediv__(self, other): return divide(Value(other), self)
-    def __pow__(self, other): return power_of_values(self, other) if isinstance(other, Value) else power(self, other)
+    def __pow__(self, other):
+        return power_of_values(self, other) if isinstance(other, Value) else power(self, other)
     def __rpow__(self, other): return power_of_values(Value(other), self)
     def __neg__(self): return negate(self)
 
@@ -81,7 +89,7 @@ class Value(Operators):
     data       the number
     _children  the Values it was made from; `_op` says how, as text
 
-    .data .grad  two floats: the number, and the slope of the result that `backward` started from
+    .data .grad  two floats: the number, and the slope of what `backward` started from
     ._prev ._op  the inputs and the operation, () and "" for a number that was not computed
     ._backward() hands `grad` on to the inputs       .label  a name for pictures
 
@@ -108,12 +116,12 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Find the slope of this number along every Value it was made from, and add it to their `grad`."""
+        """Add the slope of this number along each Value it was made from to that `grad`."""
         backward(self)
 
     @property
     def _backward(self):
-        """Call it to hand `grad` on to the inputs. Assign a function of no arguments to say what it should do."""
+        """Call it to hand `grad` on to the inputs; assign a function to change how."""
         return lambda: pull(self)
 
     @_backward.setter
@@ -140,11 +148,9 @@ def as_float(data):
     return float(data)
 
 
-new = object.__new__  # makes a Value without running its constructor
-
-
 def record(op, data, inputs, slopes):
-    """A Value that remembers: `data` came from `inputs` by `op`, and moves with each of them by its slope.
+    """A Value that remembers: `data` came from `inputs` by `op`, and moves with each of them by
+    its slope.
 
     op      text for pictures           data    float, the result
     inputs  tuple of Values             slopes  tuple of as many floats
@@ -153,7 +159,7 @@ def record(op, data, inputs, slopes):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = new(Value)
+    out = object.__new__(Value)  # without running the constructor
     out.data = data
     out.grad = 0.0
     out._prev = inputs
@@ -179,7 +185,8 @@ def add(a, b):
 
 
 def pull(node):
-    """Hand the gradient of `node` on: add (slope along the input) * (gradient of node) to the `grad` of each input.
+    """Hand the gradient of `node` on: add (slope along the input) * (gradient of node) to the
+    `grad` of each input.
 
     node     a Value whose own `grad` is complete; its inputs are changed, itself is not
     returns  None
@@ -191,10 +198,12 @@ def pull(node):
     >>> x.grad, y.grad
     (20.0, -40.0)
 
-    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors (1986).
+    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
+    (1986).
     """
     g = node.grad
-    if len(node._prev) == 2:  # the loop below in two lines: two inputs are so common that the walk gains a quarter
+    # the loop below in two lines: two inputs are so common that the walk gains a quarter
+    if len(node._prev) == 2:
         (x, y), (slope_x, slope_y) = node._prev, node._slopes
         x.grad += slope_x * g
         y.grad += slope_y * g
@@ -256,7 +265,8 @@ def divide(a, b):
 
 
 def raised(x, n):
-    """x ** n for floats; infinite where it is too large or x is 0 and n < 0. ValueError if it is no real number."""
+    """x ** n for floats; infinite where it is too large or x is 0 and n < 0. ValueError if it
+    is no real number."""
     try:
         return math.pow(x, n)
     except OverflowError:
@@ -264,7 +274,8 @@ def raised(x, n):
     except ValueError:
         if x == 0:
             return math.inf
-        raise ValueError(f"{x} ** {n} is no real number: a negative base needs a whole exponent") from None
+        raise ValueError(f"{x} ** {n} is no real number: a negative base needs a whole "
+                         "exponent") from None
 
 
 def power(x, n):
@@ -272,8 +283,8 @@ def power(x, n):
 
     x        a Value
     n        a plain number: whole, negative, zero, fractional
-    returns  a Value made by "**2" (or whatever n is) from (x,), with the slope along x. Infinite where it is too
-             large; ValueError where x ** n is no real number
+    returns  a Value made by "**2" (or whatever n is) from (x,), with the slope along x.
+             Infinite where it is too large; ValueError where x ** n is no real number
 
     >>> power(Value(3.0), 2)
     Value(data=9.0, grad=0.0)
@@ -287,9 +298,11 @@ def power(x, n):
 
 
 def power_of_values(x, y):
-    """x ** y for two Values. ValueError for a negative base, whose power would not be defined beside y."""
+    """x ** y for two Values. ValueError for a negative base, whose power would not be defined
+    beside y."""
     if x.data < 0:
-        raise ValueError(f"{x.data} ** Value({y.data}): a negative base needs a plain number as exponent")
+        raise ValueError(f"{x.data} ** Value({y.data}): a negative base needs a plain number "
+                         "as exponent")
     result = raised(x.data, y.data)
     along_x = y.data * raised(x.data, y.data - 1) if y.data else 0.0
     along_y = result * math.log(x.data) if x.data > 0 else 0.0
@@ -311,7 +324,8 @@ def order(root):
     >>> [node.data for node in order((x + 1) * x)]
     [12.0, 4.0, 1.0, 3.0]
 
-    Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3, "topological sorting".
+    Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3, "topological
+    sorting".
     """
     found, nodes = {root}, [root]
     for node in nodes:  # the list grows while we walk it
@@ -327,7 +341,8 @@ def backward(root):
     """Add to the `grad` of every leaf below `root` the slope of `root` along it, in one walk.
 
     root     a Value
-    returns  None; afterwards an inner node holds its slope in this walk, a leaf the sum over all walks so far
+    returns  None; afterwards an inner node holds its slope in this walk, a leaf the sum over
+             all walks so far
 
     >>> x = Value(3.0)
     >>> backward(x * x)
@@ -345,142 +360,20 @@ def backward(root):
         pull(node)
 
 
-class UnknownSlopes:
-    """Stands in for slopes that nobody stated."""
-
-    def __iter__(self):
-        raise RuntimeError("this Value has inputs but no slopes: make it with record(op, data, inputs, slopes), "
-                           "or assign its _backward")
-
-
-unknown_slopes = UnknownSlopes()
-
-
-def slopes_from(function, out):
-    """The slopes that `function`, a handmade _backward of `out`, applies: give `out` 1 and see what arrives."""
-    nodes = {out, *out._prev}
-    before = [(node, node.grad) for node in nodes]
-    for node in nodes:
-        node.grad = 0.0
-    out.grad = 1.0
-    function()
-    arrived = {node: node.grad for node in out._prev}
-    for node, grad in before:
-        node.grad = grad
-    return tuple(arrived.pop(node, 0.0) for node in out._prev)  # a node that stands twice gets it once
-
-
-class Drawing:
-    """A picture of a graph: boxes and the arrows between them.
-
-    boxes   dict: any key -> list of lines of text; a box comes before those that lead to it
-    arrows  list of (key of start, key of end, text)
-
-    .source  the graph in the DOT language      str(drawing)  one line of text per box
-    """
-
-    def __init__(self, boxes, arrows):
-        self.boxes, self.arrows = boxes, arrows
-
-    def __str__(self):
-        return "\n".join("  ".join(line for line in lines if line) for lines in self.boxes.values())
-
-    @property
-    def source(self):
-        name = {key: f"n{i}" for i, key in enumerate(self.boxes)}
-        lines = [f'  {name[key]} [label="{dot_text(text)}"];' for key, text in self.boxes.items()]
-        lines += [f'  {name[start]} -> {name[end]} [label="{dot_text([text])}"];' for start, end, text in self.arrows]
-        return "\n".join(["digraph {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
-
-    def render(self, path=None):
-        """The picture as SVG text, by Graphviz if the graphviz package and `dot` are there; also written to `path`."""
-        svg = svg_by_graphviz(self.source) or svg_by_columns(self.boxes, self.arrows)
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(svg)
-        return svg
-
-    def _repr_svg_(self):
-        return self.render()
-
-
-def dot_text(lines):
-    """Lines of text as they stand between quotes in the DOT language."""
-    return "\\n".join(str(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines if line)
-
-
-def svg_by_graphviz(source):
-    """SVG text made by Graphviz, or None where it is not installed."""
-    try:
-        import graphviz
-
-        return graphviz.Source(source).pipe(format="svg").decode()
-    except (ImportError, OSError, RuntimeError):
-        return None
-
-
-def columns_of(boxes, arrows):
-    """Lists of keys, left to right: a box stands left of every box that it leads to, and no further than needed."""
-    column, into, out_of = dict.fromkeys(boxes, 0), {}, {}
-    for start, end, _ in arrows:
-        into.setdefault(end, []).append(start)
-        out_of.setdefault(start, []).append(end)
-    for end in boxes:
-        for start in into.get(end, ()):
-            column[start] = max(column[start], column[end] + 1)
-    columns = [[] for _ in range(max(column.values()) + 1)]
-    for key, n in column.items():
-        columns[n].append(key)
-    height = {}  # of each box from the middle line; near the boxes it leads to, so that few arrows cross
-    for keys in columns:
-        keys.sort(key=lambda key: sum(height[end] for end in out_of.get(key, ())) / len(out_of.get(key, "-")))
-        height.update({key: i - (len(keys) - 1) / 2 for i, key in enumerate(keys)})
-    return columns[::-1]
-
-
-WIDE, HIGH, ACROSS, DOWN = 110, 50, 170, 70  # a box, and from one box to the next, in pixels
-
-
-def svg_text(x, y, text, style=""):
-    return f'<text x="{x}" y="{y}" {style}>{html.escape(str(text))}</text>'
-
-
-def svg_by_columns(boxes, arrows):
-    """SVG text made without any help: one column per step, boxes centred."""
-    columns = columns_of(boxes, arrows)
-    tallest = max(map(len, columns))
-    place = {key: (20 + ACROSS * n, 20 + DOWN * (i + (tallest - len(column)) / 2))
-             for n, column in enumerate(columns) for i, key in enumerate(column)}
-    parts = []
-    for start, end, text in arrows:
-        (x1, y1), (x2, y2) = place[start], place[end]
-        x1, y1, y2 = x1 + WIDE, y1 + HIGH / 2, y2 + HIGH / 2
-        parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="gray" marker-end="url(#tip)"/>')
-        parts.append(svg_text((x1 + x2) / 2, (y1 + y2) / 2 - 4, text, 'fill="gray" text-anchor="middle"'))
-    for key, lines in boxes.items():
-        x, y = place[key]
-        parts.append(f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" fill="white" stroke="black"/>')
-        parts += [svg_text(x + 6, y + 15 * (n + 1), line) for n, line in enumerate(lines)]
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{ACROSS * len(columns)}" height="{DOWN * tallest + 20}" '
-            'font-family="monospace" font-size="11" style="background: white">')
-    tip = ('<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="8" refY="4" orient="auto">'
-           '<path d="M0,0 L8,4 L0,8" fill="none" stroke="gray"/></marker></defs>')
-    return "\n".join([head, tip, *parts, "</svg>"])
-
-
 def draw_graph(root):
-    """A Drawing of everything `root` was made from: a box per Value, an arrow per input with its slope.
+    """A Drawing of how `root` was made: a box per Value, an arrow with its slope per input.
 
     >>> print(draw_graph(Value(2.0, label="a")))
     a  data 2  grad 0
     """
-    nodes = order(root)
-    boxes, arrows = {}, []
-    for node in nodes:
-        boxes[node] = [f"{node.label} {node._op}".strip(), f"data {node.data:.5g}", f"grad {node.grad:.5g}"]
-        slopes = itertools.repeat("?") if node._slopes is unknown_slopes else [f"{s:.4g}" for s in node._slopes]
-        arrows += [(x, node, slope) for x, slope in zip(node._prev, slopes)]
-    return Drawing(boxes, arrows)
+    drawing = Drawing()
+    for node in order(root):
+        drawing.box(node, f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
+                    f"grad {node.grad:.5g}")
+        slopes = itertools.repeat("?") if node._slopes is unknown_slopes else node._slopes
+        for x, slope in zip(node._prev, slopes):
+            drawing.arrow(x, node, slope if slope == "?" else f"{slope:.4g}")
+    return drawing
 
 
 def exp(x):
@@ -517,7 +410,8 @@ def sin(x):
 
 
 def check_slopes(f, *numbers, tolerance=1e-5):
-    """Compare the walk with nudging. AssertionError with the input and both slopes where they disagree, else True.
+    """Compare the walk with nudging. AssertionError with the input and both slopes where they
+    disagree, else True.
 
     f          a function of as many Values, returning a Value
     tolerance  the largest difference allowed, relative to slopes above 1
@@ -530,7 +424,8 @@ def check_slopes(f, *numbers, tolerance=1e-5):
     nudged = slopes_by_nudging(lambda *moved: float(f(*map(Value, moved))), *numbers)
     for i, (value, right) in enumerate(zip(values, nudged)):
         if not abs(value.grad - right) <= tolerance * max(1.0, abs(right)):
-            raise AssertionError(f"input {i} = {numbers[i]}: the walk gives the slope {value.grad:.6g}, "
+            raise AssertionError(f"input {i} = {numbers[i]}: "
+                                 f"the walk gives the slope {value.grad:.6g}, "
                                  f"nudging {right:.6g}")
     return True
 
@@ -581,17 +476,19 @@ def sigmoid(x):
 
 
 def oldest_first(roots):
-    """Everything that the Values in `roots` were made from, and they themselves: inputs before those that use them."""
+    """The Values in `roots` and all that they were made from, inputs before their users."""
     together = record("", 0.0, tuple(roots), (0.0,) * len(roots))
     return order(together)[:0:-1]  # from the last to the second
 
 
 def forward_slopes(roots, leaf):
-    """The slopes of several results along one number, in one walk from the oldest number to the youngest.
+    """The slopes of several results along one number, in one walk from the oldest number to the
+    youngest.
 
     roots    list of Values
     leaf     a Value that they may have been made from
-    returns  list of floats, one per root: units of the root per unit of `leaf`. No `grad` is touched.
+    returns  list of floats, one per root: units of the root per unit of `leaf`. No `grad` is
+             touched.
 
     >>> x = Value(3.0)
     >>> forward_slopes([x * x, 5 * x], x)
@@ -602,7 +499,8 @@ def forward_slopes(roots, leaf):
     moved = {leaf: 1.0}
     for node in oldest_first(roots):
         if node is not leaf:
-            moved[node] = sum((slope * moved[x] for x, slope in zip(node._prev, node._slopes)), 0.0)
+            moved[node] = sum((slope * moved[x] for x, slope in zip(node._prev, node._slopes)),
+                              0.0)
     return [moved[root] for root in roots]
 
 
@@ -628,8 +526,8 @@ class Neuron(Module):
     nin        how many inputs          nonlin  whether it bends: tanh around the sum
     generator  a random.Random for the nin weights `w` and the bias `b`, each between -1 and 1
 
-    Called with a list of nin numbers or Values it returns a Value; with any other number of inputs it
-    raises ValueError with both numbers in it.
+    Called with a list of nin numbers or Values it returns a Value; with any other number of
+    inputs it raises ValueError with both numbers in it.
 
     >>> neuron = Neuron(3)
     >>> len(neuron.parameters())
@@ -646,7 +544,8 @@ class Neuron(Module):
 
     def __call__(self, x):
         if len(x) != len(self.w):
-            raise ValueError(f"this neuron has {len(self.w)} weights and was called with {len(x)} inputs")
+            raise ValueError(f"this neuron has {len(self.w)} weights and was called with "
+                             f"{len(x)} inputs")
         total = sum((w * v for w, v in zip(self.w, x)), self.b)
         return total.tanh() if self.nonlin else total
 
@@ -655,7 +554,8 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """`nout` neurons with `nin` inputs each. Called with a list it returns a list of Values, or one Value if nout is 1.
+    """`nout` neurons with `nin` inputs each. Called with a list it returns a list of Values, or
+    one Value if nout is 1.
 
     >>> len(Layer(3, 2).parameters())
     8
@@ -677,13 +577,15 @@ class MLP(Module):
 
     nin            how many inputs
     nouts          list with the number of neurons of each layer
-    linear_output  the last layer does not bend; by default all bend, so answers lie between -1 and 1
+    linear_output  the last layer does not bend; by default all bend, so answers lie between -1
+                   and 1
     generator      a random.Random for all weights
 
     >>> len(MLP(3, [4, 4, 1]).parameters())
     41
 
-    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors (1986).
+    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
+    (1986).
     """
 
     def __init__(self, nin, nouts, linear_output=False, generator=None):
@@ -691,7 +593,8 @@ class MLP(Module):
         self.layers = []
         for i in range(len(nouts)):
             last = i == len(nouts) - 1
-            self.layers.append(Layer(sizes[i], sizes[i + 1], not (last and linear_output), generator))
+            self.layers.append(Layer(sizes[i], sizes[i + 1],
+                                     not (last and linear_output), generator))
 
     def __call__(self, x):
         for layer in self.layers:
@@ -703,7 +606,8 @@ class MLP(Module):
 
 
 def train_step(model, inputs, targets, learning_rate):
-    """Move every parameter once, against its slope of the loss, which is the sum of (answer - target)**2.
+    """Move every parameter once, against its slope of the loss, which is the sum of (answer -
+    target)**2.
 
     model          a Module that answers a list of numbers with one Value
     inputs         list of such lists           targets  list of as many numbers

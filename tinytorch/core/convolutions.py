@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7a1f9308ae2ff604
+# checksum: 4c99d37a753cf08c
 """Convolutions: One small pattern, looked for everywhere in a picture."""
 
 import math
@@ -10,12 +10,18 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import fractions
 from tinytorch.core.tensor import Tensor, Variable, apply
+from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
+from tinytorch.support.windows import cropped, flat, misfit, padded, pair, places
 
 __all__ = [
     "output_size", "conv2d_loops", "seen", "im2col", "columns_forward", "col2im", "columns_to_weights",
     "columns_to_input", "conv2d", "Conv2d", "max_pool2d_forward", "max_pool2d_rule", "avg_pool2d_rule", "pool2d",
     "max_pool2d", "avg_pool2d", "MaxPool2d", "AvgPool2d", "receptive_field", "conv2d_cost",
 ]
+
+
+keep_freed_memory()  # before, a small network spent half of its time asking for memory again
 
 
 def output_size(length, kernel, stride=1, padding=0):
@@ -27,12 +33,14 @@ def output_size(length, kernel, stride=1, padding=0):
     padding  how many zeros are put at each end of the row
     returns  an int, 1 or more
 
-    Raises ValueError, with length, kernel and the formula filled in, when the kernel has no place at all.
+    Raises ValueError, with length, kernel and the formula filled in, when the kernel has no
+    place at all.
 
     >>> output_size(7, kernel=3, stride=2, padding=1)
     4
 
-    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016), relationship 6.
+    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016),
+    relationship 6.
     """
     size = (length + 2 * padding - kernel) // stride + 1
     if size < 1:
@@ -41,54 +49,29 @@ def output_size(length, kernel, stride=1, padding=0):
     return size
 
 
-def pair(n, least=1):
-    """(n, n) for a whole number, a pair as it is, down first. ValueError for all else, and below `least`."""
-    both = tuple(n) if isinstance(n, (tuple, list)) else (n, n)
-    if len(both) != 2 or any(not isinstance(k, (int, np.integer)) or k < least for k in both):
-        raise ValueError(f"a whole number from {least} on is needed, or a pair (down, across) of them, not {n!r}")
-    return int(both[0]), int(both[1])
-
-
 def out_size(shape, kernel, stride=(1, 1), padding=(0, 0)):
     """(rows, columns) of the result, for images of `shape` (..., height, width)."""
-    return tuple([output_size(*numbers) for numbers in zip(shape[-2:], kernel, stride, padding)])
-
-
-def places(kernel):
-    """Every (i, j) in a kernel of shape (down, across), row by row."""
-    return [(i, j) for i in range(kernel[0]) for j in range(kernel[1])]
-
-
-def padded(x, padding, value=0):
-    """Images (..., height, width) with `padding` rows and columns of `value` on each side; `x` itself for (0, 0)."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    if down == across == 0:
-        return x
-    out = np.full((*x.shape[:-2], height + 2 * down, width + 2 * across), value, x.dtype)
-    out[..., down:down + height, across:across + width] = x
-    return out
-
-
-def cropped(x, padding):
-    """What is left of `x` when the margin that `padded` made is taken off. It shares memory with `x`."""
-    (down, across), (height, width) = padding, x.shape[-2:]
-    return x[..., down:height - down, across:width - across]
+    return tuple([output_size(*numbers)
+                  for numbers in zip(shape[-2:], kernel, stride, padding)])
 
 
 def conv2d_loops(x, weights, bias, stride=(1, 1)):
     """The convolution from its definition, one number of the result at a time. For tiny inputs.
 
-    x        ndarray of shape (batch, channels, height, width); a margin, if any, is already there
+    x        ndarray of shape (batch, channels, height, width); a margin, if any, is already
+             there
     weights  ndarray of shape (out channels, channels, kernel height, kernel width)
     bias     ndarray of shape (out channels,)
     stride   (down, across)
     returns  ndarray of shape (batch, out channels, *out_size(...)), of the dtype of `x`
 
-    >>> conv2d_loops(np.array([[[[1, 2, 3], [4, 5, 6]]]]), np.array([[[[1, 10]]]]), np.array([100]))
+    >>> conv2d_loops(np.array([[[[1, 2, 3], [4, 5, 6]]]]), np.array([[[[1, 10]]]]),
+    ...              np.array([100]))
     array([[[[121, 132],
              [154, 165]]]])
 
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.1, (9.6), as "cross-correlation".
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.1, (9.6), as
+    "cross-correlation".
     """
     rows, columns = weights.shape[2:]
     out = np.zeros((len(x), len(weights), *out_size(x.shape, (rows, columns), stride)), x.dtype)
@@ -123,8 +106,8 @@ def im2col(x, kernel, stride=(1, 1), padding=(0, 0)):
 
     x        ndarray of shape (batch, channels, height, width)
     kernel, stride, padding   pairs (down, across)
-    returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows), of the dtype of `x`;
-             zeros where a window hangs over the margin
+    returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows),
+             of the dtype of `x`; zeros where a window hangs over the margin
 
     >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel=(2, 2))
     array([[[1, 2],
@@ -132,7 +115,8 @@ def im2col(x, kernel, stride=(1, 1), padding=(0, 0)):
             [4, 5],
             [5, 6]]])
 
-    Source: Chellapilla, Puri, Simard, High performance convolutional neural networks (2006); PyTorch's unfold.
+    Source: Chellapilla, Puri, Simard, High performance convolutional neural networks (2006);
+    PyTorch's unfold.
     """
     n, c = x.shape[:2]
     size = out_size(x.shape, kernel, stride, padding)
@@ -152,7 +136,8 @@ def columns_forward(x, weights, bias, stride, padding):
     stride, padding   pairs (down, across)
     returns  ndarray of shape (batch, out channels, *out_size(...)); no input is changed
 
-    >>> columns_forward(np.ones((1, 1, 2, 3)), np.array([[[[1.0, 10.0]]]]), np.array([100.0]), (1, 1), (0, 1))
+    >>> columns_forward(np.ones((1, 1, 2, 3)), np.array([[[[1.0, 10.0]]]]), np.array([100.0]),
+    ...                 (1, 1), (0, 1))
     array([[[[110., 111., 111., 101.],
              [110., 111., 111., 101.]]]])
 
@@ -187,20 +172,17 @@ def col2im(columns, shape, kernel, stride=(1, 1), padding=(0, 0)):
     return cropped(x, padding)
 
 
-def flat(g):
-    """Maps of shape (batch, out, rows, columns) as (batch, out, windows)."""
-    return g.reshape(*g.shape[:2], g.shape[2] * g.shape[3])
-
-
 def columns_to_weights(g, out, x, weights, bias, stride, padding):
     """The gradient for the weights of a convolution.
 
-    g        ndarray: the gradient of the result, of its shape (batch, out channels, rows, columns)
+    g        ndarray: the gradient of the result, of its shape (batch, out channels, rows,
+             columns)
     out      the result
     x, weights, bias, stride, padding   what columns_forward was called with
     returns  ndarray of the shape of `weights`
 
-    >>> x, weights, g = np.array([[[[1.0, 2.0, 3.0]]]]), np.zeros((1, 1, 1, 2)), np.array([[[[1.0, 10.0]]]])
+    >>> x, weights, g = np.array([[[[1.0, 2.0, 3.0]]]]), np.zeros((1, 1, 1, 2)), np.array(
+    ...     [[[[1.0, 10.0]]]])
     >>> columns_to_weights(g, None, x, weights, None, (1, 1), (0, 0))
     array([[[[21., 32.]]]])
 
@@ -213,87 +195,22 @@ def columns_to_weights(g, out, x, weights, bias, stride, padding):
 def columns_to_input(g, out, x, weights, bias, stride, padding):
     """The gradient for the images that went into a convolution.
 
-    g        ndarray: the gradient of the result, of its shape (batch, out channels, rows, columns)
+    g        ndarray: the gradient of the result, of its shape (batch, out channels, rows,
+             columns)
     out      the result
     x, weights, bias, stride, padding   what columns_forward was called with
     returns  ndarray of the shape of `x`
 
-    >>> x, weights, g = np.zeros((1, 1, 1, 3)), np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]])
+    >>> x, weights, g = np.zeros((1, 1, 1, 3)), np.array([[[[1.0, 2.0]]]]), np.array(
+    ...     [[[[1.0, 10.0]]]])
     >>> columns_to_input(g, None, x, weights, None, (1, 1), (0, 0))
     array([[[[ 1., 12., 20.]]]])
 
-    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016), chapter 4.
+    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016),
+    chapter 4.
     """
     columns = weights.reshape(len(weights), -1).T @ flat(g)
     return col2im(columns, x.shape, weights.shape[2:], stride, padding)
-
-
-def rows_first(x):
-    """Images (batch, channels, height, width) as (height, batch, width, channels), in that order in memory too."""
-    return np.ascontiguousarray(x.transpose(2, 0, 3, 1))
-
-
-def rows_last(x):
-    """The reverse of `rows_first`, without a copy."""
-    return x.transpose(1, 3, 0, 2)
-
-
-def strips(x, across, stride):
-    """What `across` neighbours in a row hold: shape (height, batch, windows in a row, across * channels)."""
-    x = rows_first(x)
-    height, n, width, c = x.shape
-    down, image, step, _ = x.strides
-    # The neighbours of a pixel lie behind it in memory, so each strip is a run; strips overlap until the copy.
-    shape = height, n, output_size(width, across, stride), across * c
-    return np.lib.stride_tricks.as_strided(x, shape, (down, image, step * stride, x.itemsize), writeable=False).copy()
-
-
-def below(rows, i, count, stride):
-    """Every `stride`-th of `rows`, `count` of them, from row i on: what kernel row i sees."""
-    return rows[i:i + stride * (count - 1) + 1:stride]
-
-
-def by_rows(weights):
-    """Weights of shape (out, channels, down, across) as (down, across * channels, out)."""
-    o, c, down, across = weights.shape
-    return weights.transpose(2, 3, 1, 0).reshape(down, across * c, o)
-
-
-def strips_forward(x, weights, bias, stride, padding):
-    """The same as columns_forward."""
-    size, kernels = out_size(x.shape, weights.shape[2:], stride, padding), by_rows(weights)
-    row_strips = strips(padded(x, padding), weights.shape[3], stride[1])
-    out = np.empty((size[0] * len(x) * size[1], len(weights)), np.result_type(x, weights))
-    out[...] = bias
-    for i, kernel in enumerate(kernels):
-        out += below(row_strips, i, size[0], stride[0]).reshape(len(out), len(kernel)) @ kernel
-    return rows_last(out.reshape(size[0], len(x), size[1], len(weights)))
-
-
-def strips_to_weights(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_weights."""
-    o, c, down, across = weights.shape
-    row_strips, rows = strips(padded(x, padding), across, stride[1]), g.shape[2]
-    g = rows_first(g).reshape(-1, o)
-    slopes = [below(row_strips, i, rows, stride[0]).reshape(len(g), across * c).T @ g for i in range(down)]
-    return np.stack(slopes).reshape(down, across, c, o).transpose(3, 2, 0, 1)
-
-
-def strips_to_input(g, out, x, weights, bias, stride, padding):
-    """The same as columns_to_input."""
-    n, c, height, width = x.shape
-    height, width, kernels = height + 2 * padding[0], width + 2 * padding[1], by_rows(weights)
-    _, o, rows, windows = g.shape
-    g = rows_first(g).reshape(-1, o)
-    row_strips = np.zeros((height, n, windows, kernels.shape[1]), g.dtype)
-    for i, kernel in enumerate(kernels):
-        spot = below(row_strips, i, rows, stride[0])
-        spot += (g @ kernel.T).reshape(spot.shape)
-    x = np.zeros((height, n, width * c), g.dtype)
-    for q in range(windows):
-        start = q * stride[1] * c
-        x[:, :, start:start + kernels.shape[1]] += row_strips[:, :, q]
-    return cropped(rows_last(x.reshape(height, n, width, c)), padding)
 
 
 MANY = 8  # channels, from which on runs of neighbours are long enough for strips
@@ -321,27 +238,18 @@ def to_bias(g, out, x, weights, bias, stride, padding):
 derivative(conv2d_forward, to_input, to_weights, to_bias)
 
 
-np.empty(31 << 20, np.uint8)  # never touched, freed at once; from 32 MB on, glibc would learn nothing from it
-
-
-def misfit(images, weights, why):
-    """The error to raise when images and weights, or a kernel, of these shapes do not go together."""
-    return ValueError(f"images of shape {tuple(images)} do not go with {weights}: {why}. Images are (batch, channels, "
-                      "height, width); the result has (size + 2 * padding - kernel) // stride + 1 rows, and columns "
-                      "likewise")
-
-
 def conv2d(x, weights, bias=None, stride=1, padding=0):
     """Lay each kernel on every place of every image, and add up the products.
 
-    x        Tensor, array or lists of shape (batch, channels, height, width); whole numbers become float32
+    x        Tensor, array or lists of shape (batch, channels, height, width); whole numbers
+             become float32
     weights  Tensor of shape (out channels, channels, kernel height, kernel width)
     bias     Tensor of shape (out channels,), or None
     stride, padding   ints, or pairs (down, across)
     returns  Tensor of shape (batch, out channels, rows, columns), see `output_size`
 
-    Raises ValueError, by `misfit`, with both shapes and the formula, when x or weights have not four axes, when their
-    channels differ, and when a kernel has no place on the images.
+    Raises ValueError, by `misfit`, with both shapes and the formula, when x or weights have not
+    four axes, when their channels differ, and when a kernel has no place on the images.
 
     >>> conv2d(Tensor([[[[1, 2, 3]]]]), Tensor([[[[1, 10]]]]), padding=(0, 1))
     Tensor([[[[10., 21., 32.,  3.]]]])
@@ -351,13 +259,14 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
     x, weights = fractions(x), fractions(weights)
     stride, padding = pair(stride), pair(padding, least=0)
     if bias is not None and np.shape(bias) != weights.shape[:1]:
-        raise ValueError(f"weights of shape {weights.shape} need a bias of shape {weights.shape[:1]}, "
-                         f"not {np.shape(bias)}")
+        raise ValueError(f"weights of shape {weights.shape} need a bias of shape "
+                         f"{weights.shape[:1]}, not {np.shape(bias)}")
     if x.ndim != 4 or weights.ndim != 4:
         raise misfit(x.shape, f"weights of shape {weights.shape}", "both need four axes")
     if x.shape[1] != weights.shape[1]:
         raise misfit(x.shape, f"weights of shape {weights.shape}",
-                     f"the images have {x.shape[1]} channels, the kernels take {weights.shape[1]}")
+                     f"the images have {x.shape[1]} channels, "
+                     f"the kernels take {weights.shape[1]}")
     try:
         out_size(x.shape, weights.shape[2:], stride, padding)
     except ValueError as error:
@@ -373,10 +282,12 @@ class Conv2d(Module):
     out_channels  of those that go out: one for each kernel
     kernel_size, stride, padding   ints, or pairs (down, across)
     bias          whether a number is added to each output channel
-    init          draws the first weights, as init(fan_in, fan_out, rng, shape): xavier_uniform, he_normal, ...
+    init          draws the first weights, as init(fan_in, fan_out, rng, shape): xavier_uniform,
+                  he_normal, ...
     rng           a NumPy Generator, a seed, or None for the generator of lesson 03
 
-    .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width); also named .weight
+    .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width);
+                  also named .weight
     .bias         Variable of shape (out_channels,), zeros at first; or None
 
     >>> Conv2d(3, 8, kernel_size=(5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7)))).shape
@@ -385,12 +296,14 @@ class Conv2d(Module):
     Source: torch.nn.Conv2d, but for the way its weights start.
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True, init=xavier_uniform,
-                 rng=None):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True,
+                 init=xavier_uniform, rng=None):
         if in_channels < 1 or out_channels < 1:
-            raise ValueError(f"Conv2d needs 1 channel or more on both sides, not {in_channels} and {out_channels}")
+            raise ValueError("Conv2d needs 1 channel or more on both sides, "
+                             f"not {in_channels} and {out_channels}")
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.padding = pair(kernel_size), pair(stride), pair(padding, least=0)
+        self.kernel_size, self.stride, self.padding = (pair(kernel_size), pair(stride),
+                                                       pair(padding, least=0))
         area = math.prod(self.kernel_size)
         shape = (out_channels, in_channels, *self.kernel_size)
         self.weights = Variable(init(in_channels * area, out_channels * area, rng, shape))
@@ -418,7 +331,8 @@ def max_pool2d_forward(x, kernel, stride, padding):
     kernel, stride, padding   pairs (down, across); the margin is of -inf
     returns  a new ndarray of shape (batch, channels, *out_size(...)), of the dtype of `x`
 
-    >>> max_pool2d_forward(np.array([[[[1.0, 5.0, 2.0], [-7.0, 0.0, 3.0]]]]), (2, 2), (1, 1), (0, 0))
+    >>> max_pool2d_forward(np.array([[[[1.0, 5.0, 2.0], [-7.0, 0.0, 3.0]]]]),
+    ...                    (2, 2), (1, 1), (0, 0))
     array([[[[5., 5.]]]])
 
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.3.
@@ -437,11 +351,13 @@ def max_pool2d_rule(g, out, x, kernel, stride, padding):
     g        ndarray: the gradient of the result, of its shape; not changed
     out      the result
     x, kernel, stride, padding   what max_pool2d_forward was called with
-    returns  ndarray of the shape and dtype of `x`: each window gives its slope to its largest number, to the first one,
-             row by row, of several; what several windows give to one number is added up
+    returns  ndarray of the shape and dtype of `x`: each window gives its slope to its largest
+             number, to the first one, row by row, of several; what several windows give to one
+             number is added up
 
     >>> x = np.array([[[[5.0, 5.0, 2.0]]]])
-    >>> max_pool2d_rule(np.array([[[[1.0, 10.0]]]]), np.array([[[[5.0, 5.0]]]]), x, (1, 2), (1, 1), (0, 0))
+    >>> max_pool2d_rule(np.array([[[[1.0, 10.0]]]]), np.array([[[[5.0, 5.0]]]]), x,
+    ...                 (1, 2), (1, 1), (0, 0))
     array([[[[ 1., 10.,  0.]]]])
 
     Source: torch.nn.functional.max_pool2d shares nothing among equals either.
@@ -475,9 +391,11 @@ def avg_pool2d_rule(g, out, x, kernel, stride, padding):
     g        ndarray: the gradient of the result, of its shape; not changed
     out      the result
     x, kernel, stride, padding   what avg_pool2d_forward was called with
-    returns  ndarray of the shape and dtype of `x`: each number gets its share from every window that holds it
+    returns  ndarray of the shape and dtype of `x`: each number gets its share from every window
+             that holds it
 
-    >>> avg_pool2d_rule(np.array([[[[4.0, 20.0]]]]), None, np.zeros((1, 1, 1, 3)), (1, 2), (1, 1), (0, 0))
+    >>> avg_pool2d_rule(np.array([[[[4.0, 20.0]]]]), None, np.zeros((1, 1, 1, 3)),
+    ...                 (1, 2), (1, 1), (0, 0))
     array([[[[ 2., 12., 10.]]]])
 
     Source: torch.nn.functional.avg_pool2d, with count_include_pad.
@@ -499,8 +417,8 @@ def pool2d(op, x, kernel_size, stride, padding):
     if x.ndim != 4:
         raise misfit(x.shape, f"a kernel of shape {kernel}", "images need four axes")
     if any(2 * p > k for p, k in zip(padding, kernel)):
-        raise ValueError(f"the padding {padding} is more than half of the kernel {kernel}: a window would see no "
-                         "picture")
+        raise ValueError(f"the padding {padding} is more than half of the kernel {kernel}: "
+                         "a window would see no picture")
     try:
         out_size(x.shape, kernel, stride, padding)
     except ValueError as error:
@@ -512,7 +430,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
     """The largest number in each window, in each channel by itself.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); the stride is the kernel size if None
+    kernel_size, stride, padding   ints, or pairs (down, across); stride None: the kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -521,20 +439,12 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
 
 
 def avg_pool2d(x, kernel_size, stride=None, padding=0):
-    """The mean of each window, in each channel by itself; a margin counts as zeros. Called like max_pool2d.
-
-    >>> avg_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
-    Tensor([[[[3., 5.]]]])
-    """
+    """The mean of each window; a margin counts as zeros. Called like max_pool2d."""
     return pool2d(avg_pool2d_forward, x, kernel_size, stride, padding)
 
 
 class MaxPool2d(Module):
-    """`max_pool2d` with its options chosen beforehand.
-
-    >>> MaxPool2d(2)
-    MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))
-    """
+    """`max_pool2d` with its options chosen beforehand."""
 
     pool = staticmethod(max_pool2d)
 
@@ -546,7 +456,8 @@ class MaxPool2d(Module):
         return self.pool(x, self.kernel_size, self.stride, self.padding)
 
     def __repr__(self):
-        return f"{type(self).__name__}(kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding})"
+        return (f"{type(self).__name__}(kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"padding={self.padding})")
 
 
 class AvgPool2d(MaxPool2d):
@@ -556,15 +467,18 @@ class AvgPool2d(MaxPool2d):
 
 
 def receptive_field(layers):
-    """How far, along one axis, a number behind a stack of layers sees: the pixels from the first to the last of them.
+    """How far, along one axis, a number behind a stack of layers sees: the pixels from the
+    first to the last of them.
 
-    layers   list of (kernel, stride), both along that axis, from the picture on: convolutions and pools alike
+    layers   list of (kernel, stride), both along that axis, from the picture on: convolutions
+             and pools alike
     returns  an int; 1 for no layers
 
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10
 
-    Source: Araujo, Norris, Sim, Computing receptive fields of convolutional neural networks (Distill, 2019), (2).
+    Source: Araujo, Norris, Sim, Computing receptive fields of convolutional neural networks
+    (Distill, 2019), (2).
     """
     field, distance = 1, 1
     for kernel, stride in layers:

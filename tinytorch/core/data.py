@@ -1,38 +1,40 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: bdc1961245b29336
+# checksum: c9ef1e681fe4e11b
 """Data: Real pictures, split, shuffled, batched and varied."""
 
 import math
-import os
-import queue
-import sys
-import threading
-from pathlib import Path
 
 import numpy as np
 
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
+from tinytorch.support import datasets
+from tinytorch.support.download import data_folder, fetch, fingerprint
+from tinytorch.support.shelf import Shelf
 
 __all__ = [
     "Dataset", "TensorDataset", "Subset", "random_split", "stratified_split", "order_of", "batches", "collate",
-    "DataLoader", "produce", "prefetch", "parse_idx", "data_folder", "fingerprint", "fetch", "mnist", "fashion_mnist",
-    "cifar10", "digits", "statistics", "Normalize", "Compose", "Transformed", "shift", "RandomHorizontalFlip",
-    "RandomShift", "AddNoise", "one_hot", "moons", "circles", "spirals", "xor",
+    "DataLoader", "produce", "prefetch", "parse_idx", "mnist", "fashion_mnist", "cifar10", "digits", "statistics",
+    "Normalize", "Compose", "Transformed", "shift", "RandomHorizontalFlip", "RandomShift", "AddNoise", "one_hot",
+    "moons", "circles", "spirals", "xor",
 ]
 
 
 class Dataset:
-    """Examples that can be counted and asked for by number. A subclass writes `__len__` and `__getitem__`.
+    """Examples that can be counted and asked for by number. A subclass writes `__len__` and
+    `__getitem__`.
 
-    dataset[i]  one example: an array, a number, or a tuple of such; IndexError when there is no number i
+    dataset[i]  one example: an array, a number, or a tuple of such; IndexError when there is no
+                number i
     """
 
     def __len__(self):
-        raise NotImplementedError(f"{type(self).__name__} has no method __len__; it says how many examples there are")
+        raise NotImplementedError(f"{type(self).__name__} has no method __len__; "
+                                  "it says how many examples there are")
 
     def __getitem__(self, i):
-        raise NotImplementedError(f"{type(self).__name__} has no method __getitem__; it gives example number i")
+        raise NotImplementedError(f"{type(self).__name__} has no method __getitem__; "
+                                  "it gives example number i")
 
     def batch(self, indices):
         """The examples with these numbers, as one batch: see `collate`."""
@@ -46,8 +48,8 @@ class TensorDataset(Dataset):
 
     .arrays  them, as a tuple of ndarrays
 
-    dataset[i] is a tuple with one row of each array. IndexError when there is no such row; also an array of numbers
-    will do for `i`, and gives those rows of each.
+    dataset[i] is a tuple with one row of each array. IndexError when there is no such row; also
+    an array of numbers will do for `i`, and gives those rows of each.
 
     >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], [7, 9])
     >>> pairs[1]
@@ -60,8 +62,9 @@ class TensorDataset(Dataset):
         self.arrays = tuple(a if isinstance(a, np.ndarray) else Tensor(a).data for a in arrays)
         lengths = [len(a) if a.ndim else "none" for a in self.arrays]
         if not arrays or len(set(lengths)) > 1 or "none" in lengths:
-            raise ValueError(f"TensorDataset takes arrays with equally many rows, these have {lengths}: "
-                             "each picture needs its answer, and the other way round")
+            raise ValueError("TensorDataset takes arrays with equally many rows, "
+                             f"these have {lengths}: each picture needs its answer, "
+                             "and the other way round")
 
     def __len__(self):
         return len(self.arrays[0])
@@ -99,13 +102,15 @@ class Subset(Dataset):
 
 
 def whole_lengths(lengths, count):
-    """How many of `count` examples each part gets: `lengths` themselves, or shares of `count` that add up to 1."""
+    """How many of `count` examples each part gets: `lengths` themselves, or shares of `count`
+    that add up to 1."""
     if abs(sum(lengths) - 1) < 1e-6 and all(0 <= n <= 1 for n in lengths):
         whole = [int(count * share) for share in lengths]
         return [n + (place < count - sum(whole)) for place, n in enumerate(whole)]
     if sum(lengths) != count or any(n < 0 for n in lengths):
-        raise ValueError(f"the parts {list(lengths)} add up to {sum(lengths)}, there are {count} examples: "
-                         "give numbers that add up to that, or shares that add up to 1")
+        raise ValueError(f"the parts {list(lengths)} add up to {sum(lengths)}, "
+                         f"there are {count} examples: give numbers that add up to that, "
+                         "or shares that add up to 1")
     return [int(n) for n in lengths]
 
 
@@ -113,7 +118,8 @@ def random_split(dataset, lengths, rng=None):
     """Deal the examples out at random, each to exactly one part.
 
     dataset  anything with a length and examples
-    lengths  how many examples each part gets: whole numbers that add up to len(dataset), or shares that add up to 1
+    lengths  how many examples each part gets: whole numbers that add up to len(dataset), or
+             shares that add up to 1
     rng      a NumPy Generator, a seed, or None for the layers' own generator
     returns  list of Subsets, in the order of `lengths`
 
@@ -133,13 +139,15 @@ def stratified_split(labels, share, rng=None):
     labels   array of shape (n,): the class of each example
     share    from 0 to 1: what part of each class is set aside, rounded to whole examples
     rng      a NumPy Generator, a seed, or None for the layers' own generator
-    returns  (rest, aside): two arrays of example numbers, each in rising order; together they are 0 ... n - 1
+    returns  (rest, aside): two arrays of example numbers, each in rising order; together they
+             are 0 ... n - 1
 
     >>> rest, aside = stratified_split(np.array([5, 5, 5, 8, 8, 8]), 1 / 3)
     >>> len(rest), len(aside)
     (4, 2)
 
-    Source: sklearn.model_selection.train_test_split with `stratify`; Neyman (1934) on stratified sampling.
+    Source: sklearn.model_selection.train_test_split with `stratify`; Neyman (1934) on
+    stratified sampling.
     """
     labels = np.asarray(labels)
     rng, aside = generator(rng), []
@@ -155,7 +163,8 @@ def order_of(count, shuffle=False, rng=None):
 
     count    how many examples there are
     shuffle  whether the order is random
-    rng      a NumPy Generator, a seed, or None for the layers' own generator; not touched unless shuffling
+    rng      a NumPy Generator, a seed, or None for the layers' own generator; not touched
+             unless shuffling
     returns  array of shape (count,), whole numbers
 
     >>> order_of(3)
@@ -172,7 +181,8 @@ def batches(order, batch_size, drop_last=False):
     order       array of shape (n,): example numbers
     batch_size  examples per batch, 1 or more
     drop_last   whether a last batch of fewer is left out
-    returns     list of arrays, together `order` itself; each of length batch_size, but perhaps the last
+    returns     list of arrays, together `order` itself; each of length batch_size, but perhaps
+                the last
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
@@ -184,19 +194,24 @@ def batches(order, batch_size, drop_last=False):
 
 
 def as_rows(samples):
-    """The samples as rows of one array: arrays and NumPy numbers keep their dtype; Python's numbers stay a list."""
+    """The samples as rows of one array: arrays and NumPy numbers keep their dtype; Python's
+    numbers stay a list."""
     shapes = list(dict.fromkeys(np.shape(s) for s in samples))
     if len(shapes) > 1:
-        raise ValueError(f"examples of the shapes {' and '.join(map(str, shapes[:3]))} cannot be one batch: "
-                         "bring them to one shape first, or write a collate_fn that does")
-    return np.stack([np.asarray(s) for s in samples]) if hasattr(samples[0], "dtype") else list(samples)
+        raise ValueError(f"examples of the shapes {' and '.join(map(str, shapes[:3]))} cannot "
+                         "be one batch: bring them to one shape first, "
+                         "or write a collate_fn that does")
+    return (np.stack([np.asarray(s) for s in samples]) if hasattr(samples[0], "dtype")
+            else list(samples))
 
 
 def collate(samples):
     """Make one batch of several examples.
 
-    samples  list of examples, 1 or more, all of one form: arrays, Tensors or numbers, or tuples (or lists) of such
-    returns  a Tensor with one row per example; for tuples, a tuple of what `collate` makes of each member
+    samples  list of examples, 1 or more, all of one form: arrays, Tensors or numbers, or tuples
+             (or lists) of such
+    returns  a Tensor with one row per example; for tuples, a tuple of what `collate` makes of
+             each member
 
     dtypes stay: float32 pictures give a float32 Tensor, whole numbers one of whole numbers.
     ValueError that names the shapes when they differ, or when tuples differ in length.
@@ -218,10 +233,12 @@ class DataLoader:
     dataset     anything with a length and examples
     batch_size  examples per batch
     shuffle     whether every epoch has a new random order
-    sampler     instead of an order: example numbers, anything that can be walked again and again
+    sampler     instead of an order: example numbers, anything that can be walked again and
+                again
     drop_last   whether a last batch of fewer examples is left out
     collate_fn  makes a batch of a list of examples
-    rng         a NumPy Generator or a seed; None for a generator of the loader's own, split off from the layers'
+    rng         a NumPy Generator or a seed; None for a generator of the loader's own, split off
+                from the layers'
     prefetch    how many batches a thread makes ahead of their use; 0 for no thread
 
     len(loader) is the number of batches of an epoch.
@@ -230,16 +247,21 @@ class DataLoader:
     >>> len(loader), [x.shape for x, in loader]
     (2, [(2,), (1,)])
 
-    Source: torch.utils.data.DataLoader, with rng for `generator` and prefetch for `num_workers`.
+    Source: torch.utils.data.DataLoader, with rng for `generator` and prefetch for
+    `num_workers`.
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False, collate_fn=collate,
+    def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False,
+                 collate_fn=collate,
                  rng=None, prefetch=0):
         if batch_size < 1 or prefetch < 0:
-            raise ValueError(f"batch_size is 1 or more and prefetch 0 or more, not {batch_size} and {prefetch}")
+            raise ValueError("batch_size is 1 or more and prefetch 0 or more, "
+                             f"not {batch_size} and {prefetch}")
         if shuffle and sampler is not None:
-            raise ValueError("a sampler is an order already: give either sampler or shuffle=True")
-        self.dataset, self.batch_size, self.shuffle, self.sampler = dataset, batch_size, shuffle, sampler
+            raise ValueError("a sampler is an order already: "
+                             "give either sampler or shuffle=True")
+        self.dataset, self.batch_size, self.shuffle, self.sampler = (
+            dataset, batch_size, shuffle, sampler)
         self.drop_last, self.collate_fn, self.ahead = drop_last, collate_fn, prefetch
         self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
 
@@ -269,59 +291,17 @@ class DataLoader:
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-class Shelf:
-    """Where a thread puts things and the program takes them from: room for a few, and a way to say that it is over.
-
-    A semaphore counts the free places. The thread waits for one before it puts; so it is never far ahead.
-    """
-
-    def __init__(self, room):
-        self.free, self.things, self.closed = threading.Semaphore(room), queue.SimpleQueue(), False
-
-    def start(self, work, *inputs):
-        """Run work(*inputs) in a thread. However it ends, the last thing on the shelf is ("gone", None)."""
-        def run():
-            try:
-                work(*inputs)
-            finally:
-                self.things.put(("gone", None))
-
-        self.thread = threading.Thread(target=run, name="prefetch", daemon=True)
-        self.thread.start()
-
-    def put(self, kind, thing=None):
-        """For the thread: wait for a place and put a thing there. False when nobody wants any more."""
-        if not self.closed:
-            self.free.acquire()
-        if not self.closed:
-            self.things.put((kind, thing))
-        return not self.closed
-
-    def take(self):
-        """For the program: (kind, thing), the oldest on the shelf; waits for it."""
-        kind, thing = self.things.get()
-        self.free.release()
-        if kind == "gone":
-            raise RuntimeError("the thread has ended without saying why: it should put \"end\", or the error")
-        return kind, thing
-
-    def close(self):
-        """For the program: tell the thread that it is over, and wait until it has ended."""
-        self.closed = True
-        self.free.release()  # for a thread that waits; from now on it need not
-        self.thread.join()
-
-
 def produce(items, put):
     """Hand items on until there are no more, something goes wrong, or nobody wants any.
 
     items    an iterable, perhaps slow, perhaps one that raises
-    put      a function put(kind, thing=None): waits for room; answers False when nobody wants any more
+    put      a function put(kind, thing=None): waits for room; answers False when nobody wants
+             any more
     returns  None
 
-    Calls put("item", item) for each in order, then put("end"); or put("error", error) with what `items` raised.
-    After an answer of False, nothing is taken from `items`, and put is not called again. What `items` raised is never
-    raised here.
+    Calls put("item", item) for each in order, then put("end"); or put("error", error) with what
+    `items` raised. After an answer of False, nothing is taken from `items`, and put is not
+    called again. What `items` raised is never raised here.
 
     >>> produce("ab", lambda kind, thing=None: print(kind, thing) is None)
     item a
@@ -340,19 +320,23 @@ def produce(items, put):
 
 
 def prefetch(items, ahead=2):
-    """The same items in the same order, fetched by a thread while the program uses the ones before.
+    """The same items in the same order, fetched by a thread while the program uses the ones
+    before.
 
     items    an iterable
     ahead    how many may wait ready, 1 or more; one more may be in the making
-    returns  a generator. The thread starts with the first item that is asked for, and has ended when the walk is over:
-             at the end, by an error, or because it was left in the middle
+    returns  a generator. The thread starts with the first item that is asked for, and has ended
+             when the walk is over: at the end, by an error, or because it was left in the
+             middle
 
-    What `items` raises is raised here, the very same error, behind the items that came before it.
+    What `items` raises is raised here, the very same error, behind the items that came before
+    it.
 
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']
 
-    Source: the consumer of Dijkstra, Cooperating sequential processes (1965); generator.close in PEP 342.
+    Source: the consumer of Dijkstra, Cooperating sequential processes (1965); generator.close
+    in PEP 342.
     """
     shelf = Shelf(ahead)
     shelf.start(produce, items, shelf.put)
@@ -367,225 +351,77 @@ def prefetch(items, ahead=2):
         shelf.close()
 
 
-IDX = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # byte 2 of a file -> the dtype of its numbers
+# byte 2 of a file -> the dtype of its numbers
+IDX = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 def parse_idx(data):
     """The array in the bytes of an IDX file.
 
-    data     bytes: 0, 0, the kind of number (see IDX), the number of axes, each length as 4 bytes, the numbers
+    data     bytes: 0, 0, the kind of number (see IDX), the number of axes, each length as 4
+             bytes, the numbers
     returns  a new ndarray in the machine's own byte order
 
-    ValueError when it is no IDX file; also when there are not exactly as many numbers as the lengths promise, and then
-    it tells both counts.
+    ValueError when it is no IDX file; also when there are not exactly as many numbers as the
+    lengths promise, and then it tells both counts.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
     array([[  5,   6, 255]], dtype=uint8)
 
     Source: LeCun, Cortes, Burges, The MNIST database, "File formats".
     """
-    if data[:2] != b"\0\0" or len(data) < 4 or data[2] not in IDX or len(data) < 4 + 4 * data[3]:
-        raise ValueError(f"these bytes do not begin like an IDX file: {bytes(data[:8]).hex(' ') or 'there are none'}")
+    if (data[:2] != b"\0\0" or len(data) < 4 or data[2] not in IDX
+        or len(data) < 4 + 4 * data[3]):
+        raise ValueError("these bytes do not begin like an IDX file: "
+                         f"{bytes(data[:8]).hex(' ') or 'there are none'}")
     shape = np.frombuffer(data, ">u4", data[3], 4).tolist()
     numbers = np.frombuffer(data, IDX[data[2]], offset=4 + 4 * len(shape))
     if numbers.size != math.prod(shape):
-        raise ValueError(f"{shape} promises {math.prod(shape)} numbers, here are {numbers.size}: was the file cut off?")
+        raise ValueError(f"{shape} promises {math.prod(shape)} numbers, "
+                         f"here are {numbers.size}: was the file cut off?")
     return numbers.reshape(shape).astype(numbers.dtype.newbyteorder("="))
 
 
-def parse_cifar(data):
-    """(photographs (n, 3, 32, 32), classes (n,)), both uint8, in the bytes of a file of CIFAR-10's binary version."""
-    if not data or len(data) % 3073:
-        raise ValueError(f"photographs of CIFAR-10 have 3,073 bytes each, and {len(data):,} bytes are no multiple of it")
-    rows = np.frombuffer(data, np.uint8).reshape(-1, 3073)
-    return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
-
-
-def data_folder():
-    """Where downloaded data is kept: the folder in TINYTORCH_DATA, or one for data that can be fetched again."""
-    if given := os.environ.get("TINYTORCH_DATA"):
-        return Path(given).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tinytorch"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tinytorch"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tinytorch"
-
-
-def fingerprint(path):
-    """The SHA-256 of a file, 64 hexadecimal digits."""
-    import hashlib
-
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def receive(url, part, size, told):
-    """Get what is missing of `part`, a file of `size` bytes in the end. Returns whether an earlier piece was used."""
-    import urllib.request
-
-    have = part.stat().st_size if part.exists() else 0
-    if have >= size:
-        return True
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        begins = (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
-        resumed = have > 0 and answer.status == 206 and begins
-        have = have if resumed else 0
-        with open(part, "ab" if resumed else "wb") as file:
-            while have < size and (piece := answer.read(min(1 << 16, size - have))):
-                file.write(piece)
-                have += len(piece)
-                told(have, size)
-    return resumed
-
-
-def on_one_line(name):
-    """A function (have, size) that shows in a terminal how far the download of `name` is; elsewhere it stays silent."""
-    def told(have, size):
-        if sys.stderr.isatty():
-            end = "\n" if have == size else ""
-            print(f"\r{name} {have / 1e6:.1f} of {size / 1e6:.1f} MB", end=end, file=sys.stderr, flush=True)
-
-    return told
-
-
-def fetch(url, sha256, size, folder=None, attempts=3):
-    """The path of a file from the network, downloaded if it is not there yet, and always with the right fingerprint.
-
-    url       where it is; its last part is the file's name
-    sha256    its fingerprint
-    size      its length in bytes
-    folder    where to keep it; None for data_folder()
-    attempts  how often to go on after a connection broke off
-
-    OSError tells what is wrong, what can be done, and where the file can be put by hand. Nothing but a whole, right
-    file ever gets the file's name; a piece is kept as NAME.part, and the next call goes on from there.
-    """
-    from http.client import HTTPException
-
-    from filelock import FileLock
-
-    def is_whole():
-        return path.is_file() and fingerprint(path) == sha256
-
-    path = Path(folder or data_folder()) / url.rsplit("/", 1)[-1]
-    part = path.with_name(path.name + ".part")
-    problem = None
-    try:
-        if is_whole():
-            return path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
-            if is_whole():  # another program may have fetched it while this one waited
-                return path
-            for _ in range(attempts):
-                try:
-                    resumed = receive(url, part, size, on_one_line(path.name))
-                except (OSError, HTTPException) as error:
-                    problem = f"the download failed ({error})"
-                    if getattr(error, "code", None) is not None:
-                        break  # the server answered, and will answer the same again
-                    continue
-                have = part.stat().st_size
-                if have < size:
-                    problem = f"the connection broke off after {have:,} of {size:,} bytes"
-                    continue
-                found = fingerprint(part)
-                if found == sha256:
-                    os.replace(part, path)
-                    return path
-                part.unlink()
-                problem = f"what came has the fingerprint {found[:16]}..., not {sha256[:16]}...: it is another file"
-                if not resumed:
-                    break
-    except OSError as error:
-        problem = f"{path.parent} cannot be used ({error})"
-    there = f" The file that is there, {path}, is damaged and was left as it is." if path.exists() else ""
-    raise OSError(f"{path.name}: {problem}.{there} With a network, call it again: it goes on where it stopped. "
-                  f"Without one, get {url} elsewhere and put it there by hand: {path}")
-
-
-MNIST = "https://storage.googleapis.com/cvdf-datasets/mnist"
-FASHION = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion"
-CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-FILES = {  # set and part -> (name, size in bytes, fingerprint) of the pictures, then of the answers
-    ("mnist", "train"): [
-        ("train-images-idx3-ubyte.gz", 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
-        ("train-labels-idx1-ubyte.gz", 28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c")],
-    ("mnist", "test"): [
-        ("t10k-images-idx3-ubyte.gz", 1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
-        ("t10k-labels-idx1-ubyte.gz", 4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6")],
-    ("fashion-mnist", "train"): [
-        ("train-images-idx3-ubyte.gz", 26421880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
-        ("train-labels-idx1-ubyte.gz", 29515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845")],
-    ("fashion-mnist", "test"): [
-        ("t10k-images-idx3-ubyte.gz", 4422102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
-        ("t10k-labels-idx1-ubyte.gz", 5148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5")],
-}
-CIFAR_FILE = (170052171, "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd")
-
-
 def pictures(images, labels, largest):
-    """A TensorDataset of float32 pictures (n, channels, height, width) between 0 and 1, with classes as int64."""
+    """A TensorDataset of float32 pictures (n, channels, height, width) between 0 and 1, with
+    classes as int64."""
     images = images.reshape(len(images), -1, *images.shape[-2:]).astype(np.float32)
     images /= largest
     return TensorDataset(images, labels.astype(np.int64))
 
 
-def refuse_split(split):
-    if split not in ("train", "test"):
-        raise ValueError(f"split is \"train\" or \"test\", not {split!r}")
-
-
-def fetch_idx(name, base, split):
-    """The pictures of a set in IDX format."""
-    import gzip
-
-    refuse_split(split)
-    folder = data_folder() / name
-    paths = [fetch(f"{base}/{file}", sha256, size, folder) for file, size, sha256 in FILES[name, split]]
-    return pictures(*[parse_idx(gzip.decompress(path.read_bytes())) for path in paths], 255)
-
-
 def mnist(split="train"):
-    """Handwritten digits, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 12 MB once; see `fetch`.
+    """Handwritten digits, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 12 MB
+    once; see `fetch`.
 
     Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits.
     """
-    return fetch_idx("mnist", MNIST, split)
+    return pictures(*map(parse_idx, datasets.idx_files("mnist", split)), 255)
 
 
 def fashion_mnist(split="train"):
-    """Clothes of ten kinds, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 31 MB once; see `fetch`.
+    """Clothes of ten kinds, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 31 MB
+    once; see `fetch`.
 
     Source: Xiao, Rasul, Vollgraf, Fashion-MNIST (2017), arXiv:1708.07747; MIT licence.
     """
-    return fetch_idx("fashion-mnist", FASHION, split)
+    return pictures(*map(parse_idx, datasets.idx_files("fashion-mnist", split)), 255)
 
 
 def cifar10(split="train"):
-    """Photographs of ten kinds of things, 32 x 32 in 3 colours: 50,000 to train on, 10,000 to test.
+    """Photographs of ten kinds of things, 32 x 32 in 3 colours: 50,000 to train on, 10,000 to
+    test.
 
     Downloads 170 MB once; see `fetch`. As float32, the 50,000 take 614 MB of memory.
 
     Source: Krizhevsky, Learning multiple layers of features from tiny images (2009).
     """
-    import tarfile
-
-    refuse_split(split)
-    size, sha256 = CIFAR_FILE
-    names = [f"data_batch_{k}" for k in range(1, 6)] if split == "train" else ["test_batch"]
-    with tarfile.open(fetch(CIFAR, sha256, size, data_folder() / "cifar-10"), "r:gz") as archive:
-        data = {}
-        for member in archive:  # in the archive's own order: going back would mean to unpack from the start
-            if (name := Path(member.name).stem) in names and member.isfile():
-                data[name] = archive.extractfile(member).read()
-    return pictures(*parse_cifar(b"".join(data[name] for name in names)), 255)
+    return pictures(*datasets.cifar10_arrays(split), 255)
 
 
 def digits(split="train"):
-    """Handwritten digits, 8 x 8 grey, values from 0 to 1: 1,438 to train on, 359 to test. Needs no network.
+    """Handwritten digits, 8 x 8 grey, values from 0 to 1: 1,438 to train on, 359 to test. Needs
+    no network.
 
     split    "train" or "test": always the same pictures
     returns  TensorDataset of float32 pictures (n, 1, 8, 8) and int64 classes (n,)
@@ -593,23 +429,21 @@ def digits(split="train"):
     >>> len(digits("train")), len(digits("test"))
     (1438, 359)
 
-    Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI Machine Learning Repository,
-    https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's test part, as scikit-learn distributes it.
+    Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
+    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's
+    test part, as scikit-learn distributes it.
     """
-    from importlib.resources import files
-
-    refuse_split(split)
-    with (files("tinytorch") / "digits.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
-        chosen = kept["test"] == (split == "test")
-        return pictures(kept["images"][chosen], kept["labels"][chosen], 16)
+    return pictures(*datasets.digits_arrays(split), 16)
 
 
 def statistics(images):
     """The mean and the standard deviation of each channel over all examples and all places.
 
-    images   array of shape (n, channels, ...): pictures (n, channels, height, width), or rows (n, features)
-    returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for pictures, (features,) for rows; std is the
-             population's (divided by the count), and 1 where a channel is the same everywhere
+    images   array of shape (n, channels, ...): pictures (n, channels, height, width), or rows
+             (n, features)
+    returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for pictures, (features,)
+             for rows; std is the population's (divided by the count), and 1 where a channel is
+             the same everywhere
 
     >>> mean, std = statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> print(mean, std)
@@ -625,9 +459,11 @@ def statistics(images):
 
 
 class Normalize:
-    """Subtracts the mean and divides by the standard deviation, as measured by `statistics` on the training set.
+    """Subtracts the mean and divides by the standard deviation, as measured by `statistics` on
+    the training set.
 
-    >>> Normalize(*statistics(np.array([[1.0, 5.0], [3.0, 9.0]])))(np.array([1.0, 9.0], "float32"))
+    >>> Normalize(*statistics(np.array([[1.0, 5.0], [3.0, 9.0]])))(np.array([1.0, 9.0],
+    ...                                                                     "float32"))
     array([-1.,  1.], dtype=float32)
 
     Source: torchvision.transforms.Normalize.
@@ -653,7 +489,8 @@ class Compose:
 
 
 class Transformed(Dataset):
-    """Another dataset, with a function applied to the first member of each example, anew each time it is asked for.
+    """Another dataset, with a function applied to the first member of each example, anew each
+    time it is asked for.
 
     >>> Transformed([(1, "one"), (2, "two")], lambda x: x * 10)[1]
     (20, 'two')
@@ -682,7 +519,8 @@ def shift(image, down, right):
     array([[0, 0, 0],
            [2, 3, 0]])
 
-    Source: LeCun, Bottou, Bengio, Haffner, Gradient-based learning applied to document recognition (1998).
+    Source: LeCun, Bottou, Bengio, Haffner, Gradient-based learning applied to document
+    recognition (1998).
     """
     height, width = image.shape[-2:]
     room = max(abs(down), abs(right))
@@ -692,10 +530,12 @@ def shift(image, down, right):
 
 
 class RandomHorizontalFlip:
-    """Swaps left and right of a picture (..., height, width) with probability p, and otherwise gives it back.
+    """Swaps left and right of a picture (..., height, width) with probability p, and otherwise
+    gives it back.
 
     p        from 0 to 1
-    rng      a NumPy Generator or a seed; None for a generator of its own, split off from the layers'
+    rng      a NumPy Generator or a seed; None for a generator of its own, split off from the
+             layers'
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2, 3], [4, 5, 6]]))
     array([[3, 2, 1],
@@ -712,7 +552,8 @@ class RandomHorizontalFlip:
 
 
 class RandomShift:
-    """Moves a picture by up to `most` pixels, evenly drawn for each axis. `rng` is as in RandomHorizontalFlip."""
+    """Moves a picture by up to `most` pixels, evenly drawn for each axis. `rng` is as in
+    RandomHorizontalFlip."""
 
     def __init__(self, most=1, rng=None):
         self.most, self.rng = most, generator().spawn(1)[0] if rng is None else generator(rng)
@@ -723,7 +564,8 @@ class RandomShift:
 
 
 class AddNoise:
-    """Adds normal noise of standard deviation `std` to every pixel, in its own dtype. `rng` as in RandomHorizontalFlip."""
+    """Adds normal noise of standard deviation `std` to every pixel, in its own dtype. `rng` as
+    in RandomHorizontalFlip."""
 
     def __init__(self, std=0.1, rng=None):
         self.std, self.rng = std, generator().spawn(1)[0] if rng is None else generator(rng)
@@ -750,18 +592,21 @@ def one_hot(labels, num_classes):
     labels = np.asarray(labels, dtype=np.int64)
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if wrong.size:
-        raise ValueError(f"there are {num_classes} classes, counted from 0, and the label {wrong[0]} is none of them")
+        raise ValueError(f"there are {num_classes} classes, counted from 0, "
+                         f"and the label {wrong[0]} is none of them")
     return Tensor(np.eye(num_classes, dtype=np.float32)[labels])
 
 
 def noisy(points, labels, noise, rng):
-    """The TensorDataset of these points with normal noise of standard deviation `noise` added."""
+    """The TensorDataset of these points with normal noise of standard deviation `noise`
+    added."""
     points = np.asarray(points) + rng.normal(0, noise, np.shape(points))
     return TensorDataset(points.astype(np.float32), np.asarray(labels, dtype=np.int64))
 
 
 def moons(count=200, noise=0.1, rng=None):
-    """Two half circles that reach into each other, classes 0 and 1. `rng`: a NumPy Generator, a seed, or None."""
+    """Two half circles that reach into each other, classes 0 and 1. `rng`: a NumPy Generator, a
+    seed, or None."""
     rng = generator(rng)
     labels = np.arange(count) % 2
     angle = rng.uniform(0, np.pi, count)
@@ -774,7 +619,8 @@ def circles(count=200, noise=0.05, inner=0.5, rng=None):
     rng = generator(rng)
     labels = np.arange(count) % 2
     angle, radius = rng.uniform(0, 2 * np.pi, count), np.where(labels, inner, 1.0)
-    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1), labels, noise, rng)
+    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1),
+                 labels, noise, rng)
 
 
 def spirals(count=300, classes=3, turns=0.75, noise=0.03, rng=None):
@@ -783,7 +629,8 @@ def spirals(count=300, classes=3, turns=0.75, noise=0.03, rng=None):
     labels = np.arange(count) % classes
     radius = rng.uniform(0.05, 1, count)
     angle = 2 * np.pi * (labels / classes + turns * radius)
-    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1), labels, noise, rng)
+    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1),
+                 labels, noise, rng)
 
 
 def xor(count=200, noise=0.1, rng=None):

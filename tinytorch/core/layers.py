@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 163ecffce628b452
+# checksum: 3ec181f00accc1ee
 """Layers: Numbers to be learned, kept where they can be found, set well and saved."""
 
 import math
@@ -28,20 +28,23 @@ def linear(x, weights, bias=None):
     >>> linear(Tensor([[1, 2]]), Tensor([[1, 0, 3], [0, 1, 4]]), Tensor([10, 20, 30]))
     Tensor([[11, 22, 41]])
 
-    Source: torch.nn.functional.linear, which keeps its weights the other way round, as (out, in).
+    Source: torch.nn.functional.linear, which keeps its weights the other way round, as (out,
+    in).
     """
     out = x @ weights
     return out if bias is None else out + bias
 
 
 class Chance:
-    """Where layers draw from when nobody hands them a generator. The seed differs in every run until `manual_seed`."""
+    """Where layers draw from when nobody hands them a generator. The seed differs in every run
+    until `manual_seed`."""
 
     rng = np.random.default_rng()
 
 
 def generator(rng=None):
-    """The NumPy Generator to draw from: `rng` itself, a new one for a whole number, the module's own for None."""
+    """The NumPy Generator to draw from: `rng` itself, a new one for a whole number, the
+    module's own for None."""
     return Chance.rng if rng is None else np.random.default_rng(rng)
 
 
@@ -50,24 +53,28 @@ def manual_seed(seed):
 
     seed     a whole number >= 0
 
-    Everything drawn after this depends on `seed` and on the order of drawing, and on nothing else.
+    Everything drawn after this depends on `seed` and on the order of drawing, and on nothing
+    else.
     """
     Chance.rng = np.random.default_rng(seed)
 
 
 def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
-    """Weights drawn evenly between -a and a, with the variance 2 / (fan_in + fan_out): for tanh, sigmoid or no bend.
+    """Weights drawn evenly between -a and a, with the variance 2 / (fan_in + fan_out): for
+    tanh, sigmoid or no bend.
 
     fan_in   how many inputs each output weighs
     fan_out  how many outputs each input goes to
-    rng      a NumPy Generator, a seed, or None for this module's own generator (see `generator`)
+    rng      a NumPy Generator, a seed, or None for this module's own generator (see
+             `generator`)
     shape    of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
     >>> bool(np.abs(xavier_uniform(4, 2)).max() <= 1)
     True
 
-    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks (2010), (16).
+    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
+    networks (2010), (16).
     """
     a = math.sqrt(6 / (fan_in + fan_out))
     shape = (fan_in, fan_out) if shape is None else shape
@@ -75,11 +82,13 @@ def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
 
 
 def he_normal(fan_in, fan_out, rng=None, shape=None):
-    """Weights drawn from the normal distribution with the variance 2 / fan_in: for relu and its kin.
+    """Weights drawn from the normal distribution with the variance 2 / fan_in: for relu and its
+    kin.
 
     fan_in   how many inputs each output weighs
     fan_out  how many outputs each input goes to; only the shape depends on it
-    rng      a NumPy Generator, a seed, or None for this module's own generator (see `generator`)
+    rng      a NumPy Generator, a seed, or None for this module's own generator (see
+             `generator`)
     shape    of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
@@ -93,10 +102,11 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
 
 
 class Module:
-    """A layer, or a network of layers: something with parameters that makes tensors from tensors.
+    """A layer, or a network of layers: something with parameters that makes tensors from
+    tensors.
 
-    A subclass keeps Variables, tensors and other modules as attributes, also in lists, tuples and dicts, and writes
-    `forward`. It is called like a function: `net(x)`.
+    A subclass keeps Variables, tensors and other modules as attributes, also in lists, tuples
+    and dicts, and writes `forward`. It is called like a function: `net(x)`.
 
     .training   True at first; dropout and its kin behave differently in training
     """
@@ -104,7 +114,8 @@ class Module:
     training = True  # on the class, so that no subclass needs to call super().__init__()
 
     def forward(self, *inputs):
-        raise NotImplementedError(f"{type(self).__name__} has no method forward; it says what the layer computes")
+        raise NotImplementedError(f"{type(self).__name__} has no method forward; "
+                                  "it says what the layer computes")
 
     def __call__(self, *inputs, **options):
         return self.forward(*inputs, **options)
@@ -114,7 +125,8 @@ class Module:
         return [part for _, part in walk(self) if isinstance(part, Module)]
 
     def named_parameters(self):
-        """The tensors to be learned, as a list of (name, tensor); a name is a path, such as "hidden.bias"."""
+        """The tensors to be learned, as a list of (name, tensor); a name is a path, such as
+        "hidden.bias"."""
         return named_parameters(self)
 
     def parameters(self):
@@ -136,14 +148,17 @@ class Module:
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all that the module has learned: {name: ndarray}. `numpy.savez(file, **state)` keeps it."""
+        """A copy of all that the module has learned: {name: ndarray}. `numpy.savez(file,
+        **state)` keeps it."""
         return state_of(self)
 
     def load_state_dict(self, state):
-        """Take over what `state_dict` gave, all of it or nothing. ValueError tells every name that does not fit."""
+        """Take over what `state_dict` gave, all of it or nothing. ValueError tells every name
+        that does not fit."""
         problems = state_problems(self, state)
         if problems:
-            raise ValueError(f"this state does not fit, nothing was loaded: {'; '.join(problems)}")
+            raise ValueError("this state does not fit, nothing was loaded: "
+                             f"{'; '.join(problems)}")
         load_state(self, state)
 
     def __repr__(self):
@@ -157,8 +172,8 @@ def parts_of(thing):
     """What is directly inside `thing`, in order.
 
     thing    anything
-    returns  list of (name, part) with names of type str: the attributes of a Module, the items of a dict, the places
-             of a list or tuple; an empty list for anything else
+    returns  list of (name, part) with names of type str: the attributes of a Module, the items
+             of a dict, the places of a list or tuple; an empty list for anything else
 
     >>> parts_of(["a", 5])
     [('0', 'a'), ('1', 5)]
@@ -169,7 +184,8 @@ def parts_of(thing):
         thing = vars(thing)
     if isinstance(thing, (list, tuple)):
         thing = dict(enumerate(thing))
-    return [(str(name), part) for name, part in thing.items()] if isinstance(thing, dict) else []
+    return ([(str(name), part) for name, part in thing.items()]
+            if isinstance(thing, dict) else [])
 
 
 def walk(thing, path="", seen=None):
@@ -178,13 +194,14 @@ def walk(thing, path="", seen=None):
     thing    a Module, or a list, tuple or dict
     path     the path of `thing`: names joined by dots; "" at the start
     seen     a set with the id of everything met before; None at the start
-    returns  list of (path, Module or Tensor) in the order of `parts_of`, parts behind what holds them; each thing once,
-             under the first path that leads to it
+    returns  list of (path, Module or Tensor) in the order of `parts_of`, parts behind what
+             holds them; each thing once, under the first path that leads to it
 
     >>> walk({"a": [Tensor(1), Tensor(2)]})
     [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
 
-    Source: depth-first search, Cormen et al., Introduction to Algorithms (4th edition), section 20.3.
+    Source: depth-first search, Cormen et al., Introduction to Algorithms (4th edition), section
+    20.3.
     """
     seen = set() if seen is None else seen
     if id(thing) in seen:
@@ -217,7 +234,8 @@ class Dense(Module):
     in_features   how many numbers each example has
     out_features  how many it shall have
     bias          whether a number is added to each output
-    init          draws the first weights, as init(in_features, out_features, rng): xavier_uniform, he_normal, ...
+    init          draws the first weights, as init(in_features, out_features, rng):
+                  xavier_uniform, he_normal, ...
     rng           a NumPy Generator, a seed, or None for this module's own generator
 
     .weights      Variable of shape (in_features, out_features)
@@ -231,31 +249,35 @@ class Dense(Module):
 
     def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
         if in_features < 1 or out_features < 1:
-            raise ValueError(f"Dense needs 1 number or more on both sides, not {in_features} and {out_features}")
+            raise ValueError("Dense needs 1 number or more on both sides, "
+                             f"not {in_features} and {out_features}")
         self.in_features, self.out_features = in_features, out_features
         self.weights = Variable(init(in_features, out_features, rng))
         self.bias = Variable(np.zeros(out_features, np.float32)) if bias else None
 
     def forward(self, x):
         if np.shape(x)[-1:] != (self.in_features,):
-            raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not {np.shape(x)}: "
-                             "does the layer before give another width, or is a Flatten() missing?")
+            raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), "
+                             f"not {np.shape(x)}: does the layer before give another width, "
+                             "or is a Flatten() missing?")
         return linear(x, self.weights, self.bias)
 
     def __repr__(self):
-        return f"Dense({self.in_features}, {self.out_features}{', bias=False' if self.bias is None else ''})"
+        return (f"Dense({self.in_features}, "
+                f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
 Linear = Dense
 
 
 class Sequential(Module):
-    """Layers one after the other: Sequential(f, g)(x) is g(f(x)). With no layers, it gives back x.
+    """Layers one after the other: Sequential(f, g)(x) is g(f(x)). With no layers, it gives back
+    x.
 
     layers   Modules, or functions of one tensor
 
-    .layers  the members as a list; net[0] and net[-1] are members, net[:2] is a new Sequential of the same members,
-             len(net) counts them and `for layer in net` walks them
+    .layers  the members as a list; net[0] and net[-1] are members, net[:2] is a new Sequential
+             of the same members, len(net) counts them and `for layer in net` walks them
 
     >>> Sequential(Tensor.exp, Tensor.sum)(Tensor([0.0, 0.0]))
     Tensor(2.)
@@ -266,8 +288,8 @@ class Sequential(Module):
     def __init__(self, *layers):
         for place, layer in enumerate(layers):
             if not callable(layer):
-                raise TypeError(f"Sequential takes layers and functions, one by one, not {layer!r:.60}: "
-                                "Sequential(*layers) opens a list")
+                raise TypeError("Sequential takes layers and functions, one by one, "
+                                f"not {layer!r:.60}: Sequential(*layers) opens a list")
             setattr(self, str(place), layer)
 
     def forward(self, x):
@@ -336,12 +358,15 @@ def set_training(module, mode):
 
 
 class Dropout(Module):
-    """In training: each number becomes 0 with probability p, and the others are divided by 1 - p. In use: nothing.
+    """In training: each number becomes 0 with probability p, and the others are divided by 1 -
+    p. In use: nothing.
 
     p        from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a generator of the layer's own, split off from the module's
+    rng      a NumPy Generator or a seed; None for a generator of the layer's own, split off
+             from the module's
 
-    forward takes a Tensor of fractions and returns one of the same shape and dtype; every call draws anew.
+    forward takes a Tensor of fractions and returns one of the same shape and dtype; every call
+    draws anew.
 
     >>> layer = Dropout(0.75, rng=0)
     >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
@@ -375,7 +400,8 @@ class Text(str):
 
 
 def summary_rows(layer, x, path, counted):
-    """The rows (path and layer, shape of the result, parameters not counted before) below `layer`, and its result."""
+    """The rows (path and layer, shape of the result, parameters not counted before) below
+    `layer`, and its result."""
     if isinstance(layer, Sequential) and type(layer).forward is Sequential.forward:
         rows = []
         for place, member in enumerate(layer):
@@ -385,18 +411,20 @@ def summary_rows(layer, x, path, counted):
     x = layer(x)
     new = [p for _, p in named_parameters(layer) if id(p) not in counted]
     counted |= {id(p) for p in new}
-    return [(f"{path.rstrip('.')} {name_of(layer)}".strip(), str(x.shape), f"{sum(p.size for p in new):,}")], x
+    return ([(f"{path.rstrip('.')} {name_of(layer)}".strip(), str(x.shape),
+              f"{sum(p.size for p in new):,}")], x)
 
 
 def summary(model, input_shape, dtype=np.float32):
-    """A table of the layers of `model`: the shape of each result and how many numbers each layer has to learn.
+    """A table of the layers of `model`: the shape of each result and how many numbers each
+    layer has to learn.
 
     input_shape  the shape of a whole batch, such as (32, 784)
     dtype        of the zeros that are sent through; np.int64 for models that read words
     returns      text, shown as a table by print and by notebooks
 
-    A Sequential is opened, any other module is one row. A shared parameter is counted where it is met first.
-    Dropout is off meanwhile; afterwards every `training` is as it was.
+    A Sequential is opened, any other module is one row. A shared parameter is counted where it
+    is met first. Dropout is off meanwhile; afterwards every `training` is as it was.
     """
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -415,14 +443,16 @@ def state_of(module):
     """A copy of the numbers in a module: all its tensors that are no result of an operation.
 
     module   a Module
-    returns  dict of {name: ndarray}, named and ordered as in `walk`; no array is shared with the module
+    returns  dict of {name: ndarray}, named and ordered as in `walk`; no array is shared with
+             the module
 
     >>> state_of(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
 
     Source: torch.nn.Module.state_dict.
     """
-    return {path: part.numpy() for path, part in walk(module) if isinstance(part, Tensor) and part.creator is None}
+    return {path: part.numpy() for path, part in walk(module) if isinstance(part, Tensor)
+            and part.creator is None}
 
 
 def state_problems(module, state):
@@ -430,8 +460,9 @@ def state_problems(module, state):
 
     module   a Module
     state    dict of {name: array, Tensor or nested lists}
-    returns  list of str, one per name: for every name that `state` lacks, that it has too much, or whose
-             shape differs. Each tells the name and the shape, or both shapes. Empty when all fits.
+    returns  list of str, one per name: for every name that `state` lacks, that it has too much,
+             or whose shape differs. Each tells the name and the shape, or both shapes. Empty
+             when all fits.
 
     Changes nothing.
 
@@ -443,17 +474,21 @@ def state_problems(module, state):
     Source: torch.nn.Module.load_state_dict with strict=True.
     """
     mine = state_of(module)
-    problems = [f"{name} of shape {mine[name].shape} is missing" for name in mine if name not in state]
-    problems += [f"{name} of shape {np.shape(state[name])} is unknown here" for name in state if name not in mine]
-    return problems + [f"{name} has shape {np.shape(state[name])} where {mine[name].shape} is needed"
-                       for name in mine if name in state and np.shape(state[name]) != mine[name].shape]
+    problems = [f"{name} of shape {mine[name].shape} is missing"
+                for name in mine if name not in state]
+    problems += [f"{name} of shape {np.shape(state[name])} is unknown here"
+                 for name in state if name not in mine]
+    return problems + [
+        f"{name} has shape {np.shape(state[name])} where {mine[name].shape} is needed"
+        for name in mine if name in state and np.shape(state[name]) != mine[name].shape]
 
 
 def load_state(module, state):
     """Write the numbers of `state` into the arrays that the tensors of `module` have.
 
     module   a Module
-    state    dict of {name: array, Tensor or nested lists}, with all the names and shapes of state_of(module)
+    state    dict of {name: array, Tensor or nested lists}, with all the names and shapes of
+             state_of(module)
     returns  None
 
     Tensors and arrays stay the same objects, with their dtypes; nothing is shared with `state`.
@@ -466,7 +501,9 @@ def load_state(module, state):
 
     Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
     """
-    mine = [(path, part) for path, part in walk(module) if isinstance(part, Tensor) and part.creator is None]
-    new = {path: np.array(state[path]).astype(part.dtype, casting="same_kind") for path, part in mine}
+    mine = [(path, part) for path, part in walk(module) if isinstance(part, Tensor)
+            and part.creator is None]
+    new = {path: np.array(state[path]).astype(part.dtype, casting="same_kind")
+           for path, part in mine}
     for path, part in mine:
         part.data[...] = new[path]

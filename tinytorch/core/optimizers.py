@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: c279220609480a7d
+# checksum: ffa55ffab14a2d46
 """Optimizers: From a slope to a step, for a million weights at once."""
 
 import copy
@@ -9,11 +9,14 @@ import numpy as np
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.flat import blocks, bundles_of
+from tinytorch.support.parameter_groups import check_groups, matching_state
+from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR
 
 __all__ = [
     "descend", "push", "update_averages", "adam_direction", "adamw_update", "groups_of", "views_of", "Optimizer",
-    "SGD", "Adam", "AdamW", "take_step", "saved_state", "clip_grad_norm_", "StepLR", "CosineAnnealingLR", "LinearLR",
-    "LambdaLR", "SequentialLR", "warmup_cosine",
+    "SGD", "Adam", "AdamW", "take_step", "saved_state", "clip_grad_norm_", "StepLR", "CosineAnnealingLR",
+    "warmup_cosine",
 ]
 
 
@@ -21,7 +24,8 @@ def descend(w, g, lr):
     """One step against the slope, in place.
 
     w        ndarray: the weights; changed
-    g        ndarray of the same shape and dtype: the slope of the loss with respect to each weight; not changed
+    g        ndarray of the same shape and dtype: the slope of the loss with respect to each
+             weight; not changed
     lr       how far to go for a slope of 1, per step
     returns  None
 
@@ -30,7 +34,8 @@ def descend(w, g, lr):
     >>> w
     array([0.8, 7. ])
 
-    Source: Cauchy, Méthode générale pour la résolution des systèmes d'équations simultanées (1847).
+    Source: Cauchy, Méthode générale pour la résolution des systèmes d'équations simultanées
+    (1847).
     """
     w -= lr * g
 
@@ -48,8 +53,8 @@ def push(velocity, g, momentum, nesterov=False):
     >>> push(velocity, np.array([1.0, 2.0]), momentum=0.5)
     array([6., 2.])
 
-    Source: Polyak (1964); Sutskever et al., On the importance of initialization and momentum (2013), in the form of
-    torch.optim.SGD.
+    Source: Polyak (1964); Sutskever et al., On the importance of initialization and momentum
+    (2013), in the form of torch.optim.SGD.
     """
     velocity *= momentum
     velocity += g
@@ -80,7 +85,8 @@ def update_averages(m, v, g, beta1, beta2):
 
 
 def adam_direction(m, v, step, betas, eps):
-    """Where Adam goes: the average slope over its usual size, both corrected for their start at 0.
+    """Where Adam goes: the average slope over its usual size, both corrected for their start at
+    0.
 
     m        ndarray: running average of the slopes; not changed
     v        ndarray: running average of their squares; not changed
@@ -114,15 +120,18 @@ def adamw_update(w, g, m, v, step, lr, betas, eps, weight_decay):
     step          the number of this step, 1 for the first
     lr            learning rate, per step
     betas, eps    as in `adam_direction`
-    weight_decay  the share of a weight that goes in each step, in units of lr; it goes before the step
+    weight_decay  the share of a weight that goes in each step, in units of lr; it goes before
+                  the step
     returns       None
 
     >>> w, m, v = np.array([1.0]), np.zeros(1), np.zeros(1)
-    >>> adamw_update(w, np.array([2.0]), m, v, 1, lr=0.5, betas=(0.9, 0.999), eps=0.0, weight_decay=0.5)
+    >>> adamw_update(w, np.array([2.0]), m, v, 1, lr=0.5, betas=(0.9, 0.999), eps=0.0,
+    ...              weight_decay=0.5)
     >>> w.round(6), m.round(6)
     (array([0.25]), array([0.2]))
 
-    Source: Loshchilov and Hutter, Decoupled weight decay regularization (2019), in the form of torch.optim.AdamW.
+    Source: Loshchilov and Hutter, Decoupled weight decay regularization (2019), in the form of
+    torch.optim.AdamW.
     """
     w *= 1 - lr * weight_decay
     update_averages(m, v, g, *betas)
@@ -145,8 +154,9 @@ def groups_of(params, defaults):
     """
     params = list(params)
     if not params:
-        raise ValueError("an optimizer needs parameters, and was given none: is it net.parameters(), with brackets, of "
-                         "a network that has some, or a generator that was already walked?")
+        raise ValueError("an optimizer needs parameters, and was given none: "
+                         "is it net.parameters(), with brackets, of a network that has some, "
+                         "or a generator that was already walked?")
     groups = params if isinstance(params[0], dict) else [{"params": params}]
     return [{**defaults, **group, "params": list(group["params"])} for group in groups]
 
@@ -156,7 +166,8 @@ def views_of(flat, shapes):
 
     flat     ndarray with one axis
     shapes   list of tuples; they hold as many numbers together as `flat` does
-    returns  list of ndarrays that share their memory with `flat`: what is written into one is seen in the other
+    returns  list of ndarrays that share their memory with `flat`: what is written into one is
+             seen in the other
 
     >>> flat = np.arange(5)
     >>> pair, number = views_of(flat, [(2, 2), ()])
@@ -174,113 +185,9 @@ def views_of(flat, shapes):
     return views
 
 
-class Bundle:
-    """Parameters that step together, with one array of weights, one of slopes and one for each thing to remember.
-
-    params   Tensors of one dtype; a single one stays where it is, several are copied end to end
-    states   what is kept for each: {"step": n, name: ndarray, ...}, with equal steps; the arrays become views of ours
-
-    .step    how many steps were taken
-    .state   {name: ndarray}
-    """
-
-    def __init__(self, params, states, names):
-        self.params, self.states, self.step, self.state = params, states, states[0]["step"], {}
-        self.shapes = [p.shape for p in params]
-        for name in names:
-            self.state[name] = states[0][name]
-            if len(params) > 1:
-                self.state[name] = np.concatenate([state[name].ravel() for state in states])
-                for state, view in zip(states, views_of(self.state[name], self.shapes)):
-                    state[name] = view
-        if len(params) > 1:
-            self.w, self.g = [np.empty(sum(p.size for p in params), params[0].dtype) for _ in range(2)]
-            self.views = views_of(self.w, self.shapes)
-
-    def collect(self):
-        """The weights, which may be written into, and their slopes, which may not."""
-        for p, shape in zip(self.params, self.shapes):
-            if not p.grad.shape == p.data.shape == shape:
-                raise ValueError(f"a parameter had shape {shape} when it was first stepped; now it is {p.data.shape} and "
-                                 f"its gradient {p.grad.shape}: make a new optimizer for new shapes")
-        if len(self.params) == 1:
-            return self.params[0].data, self.params[0].grad
-        np.concatenate([p.data.ravel() for p in self.params], out=self.w)
-        np.concatenate([p.grad.ravel() for p in self.params], out=self.g)
-        return self.w, self.g
-
-    def give_back(self):
-        """Write the weights back into their tensors, where they were copied, and note how many steps were taken."""
-        if len(self.params) > 1:
-            for p, view in zip(self.params, self.views):
-                p.data[...] = view
-        for state in self.states:
-            state["step"] = self.step
-
-
-def bundles_of(params, states, names, small):
-    """The parameters as a list of Bundles: those of fewer than `small` numbers together, each of the others alone."""
-    together = {}
-    for p in params:
-        alone = None if p.size < small else id(p)
-        together.setdefault((p.dtype, states[p]["step"], alone), []).append(p)
-    return [Bundle(part, [states[p] for p in part], names) for part in together.values()]
-
-
-def blocks(size, *arrays):
-    """Tuples of the parts of arrays that belong together, of at most `size` numbers; whole, if in another order.
-
-    A formula leaves an array behind for each of its operations. Small ones come from memory that Python already has;
-    those of a megabyte may be fetched from the system and given back every time: that made Adam four times as slow.
-    """
-    if not all(array.flags.c_contiguous for array in arrays):
-        return [arrays]
-    flat = [array.reshape(-1) for array in arrays]
-    return [tuple(array[start:start + size] for array in flat) for start in range(0, flat[0].size, size)]
-
-
-BELOW = {"lr": math.inf, "eps": math.inf, "weight_decay": math.inf, "momentum": 1, "beta": 1}
-
-
-def checked_option(name, value):
-    """An option as plain Python numbers. ValueError or TypeError with its value when it cannot be meant."""
-    if name == "betas":
-        if np.shape(value) != (2,):
-            raise TypeError(f"betas is {value!r:.60}: it should be two numbers")
-        return tuple(checked_option("beta", beta) for beta in value)
-    if name not in BELOW:
-        return value
-    if not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} is {value!r:.60}: it should be a number")
-    if not 0 <= value < BELOW[name]:
-        raise ValueError(f"{name} is {value}: it should be 0 or more, and less than {BELOW[name]}")
-    return float(value)
-
-
-def checked_groups(groups, known):
-    """The groups, with options as plain numbers, when every parameter can be learned and every option is known."""
-    seen = set()
-    for group in groups:
-        for name in group:
-            if name not in known and name not in ("params", "initial_lr"):
-                raise ValueError(f"there is no option {name!r} here: there are {', '.join(known)}")
-            group[name] = checked_option(name, group[name])
-        if group.get("nesterov") and not group["momentum"]:
-            raise ValueError(f"nesterov looks along the velocity, and with momentum {group['momentum']} there is none")
-        for p in group["params"]:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"{p!r:.60} is no Tensor: give net.parameters(), or dicts with \"params\" and options")
-            if p.creator is not None:
-                raise ValueError(f"a tensor of shape {p.shape} is the result of an operation, and would be computed "
-                                 "anew: optimize what it is made of (and put a single parameter into a list)")
-            if id(p) in seen:
-                raise ValueError(f"a parameter of shape {p.shape} is given twice, and would take two steps at a time")
-            seen.add(id(p))
-    return groups
-
-
 class Optimizer:
-    """Tensors that are improved together. A subclass says what to keep for each, and how to improve.
+    """Tensors that are improved together. A subclass says what to keep for each, and how to
+    improve.
 
     params    Tensors, or dicts of {"params": Tensors, option: value}; see `groups_of`
     defaults  the options of groups that do not give their own
@@ -294,18 +201,21 @@ class Optimizer:
 
     def __init__(self, params, **defaults):
         if isinstance(params, (Tensor, Module)):
-            raise TypeError(f"an optimizer takes a list of tensors, not a {type(params).__name__}: net.parameters(), "
-                            "or [w]")
-        self.param_groups = checked_groups(groups_of(params, defaults), defaults)
+            raise TypeError("an optimizer takes a list of tensors, "
+                            f"not a {type(params).__name__}: net.parameters(), or [w]")
+        self.param_groups = check_groups(groups_of(params, defaults), defaults, Tensor)
         self.state, self.bundles = {}, {}
 
     def keeps(self, group):
-        """The names of the arrays to keep for each parameter of a group; they start as zeros."""
+        """The names of the arrays to keep for each parameter of a group; they start as
+        zeros."""
         return ()
 
     def improve(self, w, g, state, step, group):
-        """One step, in place: weights, their slopes, {name: array}, the number of the step, the options."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method improve(self, w, g, state, step, group)")
+        """One step, in place: weights, their slopes, {name: array}, the number of the step, the
+        options."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method improve(self, w, g, "
+                                  "state, step, group)")
 
     def update(self, w, g, state, step, group):
         """`improve`, in blocks."""
@@ -315,19 +225,15 @@ class Optimizer:
             self.improve(w, g, dict(zip(state, kept)), step, group)
 
     def bundles_for(self, place, ready):
-        """The Bundles of `ready`, parameters of group number `place`: those of last time if the parameters are the same."""
+        """The Bundles of `ready`, parameters of group number `place`: those of last time if the
+        parameters are the same."""
         names = self.keeps(self.param_groups[place])
         key = [names, *map(id, ready)]
-        known, found = self.bundles.get(place, (None, None))
+        known, bundles = self.bundles.get(place, (None, None))
         if known != key:
-            for p in ready:
-                state = self.state.setdefault(p, {"step": 0})
-                for name in names:
-                    if name not in state:
-                        state[name] = np.zeros_like(p.data)
-            found = bundles_of(ready, self.state, names, self.small)
-            self.bundles[place] = key, found
-        return found
+            bundles = bundles_of(ready, self.state, names, self.small, views_of)
+            self.bundles[place] = key, bundles
+        return bundles
 
     def step(self):
         """Improve every parameter that has a gradient."""
@@ -344,8 +250,9 @@ class Optimizer:
         return saved_state(self)
 
     def load_state_dict(self, state):
-        """Go on from what `state_dict` gave, with as many parameters in the same order: all of it or nothing."""
-        self.param_groups, self.state = loaded_state(self, state)
+        """Go on from what `state_dict` gave, with as many parameters in the same order: all of
+        it or nothing."""
+        self.param_groups, self.state = matching_state(self, state)
         self.bundles = {}
 
     def __repr__(self):
@@ -367,7 +274,8 @@ class SGD(Optimizer):
     """
 
     def __init__(self, params, lr=0.001, momentum=0.0, *, weight_decay=0.0, nesterov=False):
-        super().__init__(params, lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov)
+        super().__init__(params, lr=lr, momentum=momentum, weight_decay=weight_decay,
+                         nesterov=nesterov)
 
     def keeps(self, group):
         return ("momentum_buffer",) if group["momentum"] else ()
@@ -406,7 +314,8 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam, with a decay that shrinks the weights themselves: by lr times weight_decay in each step.
+    """Adam, with a decay that shrinks the weights themselves: by lr times weight_decay in each
+    step.
 
     The arguments are those of Adam. Source: Loshchilov and Hutter (2019); torch.optim.AdamW.
     """
@@ -415,8 +324,8 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
     def improve(self, w, g, state, step, group):
-        adamw_update(w, g, state["exp_avg"], state["exp_avg_sq"], step, group["lr"], group["betas"], group["eps"],
-                     group["weight_decay"])
+        adamw_update(w, g, state["exp_avg"], state["exp_avg_sq"], step, group["lr"],
+                     group["betas"], group["eps"], group["weight_decay"])
 
 
 def take_step(optimizer):
@@ -446,8 +355,9 @@ def saved_state(optimizer):
     """A copy of all that the next steps of an optimizer depend on, in plain arrays and numbers.
 
     optimizer  an Optimizer
-    returns    {"state": {number: {"step": n, name: ndarray, ...}}, "param_groups": [{"params": [number], option: value}]}
-               where the parameters are numbered from 0 through all groups; those that never stepped have no state
+    returns    {"state": {number: {"step": n, name: ndarray, ...}}, "param_groups": [{"params":
+               [number], option: value}]} where the parameters are numbered from 0 through all
+               groups; those that never stepped have no state
 
     No array is shared with the optimizer.
 
@@ -460,38 +370,17 @@ def saved_state(optimizer):
     params = [p for group in optimizer.param_groups for p in group["params"]]
     number = {p: n for n, p in enumerate(params)}
     state = {number[p]: copy.deepcopy(kept) for p, kept in optimizer.state.items()}
-    groups = [{**group, "params": [number[p] for p in group["params"]]} for group in optimizer.param_groups]
+    groups = [{**group, "params": [number[p] for p in group["params"]]}
+              for group in optimizer.param_groups]
     return {"state": state, "param_groups": groups}
-
-
-def loaded_state(optimizer, saved):
-    """The groups and the state of an optimizer that goes on from what `saved_state` gave; ValueError if it does not fit."""
-    groups, mine, state = [], optimizer.param_groups, {}
-    sizes = [len(group["params"]) for group in mine], [len(group["params"]) for group in saved["param_groups"]]
-    if sizes[0] != sizes[1]:
-        raise ValueError(f"this optimizer has groups of {sizes[0]} parameters, the state is for groups of {sizes[1]}")
-    for group, new in zip(mine, saved["param_groups"]):
-        if lost := (group.keys() ^ new.keys()) - {"initial_lr"}:
-            raise ValueError(f"{type(optimizer).__name__} and the state have different options: {', '.join(sorted(lost))}")
-        groups.append({name: checked_option(name, x) for name, x in new.items()} | {"params": group["params"]})
-        for p, number in zip(group["params"], new["params"]):
-            if kept := saved["state"].get(number):
-                fit = {name: np.array(x, p.dtype) for name, x in kept.items() if name != "step"}
-                for name, array in fit.items():
-                    if array.shape != p.shape:
-                        raise ValueError(f"{name} of parameter {number} has shape {array.shape}, the parameter {p.shape}")
-                if missing := set(optimizer.keeps(groups[-1])) - set(fit):
-                    raise ValueError(f"the state of parameter {number} lacks {', '.join(sorted(missing))}")
-                state[p] = {"step": int(kept["step"]), **fit}
-    return groups, state
 
 
 def clip_grad_norm_(parameters, max_norm):
     """Shorten all gradients by one factor, so that together they are no longer than `max_norm`.
 
     parameters  Tensors: a list, a generator, ...; those without a gradient have no part in it
-    max_norm    the largest length that is left as it is, in the unit of a slope; longer ones get, to one part in a
-                million, this length
+    max_norm    the largest length that is left as it is, in the unit of a slope; longer ones
+                get, to one part in a million, this length
     returns     the length before, a float
 
     The arrays in `.grad` are changed in place. For no gradients at all the length is 0.
@@ -503,8 +392,8 @@ def clip_grad_norm_(parameters, max_norm):
     >>> a.grad.round(4), b.grad.round(4)
     (array([3.]), array([-4.]))
 
-    Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks (2013); the 1e-6 added to
-    the length is from torch.nn.utils.clip_grad_norm_.
+    Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
+    (2013); the 1e-6 added to the length is from torch.nn.utils.clip_grad_norm_.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g)) for g in gradients])
@@ -513,48 +402,6 @@ def clip_grad_norm_(parameters, max_norm):
         for g in gradients:
             g *= factor
     return norm
-
-
-class LRScheduler:
-    """Sets the learning rates of an optimizer: at once, and again in every `step()`. One schedule for one optimizer.
-
-    .last_epoch  how often `step()` was called
-    .base_lrs    the rate of each group before any schedule touched it
-
-    A subclass writes rate(self, base, epoch): the rate in that epoch (or step, whatever is counted), 0 being the first.
-    """
-
-    def __init__(self, optimizer):
-        self.optimizer, self.last_epoch = optimizer, 0
-        self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
-        self.set_rates()
-
-    def rate(self, base, epoch):
-        raise NotImplementedError(f"{type(self).__name__} needs a method rate(self, base, epoch)")
-
-    def set_rates(self):
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs):
-            group["lr"] = float(self.rate(base, self.last_epoch))
-
-    def step(self):
-        """Go on to the next epoch."""
-        self.last_epoch += 1
-        self.set_rates()
-
-    def get_last_lr(self):
-        """The rate of each group as it is now."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self):
-        """Where the schedule is, in plain numbers."""
-        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
-
-    def load_state_dict(self, state):
-        """Go on from there."""
-        if len(state["base_lrs"]) != len(self.base_lrs):
-            raise ValueError(f"the state is for {len(state['base_lrs'])} groups, the optimizer has {len(self.base_lrs)}")
-        self.last_epoch, self.base_lrs = int(state["last_epoch"]), [float(base) for base in state["base_lrs"]]
-        self.set_rates()
 
 
 class StepLR(LRScheduler):
@@ -582,7 +429,8 @@ class StepLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave down: from the base rate in epoch 0 to `eta_min` in epoch `T_max`. Afterwards the wave goes on, up.
+    """Half a wave down: from the base rate in epoch 0 to `eta_min` in epoch `T_max`. Afterwards
+    the wave goes on, up.
 
     optimizer  an Optimizer
     T_max      how many epochs the way down takes
@@ -606,67 +454,23 @@ class CosineAnnealingLR(LRScheduler):
         return self.eta_min + (base - self.eta_min) * share
 
 
-class LinearLR(LRScheduler):
-    """The base rate times a factor that goes evenly from `start_factor` to `end_factor` in `total_iters` epochs.
-
-    Source: torch.optim.lr_scheduler.LinearLR.
-    """
-
-    def __init__(self, optimizer, start_factor=1 / 3, end_factor=1.0, total_iters=5):
-        if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
-            raise ValueError(f"the factors go from above 0, and from 0, to 1, not {start_factor} and {end_factor}")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer)
-
-    def rate(self, base, epoch):
-        if epoch >= self.total_iters:
-            return base * self.end_factor
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * epoch / self.total_iters)
-
-
-class LambdaLR(LRScheduler):
-    """The base rate times lr_lambda(epoch). Source: torch.optim.lr_scheduler.LambdaLR."""
-
-    def __init__(self, optimizer, lr_lambda):
-        self.lr_lambda = lr_lambda
-        super().__init__(optimizer)
-
-    def rate(self, base, epoch):
-        return base * self.lr_lambda(epoch)
-
-
-class SequentialLR(LRScheduler):
-    """One schedule after the other; number n + 1 begins at milestones[n]. Only this one is stepped, not its parts.
-
-    Source: torch.optim.lr_scheduler.SequentialLR.
-    """
-
-    def __init__(self, optimizer, schedulers, milestones):
-        if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
-            raise ValueError(f"{len(schedulers)} schedules need {len(schedulers) - 1} growing milestones, not {milestones}")
-        self.schedulers, self.milestones = list(schedulers), list(milestones)
-        super().__init__(optimizer)
-
-    def set_rates(self):
-        place = sum(self.last_epoch >= milestone for milestone in self.milestones)
-        part = self.schedulers[place]
-        part.last_epoch = self.last_epoch - [0, *self.milestones][place]
-        part.set_rates()
-
-
 def warmup_cosine(step, warmup, total, lowest=0.0):
-    """The share of the full rate in one step: evenly up, half a cosine down, then level. For `LambdaLR`.
+    """The share of the full rate in one step: evenly up, half a cosine down, then level. For
+    `LambdaLR`.
 
     step     0 for the first
-    warmup   how many steps the way up takes; (step + 1) / (warmup + 1) in each of them, so 1 is first in step `warmup`
-    total    the step in which `lowest` is reached, more than `warmup`; all later steps have it too
+    warmup   how many steps the way up takes; (step + 1) / (warmup + 1) in each of them, so 1 is
+             first in step `warmup`
+    total    the step in which `lowest` is reached, more than `warmup`; all later steps have it
+             too
     lowest   the share at the end
     returns  a float between 0 and 1
 
     >>> [round(warmup_cosine(step, 3, 7, 0.2), 2) for step in range(9)]
     [0.25, 0.5, 0.75, 1.0, 0.88, 0.6, 0.32, 0.2, 0.2]
 
-    Source: Loshchilov and Hutter (2017), (5), behind the warm-up of Goyal et al. (2017), section 2.2.
+    Source: Loshchilov and Hutter (2017), (5), behind the warm-up of Goyal et al. (2017),
+    section 2.2.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1337b345a497e9e3
+# checksum: 4ca31a7aeaa99357
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -8,38 +8,30 @@ import threading
 
 import numpy as np
 
+from tinytorch.support.arrays import copy_of, explained, fresh
+from tinytorch.support.forward import (
+    clip_forward,
+    concatenate_forward,
+    max_forward,
+    min_forward,
+    pad_forward,
+    raise_to,
+    relu_forward,
+    reshape_forward,
+    sigmoid_forward,
+    stack_forward,
+    sum_forward,
+    take_forward,
+)
+from tinytorch.support.shapes import as_tuple, axes_of, flattened, margins, squeezed
+
 __all__ = [
     "as_array", "Tensor", "Variable", "as_text", "strides_of", "apply", "reflected", "broadcast_shape", "exp", "log",
     "sqrt", "sin", "cos", "tanh", "maximum", "minimum", "where", "relu", "sigmoid", "clip", "reduce_sum", "reduce_max",
-    "reduce_min", "argmax", "argmin", "mean", "count_along", "var", "std", "infer_shape", "reshape", "flatten",
+    "reduce_min", "argmax", "argmin", "count_along", "mean", "var", "std", "infer_shape", "reshape", "flatten",
     "unsqueeze", "squeeze", "broadcast_to", "transpose", "swapaxes", "matmul_by_broadcasting", "matmul_shape",
     "matmul", "plain_index", "take", "put", "concatenate", "stack", "pad",
 ]
-
-
-def copy_of(data):
-    """A new array with the numbers in `data`, of NumPy's choice of dtype.
-
-    data     a number, nested lists of numbers, or an array
-    returns  an ndarray that shares no memory with `data`
-
-    Raises ValueError when rows differ in length, TypeError when `data` holds anything but numbers.
-    """
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise ValueError(f"a tensor is a full grid, but here rows of length {row_lengths(data)} meet") from None
-    if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
-        raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
-    return array
-
-
-def row_lengths(rows):
-    """The lengths that differ in a ragged nested list, as "2 and 1"; a bare number has length "none"."""
-    lengths = [len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none" for row in rows]
-    if len(set(lengths)) == 1 and "none" not in lengths:
-        return row_lengths([part for row in rows for part in row])
-    return " and ".join(str(n) for n in dict.fromkeys(lengths))
 
 
 def as_array(data, requires_grad=False):
@@ -49,12 +41,13 @@ def as_array(data, requires_grad=False):
     requires_grad  whether slopes with respect to these numbers will be wanted
     returns        a new ndarray; `data` is never shared
 
-    | given                         | dtype                  | with requires_grad |
-    | an ndarray                    | its own                | float32 unless it is a float dtype already |
-    | a bare int or float           | float32                | float32            |
-    | a bare NumPy number, not bool | float32                | float32            |
-    | lists with a fraction         | float32                | float32            |
-    | lists of ints; bools anywhere | NumPy's (int64, bool)  | float32            |
+    | given                         | dtype                 | with requires_grad           |
+    | an ndarray                    | its own               | float32 unless it is a float |
+    |                               |                       | dtype already                |
+    | a bare int or float           | float32               | float32                      |
+    | a bare NumPy number, not bool | float32               | float32                      |
+    | lists with a fraction         | float32               | float32                      |
+    | lists of ints; bools anywhere | NumPy's (int64, bool) | float32                      |
 
     >>> as_array([1, 0.5])
     array([1. , 0.5], dtype=float32)
@@ -75,7 +68,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
+    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
+    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares place by place
 
     def __add__(self, other): return apply(np.add, self, other)
@@ -93,8 +87,10 @@ class Operators:
     def __neg__(self): return apply(np.negative, self)
     def __abs__(self): return apply(np.absolute, self)
 
-    def __eq__(self, other): return NotImplemented if other is None else apply(np.equal, self, other)
-    def __ne__(self, other): return NotImplemented if other is None else apply(np.not_equal, self, other)
+    def __eq__(self, other):
+        return NotImplemented if other is None else apply(np.equal, self, other)
+    def __ne__(self, other):
+        return NotImplemented if other is None else apply(np.not_equal, self, other)
     def __lt__(self, other): return apply(np.less, self, other)
     def __le__(self, other): return apply(np.less_equal, self, other)
     def __gt__(self, other): return apply(np.greater, self, other)
@@ -102,7 +98,7 @@ class Operators:
 
 
 class Mathematics:
-    """Functions of each number, and of many numbers. Each method is the function of the same name."""
+    """Functions of each number, and of many numbers: each is the function of that name."""
 
     __slots__ = ()
 
@@ -123,8 +119,10 @@ class Mathematics:
     def max(self, axis=None, keepdims=False): return reduce_max(self, axis, keepdims)
     def min(self, axis=None, keepdims=False): return reduce_min(self, axis, keepdims)
     def mean(self, axis=None, keepdims=False): return mean(self, axis, keepdims)
-    def var(self, axis=None, keepdims=False, correction=0): return var(self, axis, keepdims, correction)
-    def std(self, axis=None, keepdims=False, correction=0): return std(self, axis, keepdims, correction)
+    def var(self, axis=None, keepdims=False, correction=0):
+        return var(self, axis, keepdims, correction)
+    def std(self, axis=None, keepdims=False, correction=0):
+        return std(self, axis, keepdims, correction)
     def argmax(self, axis=None, keepdims=False): return argmax(self, axis, keepdims)
     def argmin(self, axis=None, keepdims=False): return argmin(self, axis, keepdims)
 
@@ -158,7 +156,8 @@ class Shapes:
 class Tensor(Operators, Mathematics, Shapes):
     """A grid of numbers that knows how to compute.
 
-    data           a number, nested lists, an ndarray or a Tensor; copied (see `as_array` for the dtype)
+    data           a number, nested lists, an ndarray or a Tensor; copied (see `as_array` for
+                   the dtype)
     requires_grad  note how results are made from this tensor, so that slopes can be found later
 
     .data     the live ndarray           .grad     an ndarray of the same shape, or None
@@ -184,7 +183,8 @@ class Tensor(Operators, Mathematics, Shapes):
     def item(self):
         """The one number in this tensor, as a Python number."""
         if self.size != 1:
-            raise ValueError(f"item() needs exactly one number, shape {self.shape} holds {self.size}: pick one, x[i]")
+            raise ValueError("item() needs exactly one number, "
+                             f"shape {self.shape} holds {self.size}: pick one, x[i]")
         return self.data.item()
 
     def numpy(self):
@@ -196,11 +196,12 @@ class Tensor(Operators, Mathematics, Shapes):
         return wrap(self.data)
 
     def backward(self, gradient=None, retain_graph=False):
-        """Find the slope of this number with respect to everything it was made from: the autograd lesson."""
+        """Find the slope of this number with respect to everything it was made from."""
         try:
             from tinytorch.core.autograd import backward
         except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; then `tito export autograd`") from None
+            raise ImportError("backward() is built in the autograd lesson; "
+                              "then `tito export autograd`") from None
         return backward(self, gradient, retain_graph)
 
     def __len__(self):
@@ -213,7 +214,8 @@ class Tensor(Operators, Mathematics, Shapes):
 
     def __bool__(self):
         if self.size != 1:
-            raise ValueError(f"shape {self.shape} holds {self.size} truth values, not one: ask x.data.any() or .all()")
+            raise ValueError(f"shape {self.shape} holds {self.size} truth values, not one: "
+                             "ask x.data.any() or .all()")
         return bool(self.data.item())
 
     def __array__(self, dtype=None, copy=None):
@@ -227,11 +229,7 @@ class Tensor(Operators, Mathematics, Shapes):
 
 
 def Variable(data, requires_grad=True):
-    """A Tensor whose gradient is wanted.
-
-    >>> Variable([1, 2]).dtype.name
-    'float32'
-    """
+    """A Tensor whose gradient is wanted."""
     return Tensor(data, requires_grad)
 
 
@@ -282,7 +280,7 @@ def strides_of(shape):
 
 
 def operand(x):
-    """What NumPy is to compute with for `x`: a plain number or an ndarray. TypeError for anything else."""
+    """What NumPy is to compute with for `x`: a number or an ndarray; else TypeError."""
     if isinstance(x, Tensor):
         return x.data
     if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
@@ -302,7 +300,8 @@ def run(op, arrays, options):
     try:
         out = op(*arrays, **options)
     except (ValueError, IndexError, TypeError) as error:
-        raise explained(error, op, arrays, options) from None
+        common_shape = matmul_shape if op is np.matmul else broadcast_shape
+        raise explained(error, op, arrays, options, common_shape) from None
     if type(out) is not np.ndarray:
         out = np.asarray(out)
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
@@ -322,7 +321,7 @@ counter = itertools.count()
 
 
 class Creator:
-    """How a result was made: op(*arrays, **options), where `arrays` are the numbers inside `inputs`."""
+    """How a result was made: op(*arrays, **options), `arrays` being those inside `inputs`."""
 
     __slots__ = ("op", "inputs", "arrays", "options", "order")
 
@@ -339,25 +338,6 @@ def note(out, op, inputs, arrays, options):
                 out.requires_grad = True
                 out.creator = Creator(op, inputs, arrays, options)
             return
-
-
-def explained(error, op, arrays, options):
-    """The error to raise when `op` refused: one that says which shapes met, and which rule they break."""
-    if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
-        return TypeError("run(op, arrays, options) takes one tuple of arrays and one dictionary, without * and **")
-    shapes = [np.shape(a) for a in arrays]
-    if isinstance(error, np.exceptions.AxisError):
-        n = len(shapes[0])
-        return np.exceptions.AxisError(f"there is no axis {options.get('axis')} in shape {shapes[0]}: "
-                                       + (f"its axes are 0 to {n - 1}, or -{n} to -1" if n else "it has no axes"))
-    if isinstance(error, ValueError) and (isinstance(op, np.ufunc) or op is np.where):
-        try:
-            (matmul_shape if op is np.matmul else broadcast_shape)(*shapes)
-        except ValueError as clearer:
-            return clearer
-    kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
-    name = op.__name__.removesuffix("_forward")
-    return kind(f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}")
 
 
 def apply(op, *inputs, **options):
@@ -377,16 +357,6 @@ def apply(op, *inputs, **options):
     out = wrap(run(op, arrays, options))
     note(out, op, inputs, arrays, options)
     return out
-
-
-def raise_to(base, exponent):
-    """base ** exponent for arrays and numbers, place by place."""
-    if type(exponent) is int and 2 <= exponent <= 4:
-        square = base * base
-        return square if exponent == 2 else square * base if exponent == 3 else square * square
-    if type(exponent) is int and exponent < 0:
-        exponent = float(exponent)
-    return np.power(base, exponent)
 
 
 def reflected(op, x, other):
@@ -411,7 +381,8 @@ def broadcast_shape(*shapes):
     shapes   one or more tuples, of any ranks
     returns  the common shape, a tuple
 
-    Raises ValueError with all the shapes in it when two lengths on one axis differ and neither is 1.
+    Raises ValueError with all the shapes in it when two lengths on one axis differ and neither
+    is 1.
 
     >>> broadcast_shape((2, 1, 4), (3, 1))
     (2, 3, 4)
@@ -422,17 +393,13 @@ def broadcast_shape(*shapes):
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     common = [set(lengths) - {1} or {1} for lengths in zip(*padded)]
     if any(len(lengths) > 1 for lengths in common):
-        raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast: counted from the right, "
-                         "lengths must be equal or 1")
+        raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast: "
+                         "counted from the right, lengths must be equal or 1")
     return tuple(lengths.pop() for lengths in common)
 
 
 def exp(x):
-    """e to the power of each number.
-
-    >>> exp(Tensor([0.0]))
-    Tensor([1.])
-    """
+    """e to the power of each number."""
     return apply(np.exp, x)
 
 
@@ -462,11 +429,7 @@ def tanh(x):
 
 
 def maximum(a, b):
-    """The larger of two numbers, place by place; shapes broadcast.
-
-    >>> maximum(Tensor([-2, 3]), 0)
-    Tensor([0, 3])
-    """
+    """The larger of two numbers, place by place; shapes broadcast."""
     return apply(np.maximum, a, b)
 
 
@@ -484,101 +447,44 @@ def where(condition, a, b):
     return apply(np.where, condition, a, b)
 
 
-def relu_forward(x):
-    return np.maximum(x, 0)
-
-
-def sigmoid_forward(x):
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-1.0 * np.abs(x)))  # neither exp is ever above 1
-
-
-def clip_forward(x, low, high):
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-
 def relu(x):
     """Zero where x is negative, x elsewhere."""
     return apply(relu_forward, x)
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000.
-
-    >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0]))
-    Tensor([0. , 0.5, 1. ])
-    """
+    """1 / (1 + exp(-x)), between 0 and 1 and correct at +-1000."""
     return apply(sigmoid_forward, x)
 
 
 def clip(x, low=None, high=None):
-    """x held between two numbers; None leaves a side open.
-
-    >>> clip(Tensor([-5, 0, 5]), low=-1)
-    Tensor([-1,  0,  5])
-    """
+    """x held between two numbers; None leaves a side open."""
     return apply(clip_forward, x, low=low, high=high)
 
 
-def sum_forward(x, axis=None, keepdims=False):
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def max_forward(x, axis=None, keepdims=False):
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def min_forward(x, axis=None, keepdims=False):
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def axes_of(axis, ndim):
-    """The axes named by None (all), an int or a tuple, as a tuple of numbers from 0 to ndim - 1."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise np.exceptions.AxisError(f"there is no axis {a} in {ndim} axes")
-    return tuple([a % ndim for a in axes])
-
-
 def reduce_sum(x, axis=None, keepdims=False):
-    """The sum along `axis`: an int, a tuple, or None for all.
-
-    >>> reduce_sum(Tensor([[1, 2, 3], [4, 5, 6]]), axis=1)
-    Tensor([ 6, 15])
-    """
+    """The sum along `axis`: an int, a tuple, or None for all."""
     return apply(sum_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_max(x, axis=None, keepdims=False):
-    """The largest number along `axis`: an int, a tuple, or None for all. ValueError when there is none."""
+    """The largest number along `axis`. ValueError when there is none."""
     return apply(max_forward, x, axis=axis, keepdims=keepdims)
 
 
 def reduce_min(x, axis=None, keepdims=False):
-    """The smallest number along `axis`: an int, a tuple, or None for all. ValueError when there is none."""
+    """The smallest number along `axis`. ValueError when there is none."""
     return apply(min_forward, x, axis=axis, keepdims=keepdims)
 
 
 def argmax(x, axis=None, keepdims=False):
-    """Where the largest number along `axis` is; the first of equals. With None, a place in the flat row."""
+    """Where the largest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmax, x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x, axis=None, keepdims=False):
-    """Where the smallest number along `axis` is; the first of equals. With None, a place in the flat row."""
+    """Where the smallest number along `axis` is, the first of equals; None: in the flat row."""
     return apply(np.argmin, x, axis=axis, keepdims=keepdims)
-
-
-def mean(x, axis=None, keepdims=False):
-    """The arithmetic mean along `axis`: an int, a tuple, or None for all. Whole numbers give float32.
-
-    >>> mean(Tensor([[1, 2], [3, 8]]), axis=0)
-    Tensor([2., 5.])
-    """
-    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
 
 
 def count_along(x, axis=None):
@@ -596,6 +502,11 @@ def count_along(x, axis=None):
     return math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
 
 
+def mean(x, axis=None, keepdims=False):
+    """The arithmetic mean along `axis`: an int, a tuple, or None for all; always fractions."""
+    return reduce_sum(x, axis, keepdims) / count_along(x, axis)
+
+
 def var(x, axis=None, keepdims=False, correction=0):
     """The variance along `axis`: the mean squared distance from the mean.
 
@@ -608,7 +519,8 @@ def var(x, axis=None, keepdims=False, correction=0):
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
     Tensor([ 4., 12.])
 
-    Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983), "two-pass".
+    Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983),
+    "two-pass".
     """
     d = x - mean(x, axis, keepdims=True)
     return reduce_sum(d * d, axis, keepdims) / (count_along(x, axis) - correction)
@@ -626,7 +538,8 @@ def infer_shape(shape, size):
     size     how many numbers there are
     returns  tuple of lengths whose product is `size`
 
-    Raises ValueError with the shape and the size in it when there is no such tuple, or no single one.
+    Raises ValueError with the shape and the size in it when there is no such tuple, or no
+    single one.
 
     >>> infer_shape((2, -1, 2), 12)
     (2, 3, 2)
@@ -638,18 +551,9 @@ def infer_shape(shape, size):
     if shape.count(-1) == 1 and known != 0:
         full = tuple(size // known if n == -1 else n for n in shape)
     if min(full, default=0) < 0 or math.prod(full) != size:
-        raise ValueError(f"{size} numbers do not fill shape {shape}: the lengths must multiply to {size}, one of "
-                         "them may be -1")
+        raise ValueError(f"{size} numbers do not fill shape {shape}: "
+                         f"the lengths must multiply to {size}, one of them may be -1")
     return full
-
-
-def reshape_forward(x, shape):
-    return x.reshape(shape)
-
-
-def as_tuple(numbers):
-    """(2, 3) from either f(2, 3) or f((2, 3)), where `numbers` are the arguments of f."""
-    return tuple(numbers[0]) if len(numbers) == 1 and isinstance(numbers[0], (tuple, list)) else numbers
 
 
 def reshape(x, *shape):
@@ -663,18 +567,12 @@ def reshape(x, *shape):
 
 
 def flatten(x, start_axis=0, end_axis=-1):
-    """The axes from start_axis to end_axis, both included, joined into one: all of them, if not told otherwise.
+    """The axes from start_axis to end_axis, both included, joined into one.
 
     >>> flatten(Tensor(np.ones((2, 3, 4))), 1).shape
     (2, 12)
     """
-    if x.ndim == 0:
-        return reshape(x, 1)
-    start, end = axes_of((start_axis, end_axis), x.ndim)
-    if start > end:
-        raise ValueError(f"flatten goes from an axis to a later one, not from {start_axis} to {end_axis} in shape "
-                         f"{x.shape}")
-    return reshape(x, *x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:])
+    return reshape(x, flattened(x.shape, start_axis, end_axis))
 
 
 def unsqueeze(x, axis):
@@ -688,23 +586,16 @@ def unsqueeze(x, axis):
 
 
 def squeeze(x, axis=None):
-    """Without the axes of length 1: all such, or those named. ValueError when a named one is longer.
+    """Without the axes of length 1: all such, or those named.
 
     >>> squeeze(Tensor([[[1], [2]]])).shape
     (2,)
     """
-    gone = [a for a in axes_of(axis, x.ndim) if axis is not None or x.shape[a] == 1]
-    if any(x.shape[a] != 1 for a in gone):
-        raise ValueError(f"only axes of length 1 can be squeezed away, not axis {axis} of shape {x.shape}")
-    return reshape(x, *[n for a, n in enumerate(x.shape) if a not in gone])
+    return reshape(x, squeezed(x.shape, axis))
 
 
 def broadcast_to(x, *shape):
-    """`x` stretched to `shape`; its memory is shared, and can only be read.
-
-    >>> broadcast_to(Tensor([1, 2]), 3, 2).shape
-    (3, 2)
-    """
+    """`x` stretched to `shape`; its memory is shared, and can only be read."""
     shape = as_tuple(shape)
     if broadcast_shape(x.shape, shape) != shape:
         raise ValueError(f"shape {x.shape} does not stretch to {shape}: only lengths of 1 do")
@@ -715,8 +606,10 @@ def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
 
     x        Tensor
-    axes     each axis once, as several ints or one tuple, negative ones from the end; none: reversed
-    returns  Tensor that shares memory with `x`; its note names the axes by numbers from 0, as undoing needs
+    axes     each axis once, as several ints or one tuple, negative ones from the end; none:
+             reversed
+    returns  Tensor that shares memory with `x`; its note names the axes by numbers from 0, as
+             undoing needs
 
     Raises ValueError, with the shape in it, when an axis is missing or there twice.
 
@@ -730,11 +623,7 @@ def transpose(x, *axes):
 
 
 def swapaxes(x, axis1, axis2):
-    """Two axes exchanged, the others in place.
-
-    >>> swapaxes(Tensor(np.ones((2, 3, 4))), 0, -1).shape
-    (4, 3, 2)
-    """
+    """Two axes exchanged, the others in place."""
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
@@ -763,8 +652,8 @@ def matmul_shape(a, b):
     a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
     returns  batch + (i, j), without i when `a` has one axis and without j when `b` has one
 
-    Raises ValueError with both shapes in it: for no axis, for inner lengths that differ, for batches
-    that do not broadcast.
+    Raises ValueError with both shapes in it: for no axis, for inner lengths that differ, for
+    batches that do not broadcast.
 
     >>> matmul_shape((5, 1, 2, 3), (4, 3, 7))
     (5, 4, 2, 7)
@@ -772,8 +661,9 @@ def matmul_shape(a, b):
     Source: Python Enhancement Proposal 465, "Semantics".
     """
     if not a or not b or a[-1] != b[-2:][0]:
-        raise ValueError(f"cannot multiply shape {a} by {b}: the last length of the left must equal "
-                         "the last but one of the right (the only one, if it has one axis)")
+        raise ValueError(
+            f"cannot multiply shape {a} by {b}: the last length of the left must equal "
+            "the last but one of the right (the only one, if it has one axis)")
     try:
         batch = broadcast_shape(a[:-2], b[:-2])
     except ValueError as error:
@@ -782,26 +672,17 @@ def matmul_shape(a, b):
 
 
 def matmul(a, b):
-    """The matrix product a @ b for every rank; `matmul_shape` is its rule.
-
-    >>> matmul(Tensor([1, 2, 3]), Tensor([4, 5, 6]))
-    Tensor(32)
-    """
+    """The matrix product a @ b for every rank; `matmul_shape` is its rule."""
     return apply(np.matmul, a, b)
-
-
-def fresh(part):
-    """A new array of the places or truth values in a Tensor, an array or a list."""
-    array = np.array(part)
-    return array if array.size or array.dtype.kind != "f" else array.astype(int)  # [] names places too, none of them
 
 
 def plain_index(index):
     """What stands between the brackets of x[...], as a tuple that nobody can change later.
 
-    index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or bools,
-             or a tuple of these
-    returns  tuple with one part for each: a new array in place of each Tensor, array or list, all else as it was
+    index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or
+             bools, or a tuple of these
+    returns  tuple with one part for each: a new array in place of each Tensor, array or list,
+             all else as it was
 
     >>> plain_index((0, Tensor([True, False])))
     (0, array([ True, False]))
@@ -809,15 +690,12 @@ def plain_index(index):
     Source: NumPy user guide, "Indexing on ndarrays".
     """
     parts = index if isinstance(index, tuple) else (index,)
-    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part for part in parts)
-
-
-def take_forward(x, index):
-    return x[index]
+    return tuple(fresh(part) if isinstance(part, (Tensor, np.ndarray, list)) else part
+                 for part in parts)
 
 
 def take(x, index):
-    """x[index]. It shares memory with `x` when the index has only ints, slices, None and Ellipsis.
+    """x[index]; with ints, slices, None and Ellipsis alone it shares the memory of `x`.
 
     >>> x = Tensor([5, 6, 7])
     >>> take(x, x > 5)
@@ -827,35 +705,17 @@ def take(x, index):
 
 
 def put(x, index, value):
-    """x[index] = value, in place. RuntimeError when a gradient through `x` or `value` is wanted."""
+    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
     wanted = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
     if x.creator is not None or (wanted and recording.on):
-        raise RuntimeError("writing into this tensor would spoil the note of how a result was made; "
-                           "build a new one with where(), or write into x.detach()")
+        raise RuntimeError(
+            "writing into this tensor would spoil the note of how a result was made; "
+            "build a new one with where(), or write into x.detach()")
     x.data[plain_index(index)] = operand(value)
 
 
-def concatenate_forward(*arrays, axis):
-    return np.concatenate(arrays, axis)
-
-
-def stack_forward(*arrays, axis):
-    return np.stack(arrays, axis)
-
-
-def pad_forward(x, width, value):
-    """`x` in the middle of a larger array; `width` has one (before, after) per axis."""
-    out = np.full([before + n + after for n, (before, after) in zip(x.shape, width)], value, x.dtype)
-    out[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, width)])] = x
-    return out
-
-
 def concatenate(tensors, axis=0):
-    """Tensors one after the other along an axis they have; all other lengths must agree.
-
-    >>> concatenate([Tensor([1, 2]), Tensor([3])])
-    Tensor([1, 2, 3])
-    """
+    """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
@@ -870,17 +730,9 @@ def stack(tensors, axis=0):
 
 
 def pad(x, width, value=0):
-    """`x` with a margin of `value`; `width` counts numbers, as for numpy.pad.
-
-    width    one int for all sides, (before, after) for all axes, or one (before, after) per axis
+    """`x` with a margin of `value`; `width` is numpy.pad's: an int, a pair, a pair per axis.
 
     >>> pad(Tensor([1, 2]), (1, 2))
     Tensor([0, 1, 2, 0, 0])
     """
-    try:
-        width = np.broadcast_to(width, (x.ndim, 2)).tolist()
-    except ValueError:
-        raise ValueError(f"width {width} does not give a (before, after) to each axis of shape {x.shape}") from None
-    if any(n < 0 for side in width for n in side):
-        raise ValueError(f"a margin cannot be negative: {width}")
-    return apply(pad_forward, x, width=tuple(map(tuple, width)), value=value)
+    return apply(pad_forward, x, width=margins(width, x.shape), value=value)

@@ -1,29 +1,27 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4b9b9f9a54fef4fc
+# checksum: 98ea977e79df4931
 """Training: Epochs, measures, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
 import copy
 import itertools
-import json
 import math
-import os
-import sys
-import tempfile
 import time
-import zipfile
-from pathlib import Path
 
 import numpy as np
 
 from tinytorch.core.autograd import no_grad
-from tinytorch.core.layers import Chance, Module, name_of, walk
+from tinytorch.core.layers import Chance, Module
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
+from tinytorch.support.curves import plot_history
+from tinytorch.support.display import Display
+from tinytorch.support.watch import watch_layers
 
 __all__ = [
     "accuracy", "means", "train_step", "groups", "accumulate", "train_epoch", "evaluating", "evaluate", "predict",
-    "epochs_since_best", "generators_in", "chance_of", "set_chance", "snapshot", "restore", "save_state", "load_state",
-    "blame", "NotFinite", "Trainer", "plot_history", "learning_rate_range", "suggested_rate", "overfit_one_batch",
+    "epochs_since_best", "generators_in", "chance_of", "set_chance", "snapshot", "restore", "blame", "NotFinite",
+    "Trainer", "learning_rate_range", "suggested_rate", "overfit_one_batch",
 ]
 
 
@@ -34,7 +32,8 @@ def accuracy(outputs, targets):
     targets  the right classes, whole numbers from 0, Tensor, array or list of shape (...)
     returns  a float from 0 to 1
 
-    Raises ValueError with the shapes in it when there is not exactly one target for each row of scores.
+    Raises ValueError with the shapes in it when there is not exactly one target for each row of
+    scores.
 
     >>> accuracy(Tensor([[0.1, 0.9], [2.0, -1.0], [0.0, 5.0]]), [1, 0, 0]) == 2 / 3
     True
@@ -43,7 +42,8 @@ def accuracy(outputs, targets):
     """
     predicted, targets = np.asarray(outputs).argmax(axis=-1), np.asarray(targets)
     if predicted.shape != targets.shape:
-        raise ValueError(f"scores of shape {np.shape(outputs)} need targets of shape {predicted.shape}, not {targets.shape}")
+        raise ValueError(f"scores of shape {np.shape(outputs)} need targets of shape "
+                         f"{predicted.shape}, not {targets.shape}")
     return float((predicted == targets).mean())
 
 
@@ -60,25 +60,30 @@ def means(records):
     """
     total = sum(count for _, count in records)
     if total == 0:
-        raise ValueError("there is no mean of no examples: were the batches a generator that is used up?")
-    return {name: sum(values[name] * count for values, count in records) / total for name in records[0][0]}
+        raise ValueError("there is no mean of no examples: were the batches a generator that "
+                         "is used up?")
+    return {name: sum(values[name] * count for values, count in records) / total
+            for name in records[0][0]}
 
 
 def train_step(model, loss, optimizer, inputs, targets):
     """Improve `model` once, with one batch.
 
     model      a Module, called with the inputs
-    loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over the batch
+    loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
+               the batch
     optimizer  of the model's parameters: its methods zero_grad() and step()
     inputs, targets  one batch
     returns    the loss before the step, a float
 
-    Gradients from before play no part. Those of this batch are still there afterwards, to be looked at.
+    Gradients from before play no part. Those of this batch are still there afterwards, to be
+    looked at.
 
     >>> from tinytorch.core.layers import Dense
     >>> from tinytorch.core.optimizers import SGD
     >>> layer = Dense(1, 1, rng=0)
-    >>> train_step(layer, lambda out, y: ((out - y) ** 2).mean(), SGD(layer.parameters(), lr=0.1), Tensor([[0.0]]), 3.0)
+    >>> train_step(layer, lambda out, y: ((out - y) ** 2).mean(),
+    ...            SGD(layer.parameters(), lr=0.1), Tensor([[0.0]]), 3.0)
     9.0
     """
     optimizer.zero_grad()
@@ -89,9 +94,11 @@ def train_step(model, loss, optimizer, inputs, targets):
 
 
 def groups(batches, size):
-    """The batches in lists of `size`, in their order; the last list may be shorter, never empty.
+    """The batches in lists of `size`, in their order; the last list may be shorter, never
+    empty.
 
-    batches  anything to loop over, perhaps without an end: no batch is fetched before its group is asked for
+    batches  anything to loop over, perhaps without an end: no batch is fetched before its group
+             is asked for
     size     batches per group, 1 or more
     yields   lists of batches
 
@@ -111,12 +118,15 @@ def groups(batches, size):
 
 
 def record(value, outputs, targets, metrics):
-    """The record of one batch: its loss and what else is measured, as floats, and how many examples it has."""
-    return {"loss": float(value)} | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets)
+    """The record of one batch: its loss and what else is measured, as floats, and how many
+    examples it has."""
+    return ({"loss": float(value)}
+            | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
 
 
 def accumulate(model, loss, group, metrics={}):
-    """Add the gradients of a group of batches to those that are there, as if the group were one big batch.
+    """Add the gradients of a group of batches to those that are there, as if the group were one
+    big batch.
 
     model    a Module
     loss     a function of (outputs, targets): the mean over a batch, a Tensor of shape ()
@@ -124,11 +134,13 @@ def accumulate(model, loss, group, metrics={}):
     metrics  dict of {name: function of (outputs, targets)}, measured beside the loss
     returns  list with the `record` of each batch: the mean loss of that batch, and the metrics
 
-    Each batch is walked back before the next one is run, so that the notes of only one are in memory.
+    Each batch is walked back before the next one is run, so that the notes of only one are in
+    memory.
 
     >>> from tinytorch.core.layers import Dense
     >>> layer = Dense(1, 1, rng=0)
-    >>> accumulate(layer, lambda out, y: (out - y).mean(), [(Tensor([[0.0]]), [[2.0]]), (Tensor([[0.0]] * 3), [[0.0]] * 3)])
+    >>> accumulate(layer, lambda out, y: (out - y).mean(),
+    ...            [(Tensor([[0.0]]), [[2.0]]), (Tensor([[0.0]] * 3), [[0.0]] * 3)])
     [({'loss': -2.0}, 1), ({'loss': 0.0}, 3)]
     >>> layer.bias.grad
     array([1.], dtype=float32)
@@ -152,7 +164,8 @@ def train_epoch(model, update, groups, done=()):
     returns  the `means` over all records, `done` included
 
     >>> from tinytorch.core.layers import Dense
-    >>> train_epoch(Dense(1, 1), lambda group: [({"loss": group}, 1)], [2.0, 4.0], done=[({"loss": 6.0}, 2)])
+    >>> train_epoch(Dense(1, 1), lambda group: [({"loss": group}, 1)], [2.0, 4.0],
+    ...             done=[({"loss": 6.0}, 2)])
     {'loss': 4.5}
     """
     model.train()
@@ -164,9 +177,11 @@ def train_epoch(model, update, groups, done=()):
 
 @contextlib.contextmanager
 def evaluating(model):
-    """A block in which `model` is in use: `training` is False in every module, and no notes are taken.
+    """A block in which `model` is in use: `training` is False in every module, and no notes are
+    taken.
 
-    Afterwards every module is in the mode in which it was, also after an error; the error goes on.
+    Afterwards every module is in the mode in which it was, also after an error; the error goes
+    on.
 
     >>> from tinytorch.core.layers import Dense
     >>> net = Dense(1, 1)
@@ -215,7 +230,8 @@ def predict(model, batches):
 
     model    a Module; it is in use meanwhile, and afterwards as it was
     batches  anything to loop over: inputs, or tuples or lists whose first member is the inputs
-    returns  ndarray of shape (examples, ...), the outputs of all batches one behind the other, a copy
+    returns  ndarray of shape (examples, ...), the outputs of all batches one behind the other,
+             a copy
 
     >>> from tinytorch.core.layers import Sequential
     >>> predict(Sequential(Tensor.exp), [Tensor([0.0, 0.0]), (Tensor([0.0]), "targets")])
@@ -229,7 +245,8 @@ def predict(model, batches):
 def epochs_since_best(losses, min_delta=0.0):
     """How many losses came after the last improvement; all of them, if there was none.
 
-    losses     list of floats, the oldest first; nan and inf may be among them, and are no improvement
+    losses     list of floats, the oldest first; nan and inf may be among them, and are no
+               improvement
     min_delta  a loss improves on the best one so far when it is lower by more than this
     returns    a whole number: 0 if the last loss is an improvement, or if there are no losses
 
@@ -247,28 +264,34 @@ def epochs_since_best(losses, min_delta=0.0):
 
 
 def generators_in(thing, seen=None):
-    """Every NumPy Generator in `thing`, in a fixed order, each once: in attributes, lists, tuples and dicts."""
+    """Every NumPy Generator in `thing`, in a fixed order, each once: in attributes, lists,
+    tuples and dicts."""
     seen = set() if seen is None else seen
     if id(thing) in seen or isinstance(thing, (type, np.ndarray, Tensor)):
         return []
     seen.add(id(thing))
     if isinstance(thing, np.random.Generator):
         return [thing]
-    parts = thing if isinstance(thing, (list, tuple)) else (thing if isinstance(thing, dict) else getattr(thing, "__dict__", {})).values()
+    parts = (thing if isinstance(thing, (list, tuple)) else
+             (thing if isinstance(thing, dict) else getattr(thing, "__dict__", {})).values())
     return [generator for part in parts for generator in generators_in(part, seen)]
 
 
 def chance_of(thing):
-    """The states of the generators in `thing`, a list: all that the numbers they will draw depend on."""
+    """The states of the generators in `thing`, a list: all that the numbers they will draw
+    depend on."""
     return [generator.bit_generator.state for generator in generators_in(thing)]
 
 
 def set_chance(thing, states):
-    """Put generators back to what `chance_of` found. ValueError when there are more, fewer or others."""
+    """Put generators back to what `chance_of` found. ValueError when there are more, fewer or
+    others."""
     found = generators_in(thing)
-    if [g.bit_generator.state["bit_generator"] for g in found] != [state["bit_generator"] for state in states]:
-        raise ValueError(f"there are {len(found)} random generators here, and states for {len(states)}: was the network or "
-                         "the loader built in another way?")
+    if ([g.bit_generator.state["bit_generator"] for g in found]
+            != [state["bit_generator"] for state in states]):
+        raise ValueError(f"there are {len(found)} random generators here, "
+                         f"and states for {len(states)}: was the network or the loader built "
+                         "in another way?")
     for generator, state in zip(found, states):
         generator.bit_generator.state = state
 
@@ -277,14 +300,16 @@ def snapshot(run):
     """All that the rest of a training run depends on, copied.
 
     run      an object with the attributes told above, such as a `Trainer`
-    returns  dict with the entries
-             model, optimizer, schedule     what their state_dict() gives; None for no schedule
-             accumulate, epoch, position, records, history, best, start     the attributes
-             chance                         of the list of Chance.rng, the layers' own generator, and the model
+    returns  dict with the entries model, optimizer, schedule what their state_dict() gives;
+             None for no schedule accumulate, epoch, position, records, history, best, start the
+             attributes chance of the list of Chance.rng, the layers' own generator, and the
+             model
 
-    Whatever happens to `run` later, the snapshot stays as it is. Taking one changes nothing and draws nothing.
+    Whatever happens to `run` later, the snapshot stays as it is. Taking one changes nothing and
+    draws nothing.
 
-    Source: PyTorch's tutorial "Saving and loading a general checkpoint" keeps model, optimizer, epoch and loss.
+    Source: PyTorch's tutorial "Saving and loading a general checkpoint" keeps model, optimizer,
+    epoch and loss.
     """
     plain = ("accumulate", "epoch", "position", "records", "history", "best", "start")
     state = {name: getattr(run, name) for name in plain}
@@ -295,16 +320,20 @@ def snapshot(run):
 
 
 def put(run, state):
-    """Take over a snapshot, part by part. ValueError at the first part that does not fit: what comes before it is changed."""
-    if missing := {"model", "optimizer", "schedule", "chance", "accumulate", "epoch", "position", "records", "history", "best", "start"} - set(state):
+    """Take over a snapshot, part by part. ValueError at the first part that does not fit: what
+    comes before it is changed."""
+    if missing := {"model", "optimizer", "schedule", "chance", "accumulate", "epoch",
+                   "position", "records", "history", "best", "start"} - set(state):
         raise ValueError(f"this is no whole checkpoint: {', '.join(sorted(missing))} missing")
     if state["accumulate"] != run.accumulate:
-        raise ValueError(f"it was saved with accumulate={state['accumulate']}, this run has {run.accumulate}: the groups would differ")
+        raise ValueError(f"it was saved with accumulate={state['accumulate']}, "
+                         f"this run has {run.accumulate}: the groups would differ")
     state = copy.deepcopy(state)
     for name in ("model", "optimizer", "schedule"):
         part = getattr(run, name)
         if (part is None) != (state[name] is None):
-            raise ValueError(f"the checkpoint was saved {'without' if part else 'with'} a {name}, this run is {'with' if part else 'without'} one")
+            raise ValueError(f"the checkpoint was saved {'without' if part else 'with'} a "
+                             f"{name}, this run is {'with' if part else 'without'} one")
         if part is not None:
             part.load_state_dict(state[name])
     set_chance([Chance.rng, run.model], state["chance"])
@@ -313,7 +342,8 @@ def put(run, state):
 
 
 def restore(run, state):
-    """Let `run` go on from a snapshot. When anything does not fit, raise that error, with `run` as it was.
+    """Let `run` go on from a snapshot. When anything does not fit, raise that error, with `run`
+    as it was.
 
     run      an object as `snapshot` takes it
     state    a snapshot of such a run; nothing is shared with it afterwards
@@ -327,75 +357,9 @@ def restore(run, state):
         raise
 
 
-FORMAT = "tinytorch checkpoint 1"
-
-
-class CheckpointError(ValueError):
-    """A file that is no checkpoint, or a damaged one, or one of another network."""
-
-
-def packed(value, arrays):
-    """`value` as JSON can hold it; arrays are put aside into the list `arrays`. TypeError for what is no plain data."""
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
-        arrays.append(np.asarray(value))
-        return {"array" if isinstance(value, np.ndarray) else "number": len(arrays) - 1}
-    if isinstance(value, dict):  # as pairs, because JSON would make words of keys that are numbers
-        return {"dict": [[packed(key, arrays), packed(part, arrays)] for key, part in value.items()]}
-    if isinstance(value, (list, tuple)):
-        return {type(value).__name__: [packed(part, arrays) for part in value]}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise TypeError(f"a checkpoint holds numbers, text and arrays, no {type(value).__name__}: {value!r:.60}")
-
-
-def unpacked(value, arrays):
-    """What was packed."""
-    if not isinstance(value, dict):
-        return value
-    (kind, inside), = value.items()
-    if kind in ("array", "number"):
-        return arrays[f"a{inside}"] if kind == "array" else arrays[f"a{inside}"][()]
-    if kind == "dict":
-        return {unpacked(key, arrays): unpacked(part, arrays) for key, part in inside}
-    return {"list": list, "tuple": tuple}[kind](unpacked(part, arrays) for part in inside)
-
-
-def save_state(path, state):
-    """Write plain data, such as a snapshot, to the file `path`: afterwards the old file is there, or the new one."""
-    arrays = []
-    text = json.dumps({"format": FORMAT, "state": packed(state, arrays)})
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(suffix=".part", prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, text=np.frombuffer(text.encode(), np.uint8), **{f"a{n}": array for n, array in enumerate(arrays)})
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-
-
-def load_state(path):
-    """What `save_state` wrote to `path`. CheckpointError when it is damaged or something else, FileNotFoundError."""
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
-            arrays = dict(found)
-        read = json.loads(arrays["text"].tobytes())
-        if read["format"] != FORMAT:
-            raise CheckpointError(f"{path} was written as {read['format']!r}, this is {FORMAT!r}")
-        return unpacked(read["state"], arrays)
-    except (CheckpointError, FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
-    except Exception as error:  # what a damaged file makes of zip, NumPy and JSON is of many kinds
-        raise CheckpointError(f"{path} is no checkpoint, or a damaged one ({type(error).__name__}: {error}). Take an older "
-                              "copy, or begin anew") from None
-
-
 def remaining(run, batches):
-    """The groups of this epoch that are still to be done; `run.start` is the batches' chance at the epoch's start."""
+    """The groups of this epoch that are still to be done; `run.start` is the batches' chance at
+    the epoch's start."""
     if run.position == 0 and not run.loaded:
         run.start = chance_of(batches)
         return groups(batches, run.accumulate)
@@ -405,97 +369,38 @@ def remaining(run, batches):
     walk = groups(batches, run.accumulate)
     done = sum(1 for _ in itertools.islice(walk, run.position))
     if done < run.position:
-        raise ValueError(f"{run.position} groups of this epoch were done, but there are only {done}: these are other batches")
+        raise ValueError(f"{run.position} groups of this epoch were done, "
+                         f"but there are only {done}: these are other batches")
     set_chance([Chance.rng, run.model], of_run)  # passing over may have drawn from them
     return walk
-
-
-@contextlib.contextmanager
-def watched(model):
-    """A block with a list of (name, input arrays, {name: parameter array}, output array) of each layer that runs in it."""
-    found, undo = [], []
-
-    def watching(name, layer, call):
-        def run(*inputs, **options):
-            out = call(*inputs, **options)
-            if isinstance(out, Tensor):
-                weights = {path: p.data for path, p in layer.named_parameters()} if isinstance(layer, Module) else {}
-                found.append((name, [x.data for x in inputs if isinstance(x, Tensor)], weights, out.data))
-            return out
-        return run
-
-    for path, module in walk(model):
-        if isinstance(module, Module):
-            for name, part in list(vars(module).items()):
-                if callable(part) and not isinstance(part, Module):  # a function, or an activation from lesson 02
-                    undo.append((module, name, part))
-                    vars(module)[name] = watching(f"{path}.{name} {name_of(part)}".lstrip("."), part, part)
-            undo.append((module, "forward", None))
-            vars(module)["forward"] = watching(f"{path or 'the network,'} {type(module).__name__}", module, module.forward)
-    try:
-        yield found
-    finally:
-        for module, name, part in reversed(undo):
-            vars(module).pop(name) if part is None else vars(module).__setitem__(name, part)
 
 
 def blame(layers):
     """The first layer whose output is not finite, and why.
 
-    layers   list of (name, list of input arrays, dict {name: parameter array}, output array), in the order in which they
-             were computed
-    returns  None when every output is finite; else (name of the layer, cause) where the cause is
-             "input"            an input is not finite
-             "parameter NAME"   all inputs are, and the first parameter that is not is called NAME
-             "output"           the layer made it from finite numbers
+    layers   list of (name, list of input arrays, dict {name: parameter array}, output array),
+             in the order in which they were computed
+    returns  None when every output is finite; else (name of the layer, cause) where the cause
+             is "input" an input is not finite "parameter NAME" all inputs are, and the first
+             parameter that is not is called NAME "output" the layer made it from finite numbers
 
-    >>> blame([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])), ("1 Dense", [], {}, np.array([np.nan]))])
+    >>> blame([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
+    ...        ("1 Dense", [], {}, np.array([np.nan]))])
     ('0 exp', 'output')
     """
     for name, inputs, weights, output in layers:
         if not np.isfinite(output).all():
             if not all(np.isfinite(x).all() for x in inputs):
                 return name, "input"
-            broken = [f"parameter {path}" for path, array in weights.items() if not np.isfinite(array).all()]
+            broken = [f"parameter {path}" for path, array in weights.items()
+                      if not np.isfinite(array).all()]
             return name, broken[0] if broken else "output"
     return None
 
 
-class Display:
-    """Tells how training goes. As a block it shows a bar in a terminal; `epoch` prints a line, anywhere."""
-
-    def __init__(self, shown, batches, size):
-        self.shown, self.bar = shown, None
-        self.total = -(-len(batches) // size) if hasattr(batches, "__len__") else None
-
-    def __enter__(self):
-        if self.shown and sys.stdout.isatty():
-            with contextlib.suppress(ImportError):
-                from rich.progress import Progress
-
-                self.bar = Progress(transient=True)
-                self.task = self.bar.add_task("", total=self.total)
-                self.bar.start()
-        return self
-
-    def __exit__(self, *error):
-        if self.bar:
-            self.bar.stop()
-
-    def group(self, epoch, position):
-        if self.bar:
-            self.bar.update(self.task, description=f"epoch {epoch + 1}", completed=position)
-
-    def epoch(self, epoch, epochs, told, seconds):
-        line = "  ".join([f"epoch {epoch:{len(str(epochs))}}/{epochs}", *(f"{name} {value:.4g}" for name, value in told.items()), f"{seconds:.1f} s"])
-        if self.bar:
-            self.bar.console.print(line, highlight=False, markup=False)
-        elif self.shown:
-            print(line, flush=True)
-
-
 class NotFinite(ArithmeticError):
-    """A loss or a gradient became inf or nan; the message names the layer. The weights are those from before the step."""
+    """A loss or a gradient became inf or nan; the message names the layer. The weights are
+    those from before the step."""
 
 
 class Trainer:
@@ -504,42 +409,55 @@ class Trainer:
     model       a Module
     optimizer   of its parameters
     loss        a function of (outputs, targets): the mean over a batch
-    metrics     dict of {name: function of (outputs, targets)}: a mean over a batch, such as {"accuracy": accuracy}
-    schedule    of the optimizer's learning rate, or None; `per` says if it steps per "epoch" or per "step"
+    metrics     dict of {name: function of (outputs, targets)}: a mean over a batch, such as
+                {"accuracy": accuracy}
+    schedule    of the optimizer's learning rate, or None; `per` says if it steps per "epoch" or
+                per "step"
     accumulate  how many batches make one step
-    max_norm    gradients that are longer together are shortened to this length; None for as they are
+    max_norm    gradients that are longer together are shortened to this length; None for as
+                they are
     show        whether to tell how it goes
 
-    .history    dict {name: list with one float per epoch}: "loss", the metrics, "rate", and with a validation set
-                "validation loss" and so on
+    .history    dict {name: list with one float per epoch}: "loss", the metrics, "rate", and
+                with a validation set "validation loss" and so on
     .epoch      epochs that are done
     """
 
-    def __init__(self, model, optimizer, loss, metrics=None, schedule=None, *, per="epoch", accumulate=1, max_norm=None, show=True):
+    def __init__(self, model, optimizer, loss, metrics=None, schedule=None, *, per="epoch",
+                 accumulate=1, max_norm=None, show=True):
         if per not in ("epoch", "step") or accumulate < 1:
-            raise ValueError(f'per is "epoch" or "step" and accumulate 1 or more, not {per!r} and {accumulate}')
-        self.model, self.optimizer, self.loss, self.metrics = model, optimizer, loss, dict(metrics or {})
-        self.schedule, self.per, self.accumulate, self.max_norm, self.show = schedule, per, accumulate, max_norm, show
+            raise ValueError('per is "epoch" or "step" and accumulate 1 or more, '
+                             f'not {per!r} and {accumulate}')
+        self.model, self.optimizer, self.loss, self.metrics = (
+            model, optimizer, loss, dict(metrics or {}))
+        self.schedule, self.per, self.accumulate, self.max_norm, self.show = (
+            schedule, per, accumulate, max_norm, show)
         self.epoch = self.position = 0  # epochs done, and groups of the next one
         self.records, self.history, self.best, self.start = [], {}, None, []
         self.loaded = False  # from a checkpoint, and not gone on yet
 
-    def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0, checkpoint=None, every=None):
+    def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
+            checkpoint=None, every=None):
         """Train until `epochs` epochs are done, those from before included.
 
-        batches     to be looped over once per epoch, each (inputs, targets), such as a DataLoader or a list
+        batches     to be looped over once per epoch, each (inputs, targets), such as a
+                    DataLoader or a list
         validation  batches to evaluate after each epoch
-        patience    stop when the validation loss has not improved for so many epochs, and put the best weights back
+        patience    stop when the validation loss has not improved for so many epochs, and put
+                    the best weights back
         min_delta   what counts as an improvement, in the unit of the loss
-        checkpoint  a file to keep the run in, written after each epoch and after every `every` steps; see `load`
+        checkpoint  a file to keep the run in, written after each epoch and after every `every`
+                    steps; see `load`
         returns     the history
 
         Raises NotFinite when a loss or gradient is inf or nan.
         """
         if patience is not None and validation is None:
-            raise ValueError("patience needs a validation set: the loss of the training set only falls")
+            raise ValueError("patience needs a validation set: the loss of the training set "
+                             "only falls")
         if iter(batches) is batches:
-            raise ValueError("batches is a generator, used up after one epoch: give a list, or a DataLoader")
+            raise ValueError("batches is a generator, used up after one epoch: give a list, "
+                             "or a DataLoader")
         with Display(self.show, batches, self.accumulate) as display:
             while self.epoch < epochs and not self.tired(patience, min_delta):
                 began = time.perf_counter()
@@ -548,19 +466,22 @@ class Trainer:
                     found = self.update(group)
                     self.records += found
                     self.position += 1
-                    display.group(self.epoch, self.position)
+                    display.step(self.epoch, self.position)
                     if checkpoint and every and self.position % every == 0:
                         self.save(checkpoint)
                     return found
 
                 told = train_epoch(self.model, update, remaining(self, batches), self.records)
                 if validation is not None:
-                    told |= {f"validation {name}": value for name, value in self.evaluate(validation).items()}
-                self.start = chance_of(batches)  # for the next epoch, which may begin in another process
-                self.end_epoch(told | {"rate": self.optimizer.param_groups[0]["lr"]}, patience, min_delta)
+                    told |= {f"validation {name}": value
+                             for name, value in self.evaluate(validation).items()}
+                # for the next epoch, which may begin in another process
+                self.start = chance_of(batches)
+                self.end_epoch(told | {"rate": self.optimizer.param_groups[0]["lr"]},
+                               patience, min_delta)
                 if checkpoint:
                     self.save(checkpoint)
-                display.epoch(self.epoch, epochs, told, time.perf_counter() - began)
+                display.end_epoch(self.epoch, epochs, told, time.perf_counter() - began)
         if patience is not None and self.best is not None:
             self.model.load_state_dict(self.best)
         return self.history
@@ -581,33 +502,44 @@ class Trainer:
         return found
 
     def refuse_what_is_not_finite(self, found, group, chance):
-        """Raise NotFinite, naming the layer, when a loss in the records `found` or a gradient is not finite."""
+        """Raise NotFinite, naming the layer, when a loss in the records `found` or a gradient
+        is not finite."""
         where = f"epoch {self.epoch + 1}, step {self.position + 1}"
         for (values, _), (inputs, _) in zip(found, group):
             if not math.isfinite(values["loss"]):
                 set_chance([Chance.rng, self.model], chance)  # dropout as it was
-                with np.errstate(all="ignore"), no_grad(), watched(self.model) as layers:
+                with np.errstate(all="ignore"), no_grad(), watch_layers(self.model) as layers:
                     self.model(inputs)
                 name, cause = blame(layers) or ("the loss", "output")
-                why = {"input": "got it as its input", "output": "made it from finite numbers"}.get(cause, f"has it in its {cause}")
-                raise NotFinite(f"{where}: the loss is {values['loss']}, and the first to blame is {name}, which {why}. "
-                                "Smaller steps (lr, max_norm)? Scaled inputs? A log or a division near 0?")
-        for path, p in reversed(self.model.named_parameters()):  # the walk back came by the last layer first
-            if p.grad is not None and not math.isfinite(p.grad.sum()) and not np.isfinite(p.grad).all():
-                raise NotFinite(f"{where}: the loss is finite, the gradient of {path} is not: look at the slope of what "
-                                "comes after it (the root of 0, a power of a negative number, an overflow)")
+                why = {
+                    "input": "got it as its input", "output": "made it from finite numbers",
+                }.get(cause, f"has it in its {cause}")
+                raise NotFinite(f"{where}: the loss is {values['loss']}, "
+                                f"and the first to blame is {name}, which {why}. "
+                                "Smaller steps (lr, max_norm)? Scaled inputs? "
+                                "A log or a division near 0?")
+        # the walk back came by the last layer first
+        for path, p in reversed(self.model.named_parameters()):
+            if (p.grad is not None and not math.isfinite(p.grad.sum())
+                and not np.isfinite(p.grad).all()):
+                raise NotFinite(f"{where}: the loss is finite, the gradient of {path} is not: "
+                                "look at the slope of what comes after it (the root of 0, "
+                                "a power of a negative number, an overflow)")
 
     def end_epoch(self, told, patience, min_delta):
         for name, value in told.items():
             self.history.setdefault(name, []).append(value)
         self.epoch, self.position, self.records = self.epoch + 1, 0, []
-        if patience is not None and epochs_since_best(self.history["validation loss"], min_delta) == 0:
+        if (patience is not None
+            and epochs_since_best(self.history["validation loss"], min_delta) == 0):
             self.best = self.model.state_dict()
         if self.schedule is not None and self.per == "epoch":
             self.schedule.step()
 
     def tired(self, patience, min_delta):
-        return patience is not None and epochs_since_best(self.history.get("validation loss", []), min_delta) >= max(patience, 1)
+        return (patience is not None
+                and epochs_since_best(self.history.get("validation loss", []),
+                                      min_delta) >= max(patience, 1))
 
     def evaluate(self, batches):
         """The loss and the metrics on batches that are not learned from: dict {name: float}."""
@@ -618,13 +550,16 @@ class Trainer:
         return predict(self.model, batches)
 
     def save(self, path):
-        """Write a checkpoint: afterwards `path` holds this one, or, if that failed, the one from before."""
+        """Write a checkpoint: afterwards `path` holds this one, or, if that failed, the one
+        from before."""
         save_state(path, snapshot(self))
 
     def load(self, path):
-        """Go on from a checkpoint, bit for bit, with a network, optimizer and batches built in the same way.
+        """Go on from a checkpoint, bit for bit, with a network, optimizer and batches built in
+        the same way.
 
-        CheckpointError when the file is damaged, foreign or of another network; then nothing has changed.
+        CheckpointError when the file is damaged, foreign or of another network; then nothing
+        has changed.
         """
         state = load_state(path)
         try:
@@ -634,27 +569,13 @@ class Trainer:
             raise CheckpointError(f"{path} does not fit this run: {error}") from None
 
 
-def plot_history(history, names=("loss", "accuracy")):
-    """Draw the curves of a history, those of the validation set beside them. Returns a matplotlib figure."""
-    import matplotlib.pyplot as plt
-
-    names = [name for name in names if name in history]
-    figure, axes = plt.subplots(1, len(names), figsize=(4.5 * len(names), 3.2), squeeze=False)
-    for axis, name in zip(axes[0], names):
-        for key, label in [(name, "training"), (f"validation {name}", "validation")]:
-            if key in history:
-                axis.plot(range(1, len(history[key]) + 1), history[key], label=label)
-        axis.set(xlabel="epoch", ylabel=name)
-        axis.legend()
-    figure.tight_layout()
-    return figure
-
-
 @contextlib.contextmanager
 def as_before(model, optimizer, batches=()):
-    """A block in which `model` is trained for a trial. Afterwards it, the optimizer, chance and modes are as before."""
+    """A block in which `model` is trained for a trial. Afterwards it, the optimizer, chance and
+    modes are as before."""
     parts = [Chance.rng, model, batches]
-    weights, steps, chance = model.state_dict(), copy.deepcopy(optimizer.state_dict()), chance_of(parts)
+    weights, steps, chance = (model.state_dict(), copy.deepcopy(optimizer.state_dict()),
+                              chance_of(parts))
     modes = [(part, part.training) for part in model.modules()]
     model.train()
     try:
@@ -685,13 +606,17 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
 
     model, loss, optimizer  as for `train_step`; model and optimizer are afterwards as before
     batches    (inputs, targets), gone through again and again
-    low, high  the first rate and the last, per step; each is the same multiple of the one before
+    low, high  the first rate and the last, per step; each is the same multiple of the one
+               before
     steps      how many rates, 2 or more
-    returns    (rates, losses), two equally long lists of floats: losses[i] was measured before the step with rates[i]
+    returns    (rates, losses), two equally long lists of floats: losses[i] was measured before
+               the step with rates[i]
 
-    Stops early, that loss included, when one is not finite or more than 4 times the lowest so far.
+    Stops early, that loss included, when one is not finite or more than 4 times the lowest so
+    far.
 
-    Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3, with rates that grow evenly.
+    Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
+    with rates that grow evenly.
     """
     rates, losses = np.geomspace(low, high, steps).tolist(), []
     with as_before(model, optimizer, batches):
@@ -711,6 +636,7 @@ def suggested_rate(rates, losses):
 
 
 def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
-    """The losses of a trial that learns one batch by heart; they should go near 0. Afterwards everything is as before."""
+    """The losses of a trial that learns one batch by heart; they should go near 0. Afterwards
+    everything is as before."""
     with as_before(model, optimizer):
         return [train_step(model, loss, optimizer, inputs, targets) for _ in range(steps)]

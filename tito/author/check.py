@@ -1,17 +1,22 @@
-"""The author's gate: a lesson is good when its checks tell right from wrong, and what is made from it is true.
+"""The author's gate: a lesson is good when its checks tell right from wrong, and
+what is made from it is true.
 
-Every question is put to a scratch root that holds only this lesson and lower ones, through the same `verdict.test` that
-learners use. The answers are `Finding`s; a finding with problems fails the gate.
+Every question is put to a scratch root that holds only this lesson and lower ones, through the same
+`verdict.test` that learners use. The answers are `Finding`s; a finding with problems fails the
+gate.
 """
 
+import ast
 import doctest
+import io
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
+import tokenize
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,15 +31,28 @@ from tito.learn import verdict, workspace
 from tito.learn.process import Process
 from tito.lesson import cells, course, export, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import Lesson
+from tito.lesson.form import CHECKS, HINTS, MARK
 
 ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
+NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+WIDEST = (
+    96  # columns of a chapter, and of what stands beside it: a column of the book holds no more
+)
+LONGEST = 1250  # lines of a chapter
 SECONDS = 5  # a check may take, with a mistake in the code
 
 
 @dataclass
 class Finding:
-    """The answer to one question about one lesson: how many cases were looked at, how many were right, what was wrong.
+    """The answer to one question about one lesson: how many cases were looked at, how
+    many were right, what was wrong.
 
     survivors  mutations that no check noticed; few enough of them are no problem
     """
@@ -57,6 +75,7 @@ QUESTIONS = (
     "release fails",
     "stubs fail",
     "mistakes caught",
+    "right passes",
     "mutations caught",
     "graded alike",
     "liars fail",
@@ -67,23 +86,26 @@ QUESTIONS = (
 )
 
 
-def check(entry, jobs=2, told=lambda done, of: None, every=1):
+def check(entry, jobs=2, report=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
-    told   is called with how many of the slow cases are done, and of how many
-    every  take only every so many-th mutation, and to the judge every so many-th mistake and liar
+    report  is called with how many of the slow cases are done, and of how many
+    every   take only every so many-th mutation, and to the judge every so many-th mistake and liar
     """
     try:
         lesson = entry.declared
-        mistakes, equivalent = misconceptions.load(lesson), load_equivalent(lesson)
+        mistakes, rights = misconceptions.load(lesson), misconceptions.load(lesson, "right")
+        equivalent = misconceptions.equivalent(lesson)
     except TitoError as error:
         yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
         return
     yield _form(entry, lesson)
     with _scratches(entry, jobs) as scratches:
-        yield from _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
+        yield from _told_right_from_wrong(
+            lesson, mistakes, rights, equivalent, scratches, report, every
+        )
         yield from _graded(
-            entry, lesson, mistakes[::every], dict([*liars.texts(lesson).items()][::every])
+            entry, lesson, mistakes[::every], rights, dict([*liars.texts(lesson).items()][::every])
         )
         yield _through(entry, scratches)
         yield _doctests(entry, scratches)
@@ -91,25 +113,10 @@ def check(entry, jobs=2, told=lambda done, of: None, every=1):
     yield _clean(lesson)
 
 
-def load_equivalent(lesson):
-    """{(exercise, change): reason} of mutations that change nothing a check could see, from misconceptions.toml."""
-    path = lesson.path.with_name("misconceptions.toml")
-    entries = (
-        tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
-        if path.exists()
-        else []
-    )
-    for one in entries:
-        if one.keys() != {"exercise", "change", "reason"} or not one["reason"].strip():
-            raise TitoError(
-                f"{path}: an [[equivalent]] has the keys {', '.join(one)}.",
-                "It needs exercise, change and reason.",
-            )
-    return {(one["exercise"], one["change"]): one["reason"] for one in entries}
-
-
 def _form(entry, lesson):
-    """Beyond what reading refuses: names that exist, enough recorded mistakes, and the same bytes after jupytext."""
+    """Beyond what reading refuses: names that exist, enough recorded mistakes, and
+    the same bytes after jupytext.
+    """
     from tito.lesson import notebook
 
     problems = []
@@ -123,16 +130,37 @@ def _form(entry, lesson):
     for name in lesson.prerequisites:
         if name in names and entry.root.lesson(name).number >= entry.number:
             problems.append(f"needs {name}, which does not come before it")
-    if notebook.to_script(notebook.to_notebook(lesson.source.text)) != lesson.source.text:
+    text = lesson.source.text
+    if notebook.to_script(notebook.to_notebook(text, lesson), text) != text:
+        problems.append("script -> notebook -> script does not give the same bytes")
+    prose = " ".join(c.source for c in lesson.source.cells if c.kind == "markdown").lower()
+    prose = " ".join(re.sub(r"[*`]", "", prose).split())
+    problems += [
+        f"the term {term!r} does not stand in the prose"
+        for term in lesson.meta["terms"]
+        if term.lower() not in prose
+    ]
+    for name in (lesson.path.name, CHECKS, HINTS):
+        path = lesson.path.with_name(name)
+        rows = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+        problems += [
+            f"{name}:{number} has {len(row)} columns, at most {WIDEST}"
+            for number, row in enumerate(rows, 1)
+            if len(row) > WIDEST
+        ]
+    if (length := text.count("\n")) > LONGEST:
         problems.append(
-            "script -> notebook -> script does not give the same bytes: is the header as jupytext writes it?"
+            f"the chapter has {length} lines, at most about 1,200: move given code to the "
+            "package's support/, or make two lessons"
         )
     return Finding(entry.name, "form", 1, not problems, problems)
 
 
 @contextmanager
 def _scratches(entry, jobs):
-    """A queue of (entry, warm process) pairs: roots that hold only this lesson and lower ones, with all solutions."""
+    """A queue of (entry, warm process) pairs: roots that hold only this lesson and
+    lower ones, with all solutions.
+    """
     folder = Path(tempfile.mkdtemp(prefix="tito-check-"))
     pairs = queue.SimpleQueue()
     processes = []
@@ -158,14 +186,16 @@ def _scratch_root(entry, folder):
         if lower.number <= entry.number:
             for base in (PRISTINE, SOURCE):  # declared whole, hidden checks too
                 (folder / base / lower.folder).mkdir(parents=True, exist_ok=True)
-                (folder / base / lower.folder / lower.script.name).write_bytes(
-                    lower.script.read_bytes()
-                )
+                for name in (lower.script.name, CHECKS, HINTS):
+                    if (path := lower.script.with_name(name)).exists():
+                        (folder / base / lower.folder / name).write_bytes(path.read_bytes())
     return course.open_root(folder)
 
 
 def _run(scratches, text, exercise=None, first_only=False):
-    """The verdict on a lesson's text, in whichever scratch root is free: of all checks, or of one exercise's."""
+    """The verdict on a lesson's text, in whichever scratch root is free: of all
+    checks, or of one exercise's.
+    """
     entry, process = scratches.get()
     try:
         entry.script.write_text(text, encoding="utf-8")
@@ -180,9 +210,9 @@ def _noticed(result):
     return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
 
 
-def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every):
+def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, report, every):
     whole = lesson.source.text
-    released = Lesson(cells.parse(lesson.path, lesson.released)).source
+    released = cells.parse(lesson.path, lesson.released)
     solved = _run(scratches, whole)
     failing = [f"{c.name}: {c.message}" for c in solved.checks if not c.passed] or (
         [solved.reason] if solved.reason else []
@@ -198,7 +228,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     for exercise in lesson.exercises:
         stubbed = cells.parse(
             lesson.path,
-            stubbed.replaced(stubbed.cell(exercise.id), released.cell(exercise.id).source),
+            stubbed.replaced(stubbed.cell(exercise.name), released.cell(exercise.name).source),
         )
     none = _run(scratches, stubbed.text)
     passing = [c.name for c in none.checks if c.passed]
@@ -213,7 +243,7 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     mutants = [m for m in mutate.mutations(lesson) if (m.exercise, m.change) not in equivalent][
         ::every
     ]
-    total, done = len(lesson.exercises) + len(mistakes) + len(mutants), 0
+    total, done = len(lesson.exercises) + len(mistakes) + len(rights) + len(mutants), 0
 
     with ThreadPoolExecutor(scratches.qsize()) as pool:
 
@@ -221,13 +251,13 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
             nonlocal done
             for case, answer in zip(cases, pool.map(function, cases)):
                 done += 1
-                told(done, total)
+                report(done, total)
                 yield case, answer
 
         def as_stub(exercise):
             result = _run(
                 scratches,
-                lesson.source.replaced(exercise.cell, released.cell(exercise.id).source),
+                lesson.source.replaced(exercise.cell, released.cell(exercise.name).source),
                 exercise.id,
             )
             return [c.name for c in result.checks if c.exercise == exercise.id and c.passed]
@@ -247,22 +277,34 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
 
         def named(mistake):
             result = _run(scratches, mistake.apply(lesson), mistake.exercise)
-            said = [
+            messages = [
                 c.message for c in result.checks if c.exercise == mistake.exercise and not c.passed
             ]
-            return None if any(mistake.message in message for message in said) else said
+            return None if any(mistake.message in message for message in messages) else messages
 
         wrong = [
-            f"{mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
-            for mistake, said in each(named, mistakes)
-            if said is not None
+            f"{mistake.id}: {'said ' + repr(messages[0]) if messages else 'not noticed'}"
+            for mistake, messages in each(named, mistakes)
+            if messages is not None
         ]
         yield Finding(
             lesson.name, "mistakes caught", len(mistakes), len(mistakes) - len(wrong), wrong
         )
 
+        def refused(right):
+            result = _run(scratches, right.apply(lesson), right.exercise)
+            return [
+                c.message for c in result.checks if c.exercise == right.exercise and not c.passed
+            ]
+
+        wrong = [
+            f"{right.id}: {messages[0]}" for right, messages in each(refused, rights) if messages
+        ]
+        yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
+
         def survives(mutant):
-            # Its own exercise's checks notice nearly all; only what they miss is put to the others, too.
+            # Its own exercise's checks notice nearly all; only what they
+            # miss is put to the others, too.
             return not any(
                 _noticed(_run(scratches, mutant.text, exercise, True))
                 for exercise in (mutant.exercise, None)
@@ -282,10 +324,14 @@ def _told_right_from_wrong(lesson, mistakes, equivalent, scratches, told, every)
     yield finding
 
 
-def _graded(entry, lesson, mistakes, answers):
-    """Whether the judge, where the checks see proxies only, says what the learner's own process says, and gives nothing for nothing."""
+def _graded(entry, lesson, mistakes, rights, answers):
+    """Whether the judge, where the checks see proxies only, says what the learner's own process
+    says, and gives nothing for nothing.
+    """
     lower = {
-        one.name: judge.reference(one) for one in entry.root.lessons if one.number < entry.number
+        lower_entry.name: judge.reference(lower_entry)
+        for lower_entry in entry.root.lessons
+        if lower_entry.number < entry.number
     }
     setting = judge.Setting(
         entry.root.path, (entry.name,), "process", seconds=SECONDS
@@ -296,9 +342,9 @@ def _graded(entry, lesson, mistakes, answers):
             entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
         )
         with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
-            return list(one.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+            return list(lower_entry.attempt(entry, code, lower, checks, judge.OWN).checks.values())
 
-    with judge.Judge(setting) as one:
+    with judge.Judge(setting) as lower_entry:
         problems = [
             f"graded, {c.name} fails on the solution: {c.message}"
             for c in graded(lesson.source.text, lesson.checks)
@@ -310,16 +356,24 @@ def _graded(entry, lesson, mistakes, answers):
             if c.passed
         ]
         for mistake in mistakes:
-            said = [
+            messages = [
                 c.message
                 for c in graded(mistake.apply(lesson), lesson.exercise(mistake.exercise).checks)
                 if not c.passed
             ]
-            if not any(mistake.message in message for message in said):
+            if not any(mistake.message in message for message in messages):
                 problems.append(
-                    f"graded, {mistake.id}: {'said ' + repr(said[0]) if said else 'not noticed'}"
+                    f"graded, {mistake.id}: "
+                    f"{'said ' + repr(messages[0]) if messages else 'not noticed'}"
                 )
-        cases = 2 * len(lesson.checks) + len(mistakes)
+        for right in rights:
+            messages = [
+                c.message
+                for c in graded(right.apply(lesson), lesson.exercise(right.exercise).checks)
+                if not c.passed
+            ]
+            problems += [f"graded, {right.id}: {message}" for message in messages[:1]]
+        cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
             f"{c.name} passes when every answer is {answer}"
@@ -332,11 +386,13 @@ def _graded(entry, lesson, mistakes, answers):
 
 
 def _through(entry, scratches):
-    """Whether plain Python runs the course's own file from its first line to its last, hidden checks and all."""
+    """Whether plain Python runs the course's own file from its first line to its
+    last, hidden checks and all.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", str(scratch.script)],
             cwd=scratch.root.path,
             env=os.environ | {"MPLBACKEND": "Agg"},
@@ -348,22 +404,25 @@ def _through(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    problems = [done.stderr.strip().split("\n")[-1]] if done.returncode else []
+    problems = [completed.stderr.strip().split("\n")[-1]] if completed.returncode else []
     return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
 
 
 def _doctests(entry, scratches):
-    """Run the examples in the docstrings of the exported module, in a fresh process of a scratch root."""
+    """Run the examples in the docstrings of the exported module, in a
+    fresh process of a scratch root.
+    """
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
         module = export.current(scratch, cells.read(scratch.script))
         export.put(scratch, module)
         code = (
-            f"import doctest, importlib; m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
+            "import doctest, importlib; "
+            f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
             "r = doctest.testmod(m); print(r.attempted, r.failed)"
         )
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-B", "-c", code],
             cwd=scratch.root.path,
             capture_output=True,
@@ -373,9 +432,11 @@ def _doctests(entry, scratches):
         )
     finally:
         scratches.put((scratch, process))
-    if done.returncode:
-        return Finding(entry.name, "doctests true", 1, 0, [done.stderr.strip().split("\n")[-1]])
-    *report, last = done.stdout.strip().split("\n")
+    if completed.returncode:
+        return Finding(
+            entry.name, "doctests true", 1, 0, [completed.stderr.strip().split("\n")[-1]]
+        )
+    *report, last = completed.stdout.strip().split("\n")
     attempted, failed = map(int, last.split())
     examples = sum(
         len(doctest.DocTestParser().get_examples(c.source)) for c in entry.declared.source.exported
@@ -391,8 +452,8 @@ def _doctests(entry, scratches):
 
 
 def _fresh(entry):
-    built = export.current(entry, entry.declared.source).text
-    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == built
+    text = export.current(entry, entry.declared.source).text
+    same = entry.module_path.exists() and entry.module_path.read_text(encoding="utf-8") == text
     return Finding(
         entry.name,
         "package fresh",
@@ -405,14 +466,61 @@ def _fresh(entry):
 
 
 def _clean(lesson):
-    """No line of a solution or of a hidden test may stand in the release, unless it also stands in the open."""
+    """No line of a solution or of a hidden test may stand in the release,
+    unless it also stands in the open.
+    """
     secret = release.secret_lines(lesson)
-    released = {line.strip().removeprefix("# ") for line in lesson.released.split("\n")}
+    text = f"{lesson.released}\n{lesson.released_checks}"
+    released = {line.strip().removeprefix("# ") for line in text.split("\n")}
     leaked = sorted(secret & released)
     problems = [f"the release holds a line of a solution: {line}" for line in leaked]
-    problems += [
-        f"the release holds a marker: {line}"
-        for line in released
-        if "BEGIN SOLUTION" in line or "HIDDEN TESTS" in line
-    ]
+    problems += [f"the release holds a marker: {line}" for line in released if MARK.match(line)]
     return Finding(lesson.name, "release clean", len(secret), len(secret) - len(leaked), problems)
+
+
+@dataclass
+class Size:
+    """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments,
+    empty lines), what of that the learner writes.
+    """
+
+    lesson: str
+    chapter: int
+    code: int
+    learner: int
+
+    @property
+    def share(self) -> float:
+        return self.learner / self.code
+
+
+def size(entry) -> Size:
+    """How long a lesson of a course is."""
+    source = entry.declared.source
+    learner = 0
+    for exercise in entry.declared.exercises:
+        lines, inside = exercise.cell.source.split("\n"), False
+        code = code_lines(exercise.cell.source)
+        for number, line in enumerate(lines, 1):
+            if mark := MARK.match(line):
+                inside = mark[1] == "BEGIN"
+            elif inside:
+                learner += number in code
+    text = export.current(entry, source).text
+    return Size(entry.name, source.text.count("\n"), len(code_lines(text)), learner)
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines of Python that hold code."""
+    rows = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            rows |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(cells.tree_of(text)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            rows -= set(range(node.lineno, node.end_lineno + 1))
+    return rows

@@ -1,6 +1,8 @@
-"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two programs that Gradescope starts.
+"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two programs
+that Gradescope starts.
 
-    setup.sh           once, when the image is built: Python, bubblewrap, tito (from `autograder/`, beside this file)
+    setup.sh           once, when the image is built: Python, bubblewrap, tito (from `autograder/`,
+                       beside this file)
     run_autograder     for each submission: `tito grade`, then its result as results.json
     lessons            which lessons are graded: "--all", or names
     course/            the course, solutions and hidden checks with it
@@ -15,6 +17,7 @@ from pathlib import Path
 from tito import files
 from tito.author import release, wheel
 from tito.errors import TitoError
+from tito.lesson.form import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
 
@@ -40,23 +43,28 @@ def pack(source, path, lessons=None, force=False):
             f"{path} is inside a release, which learners get.",
             "Name a place outside it: the autograder holds the solutions.",
         )
-    held = contents(source, lessons)
-    data = files.archive(held, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
+    members = contents(source, lessons)
+    data = files.archive(members, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))
     files.write(path, data)
     return len(data)
 
 
 def contents(source, lessons=None):
     """{path: bytes} of the autograder."""
-    held = {one.name: one.read_bytes() for one in sorted(PROGRAMS.iterdir())}
-    held["lessons"] = (
+    members = {path.name: path.read_bytes() for path in sorted(PROGRAMS.iterdir())}
+    members["lessons"] = (
         " ".join(entry.name for entry in lessons) if lessons else "--all"
     ).encode() + b"\n"
     name, data = wheel.build("autograder")
-    held[name] = data
-    held["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
+    members[name] = data
+    members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
     # Every lesson, also when some are graded: those stand on the lower ones.
-    scripts = [entry.script for entry in source.lessons]
-    for one in [*scripts, *sorted((source.path / source.package).rglob("*.py"))]:
-        held[f"course/{one.relative_to(source.path).as_posix()}"] = one.read_bytes()
-    return held
+    lessons = [
+        path
+        for entry in source.lessons
+        for path in (entry.script, entry.script.with_name(CHECKS), entry.script.with_name(HINTS))
+        if path.exists()
+    ]
+    for path in [*lessons, *sorted((source.path / source.package).rglob("*.py"))]:
+        members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()
+    return members

@@ -1,11 +1,14 @@
-"""Lessons that were never written and answer everything: with nothing, zeros, nan, what they were given, or an error.
+"""Lessons that were never written and answer everything: with nothing, zeros, nan, what
+they were given, or an error.
 
-A check that one of them passes tests too little: `tito check` puts each to every check of a lesson, where grades are made.
+A check that one of them passes tests too little: `tito check` puts each to every check of a
+lesson, where grades are made.
 """
 
 from tito.lesson import export
 
-# One object serves as every function, class, instance and number. It forwards nothing; VALUE is what its attributes are, ARRAY its numbers.
+# One object serves as every function, class, instance and number. It forwards nothing; VALUE is
+# what its attributes are, ARRAY its numbers.
 ANYTHING = """
 import numpy as np
 
@@ -28,7 +31,8 @@ class Anything:
     def __eq__(self, other): return Anything()
     def __add__(self, *other): return Anything()
     __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __eq__
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = \
+__truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
     __pow__ = __rpow__ = __iadd__ = __isub__ = __imul__ = __neg__ = __abs__ = __add__
     __hash__ = object.__hash__
 """
@@ -57,10 +61,10 @@ def texts(lesson):
     def script(body, each):
         return head + body + "\n" + "\n".join(each(name) for name in names) + "\n"
 
-    found = {}
+    scripts = {}
     for answer, (value, array, result) in ANSWERS.items():
         body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
-        found[answer] = script(
+        scripts[answer] = script(
             body,
             lambda name: (
                 f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()"
@@ -68,8 +72,11 @@ def texts(lesson):
         )
     for error in ERRORS:
         # What is refused is told in many words, in case that a check looks for some.
-        body = f"def refuse(*given, **named):\n    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
-        found[error] = script(
+        body = (
+            "def refuse(*given, **named):\n"
+            f"    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
+        )
+        scripts[error] = script(
             body,
             lambda name: (
                 f"class {name}:\n    def __init__(self, *given, **named): refuse(*given)"
@@ -77,4 +84,4 @@ def texts(lesson):
                 else f"{name} = refuse"
             ),
         )
-    return found
+    return scripts

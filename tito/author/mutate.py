@@ -1,7 +1,9 @@
-"""Small wrong versions of a solution, made systematically: what a check worth its points should notice.
+"""Small wrong versions of a solution, made systematically: what a check
+worth its points should notice.
 
-Each mutation changes one place inside one solution: an operator, a constant, a comparison, a dropped statement, swapped
-arguments, a missing transpose, axis or copy. The rest of the cell keeps its text.
+Each mutation changes one place inside one solution: an operator, a constant, a comparison, a
+dropped statement, swapped arguments, a missing transpose, axis or copy. The rest of the cell keeps
+its text.
 """
 
 import ast
@@ -52,7 +54,9 @@ PASSED_OVER = {
 
 @dataclass
 class Mutation:
-    """One wrong version: `was` on line `line` of the lesson became `now`; `text` is the whole lesson with it."""
+    """One wrong version: `was` on line `line` of the lesson became `now`; `text`
+    is the whole lesson with it.
+    """
 
     exercise: str
     line: int
@@ -67,7 +71,7 @@ class Mutation:
 
 def mutations(lesson):
     """Every Mutation of every solution of a lesson, in the order of the file."""
-    found = []
+    mutants = []
     for exercise in lesson.exercises:
         cell = exercise.cell
         lines = cell.source.split("\n")
@@ -97,7 +101,7 @@ def mutations(lesson):
                     continue
                 seen.add(changed)
                 was = " ".join(raw[first:last].decode().split())
-                found.append(
+                mutants.append(
                     Mutation(
                         exercise.id,
                         cell.line + node.lineno - 1,
@@ -106,7 +110,7 @@ def mutations(lesson):
                         lesson.source.replaced(cell, changed),
                     )
                 )
-    return found
+    return mutants
 
 
 def _differs(before, after):
@@ -118,7 +122,9 @@ def _differs(before, after):
 
 
 def changes(node, raw, place):
-    """The ways to change one node: (first byte, last byte, new text), the bytes None for the whole node."""
+    """The ways to change one node: (first byte, last byte, new text), the
+    bytes None for the whole node.
+    """
 
     def text(part):
         return raw[
@@ -167,11 +173,11 @@ def changes(node, raw, place):
                 yield None, None, repr(node.value * 2)
     elif isinstance(node, ast.Call):
         if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
-            one, two = node.args[:2]
+            first, second = node.args[:2]
             yield (
-                place(one.lineno, one.col_offset),
-                place(two.end_lineno, two.end_col_offset),
-                f"{text(two)}, {text(one)}",
+                place(first.lineno, first.col_offset),
+                place(second.end_lineno, second.end_col_offset),
+                f"{text(second)}, {text(first)}",
             )
         for keyword in node.keywords:
             rest = [text(a) for a in node.args] + [
@@ -207,7 +213,9 @@ def changes(node, raw, place):
 
 
 def _bare(node, raw, place):
-    """Whether nothing but the operator stands between the two sides of a comparison: no bracket that must stay."""
+    """Whether nothing but the operator stands between the two sides of a
+    comparison: no bracket that must stay.
+    """
     left, right = node.left, node.comparators[0]
     middle = raw[
         place(left.end_lineno, left.end_col_offset) : place(right.lineno, right.col_offset)

@@ -1,15 +1,19 @@
-"""The course as learners get it: a folder to publish, with everything to start and nothing to copy from.
+"""The course as learners get it: a folder to publish, with everything to
+start and nothing to copy from.
 
 A release is a workspace (`workspace.contents`) that needs no course beside it. To that it adds
 
-    bin/*.whl, bin/setup*      tito for learners: the same program, with the released lessons where the course was
+    bin/*.whl, bin/setup*      tito for learners: the same program, with the released
+                               lessons where the course was
     modules/**/*.ipynb         each lesson as a notebook, too
-    binder/, .github/          a session in the browser, and a test run at each push (from `released/`)
-    .tito/release.json         what was released: a second release knows by it which files somebody changed
+    binder/, .github/          a session in the browser, and a test run at
+                               each push (from `released/`)
+    .tito/release.json         what was released: a second release knows by it
+                               which files somebody changed
 
-It is put together beside its place, read back from the disk and searched for solutions, hidden checks and recorded
-mistakes; only then is it moved there. The bytes depend on the course, on tito and on the libraries that make the
-notebooks, never on the clock, the machine or the path.
+It is put together beside its place, read back from the disk and searched for solutions, hidden
+checks and recorded mistakes; only then is it moved there. The bytes depend on the course, on tito
+and on the libraries that make the notebooks, never on the clock, the machine or the path.
 """
 
 import hashlib
@@ -27,7 +31,8 @@ from tito.author import wheel
 from tito.errors import TitoError
 from tito.learn import pair, workspace
 from tito.lesson import course, misconceptions, notebook
-from tito.lesson.form import MARK, is_hidden
+from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # what each release holds as it is, at the same paths
@@ -39,13 +44,15 @@ NOT_RELEASED = {
     "__pycache__",
     ".tito/backups",
 }  # of what stands in a release's folder: never published
-LEAST = 12  # characters: shorter lines, such as `return x`, stand in any program
+LEAST = 21  # characters: shorter lines, such as `for group in groups:`, stand in any program
 LONG = 40  # and of such a length, no line stands in two programs by chance
 
 
 @dataclass
 class Released:
-    """What was written where: the lessons' names, the paths that changed, those that somebody had changed by hand, and where their copies are."""
+    """What was written where: the lessons' names, the paths that changed, those that somebody had
+    changed by hand, and where their copies are.
+    """
 
     path: Path
     lessons: list
@@ -55,39 +62,43 @@ class Released:
 
 
 def release(source, folder, lessons=None):
-    """Make `folder` the release of a course; an earlier release there is brought up to date. Returns a Released.
+    """Make `folder` the release of a course; an earlier release there is brought up to date.
+
+    Returns a Released.
 
     lessons  Entries, those to release; None for all
 
-    Raises TitoError when the folder holds anything else, when a lesson needs one that is not released, and, with code 3
-    and nothing written, when a byte of the release would give away a solution, a hidden check or a recorded mistake.
+    Raises TitoError when the folder holds anything else, when a lesson needs one that is not
+    released, and, with code 3 and nothing written, when a byte of the release would give away a
+    solution, a hidden check or a recorded mistake.
     """
     if not source.is_course:
         raise TitoError(
-            f"{source.path} is a workspace; its lessons hold no solutions, so there is nothing to release.",
+            f"{source.path} is a workspace; its lessons hold no solutions, so "
+            "there is nothing to release.",
             "Run it in the course.",
         )
     folder = Path(os.path.abspath(folder.expanduser()))
     chosen = lessons or source.lessons
     _refuse_gaps(source, chosen)
     earlier = _earlier(source, folder)
-    wanted = contents(source, chosen)
+    new = contents(source, chosen)
     folder.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
     try:
-        for name, data in wanted.items():
+        for name, data in new.items():
             _put(stage / name, name, data)
-        found = {name: (stage / name).read_bytes() for name in wanted}
-        verify(source, chosen, found | _beside(folder, wanted))
+        on_disk = {name: (stage / name).read_bytes() for name in new}
+        verify(source, chosen, on_disk | _beside(folder, new))
         out = Released(folder, [entry.name for entry in chosen])
         if earlier is None and not _holds_anything(folder):
             if folder.exists():
                 folder.rmdir()  # empty; not every system renames onto a folder
             stage.chmod(0o755)
             os.replace(stage, folder)
-            out.changed = list(wanted)
+            out.changed = list(new)
         else:
-            _update(folder, earlier or {}, found, out)
+            _update(folder, earlier or {}, on_disk, out)
         return out
     except OSError as error:
         raise TitoError(
@@ -102,16 +113,20 @@ def release(source, folder, lessons=None):
 def _refuse_gaps(source, chosen):
     names = [entry.name for entry in chosen]
     for entry in chosen:
-        for needed in entry.declared.prerequisites:
-            if needed not in names:
+        for prerequisite in entry.declared.prerequisites:
+            if prerequisite not in names:
                 raise TitoError(
-                    f"Lesson {entry.name} needs {needed}, which is not among the lessons to release ({', '.join(names)}).",
-                    f"Release {needed} with it.",
+                    f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
+                    f"release ({', '.join(names)}).",
+                    f"Release {prerequisite} with it.",
                 )
 
 
 def _earlier(source, folder):
-    """{path: sha256} of the release that stands in `folder`, or None when nothing does. Raises TitoError for anything else."""
+    """{path: sha256} of the release that stands in `folder`, or None when nothing does.
+
+    Raises TitoError for anything else.
+    """
     if not _holds_anything(folder) or {path.name for path in folder.iterdir()} <= {".git"}:
         return None
     if not (folder / "tito.toml").exists():
@@ -153,11 +168,14 @@ def _put(path, name, data):
     os.chmod(path, 0o755 if name in PROGRAMS else 0o644)
 
 
-def _update(folder, earlier, found, out):
-    """Bring a release up to date, saving what somebody changed by hand. The note about it goes last: interrupted, it is done again."""
+def _update(folder, earlier, on_disk, out):
+    """Bring a release up to date, saving what somebody changed by hand.
+
+    The note about it goes last: interrupted, it is done again.
+    """
     by_hand = {}
-    for name in sorted({*earlier, *found} - {NOTE}):
-        path, data = folder / name, found.get(name)
+    for name in sorted({*earlier, *on_disk} - {NOTE}):
+        path, data = folder / name, on_disk.get(name)
         now = path.read_bytes() if path.is_file() else None
         if now is None and data is None or now == data:
             continue
@@ -171,7 +189,7 @@ def _update(folder, earlier, found, out):
             _put(path, name, data)
     if by_hand:
         out.kept = files.replace(course.open_root(folder), "release", by_hand)
-    _put(folder / NOTE, NOTE, found[NOTE])
+    _put(folder / NOTE, NOTE, on_disk[NOTE])
 
 
 def _sha256(data):
@@ -203,10 +221,11 @@ def contents(source, chosen):
     pairs = {}
     for entry in chosen:
         script = entry.declared.released
-        book = notebook.to_notebook(script)
+        book = notebook.to_notebook(script, entry.declared)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
-        # Both agree as they are: without this note, tito could not tell which of the two a learner edits first.
+        # Both agree as they are: without this note, tito could not tell which of
+        # the two a learner edits first.
         pairs[entry.name] = {
             "pair": {
                 "script": pair.hash_of(entry.script, script.encode("utf-8")),
@@ -231,41 +250,61 @@ def _json(value):
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def course_of_stubs(source, held):
-    """The course as a learner's tito carries it, so that `tito init` serves there, too: what is released, as a course."""
+def course_of_stubs(source, released):
+    """The course as a learner's tito carries it, so that `tito init` serves there, too:
+    what is released, as a course.
+    """
     out = {
         name: data
-        for name, data in held.items()
+        for name, data in released.items()
         if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
     }
+    hints = f"/{HINTS}"  # for learners they lie with the pristine copy
+    out |= {
+        name.replace(PRISTINE.as_posix(), SOURCE.as_posix()): data
+        for name, data in released.items()
+        if name.startswith(PRISTINE.as_posix()) and name.endswith(hints)
+    }
     out["tito.toml"] = (
-        f'[course]\nname = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'.encode()
+        "[course]\n"
+        f'name = "{source.name}"\n'
+        f'edition = "{source.edition}"\n'
+        f'package = "{source.package}"\n'.encode()
     )
     return out
 
 
 def readme(source, chosen):
-    """The workspace's README, and what differs in a release: how tito gets there, and where work may be lost."""
+    """The workspace's README, and what differs in a release: how tito gets
+    there, and where work may be lost.
+    """
     first = chosen[0]
     return (
         workspace.readme(source, chosen)
         + f"""
 ## Install
 
-You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in `.venv` and installs tito
-there, from the file beside it in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on your path. For notebooks on
-your own machine: `bin/setup notebook`. On Windows: `py bin\\setup.py notebook`, then `.venv\\Scripts\\activate`.
+You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in \
+`.venv` and installs tito
+there, from the file beside it in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on \
+your path. For notebooks on
+your own machine: `bin/setup notebook`. On Windows: `py bin\\setup.py notebook`, \
+then `.venv\\Scripts\\activate`.
 
 ## In the browser
 
-On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD?urlpath=lab/tree/{first.relative(first.notebook)}` with
-the owner and the name of this repository. Such a session is temporary: when it ends, what you wrote is gone. Before you
-leave it, run `tito submit` in a terminal there and download the zip; in the next session upload it and run
+On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD\
+?urlpath=lab/tree/{first.relative(first.notebook)}` with
+the owner and the name of this repository. Such a session is temporary: \
+when it ends, what you wrote is gone. Before you
+leave it, run `tito submit` in a terminal there and download the zip; in the next session \
+upload it and run
 `tito restore ZIP`.
 
 ## Hand in
 
-`tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on GitHub, each push tests
+`tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on \
+GitHub, each push tests
 every lesson, too, and shows the results in the summary of the run.
 """
     )
@@ -275,88 +314,103 @@ every lesson, too, and shows the results in the summary of the run.
 
 
 def secret_lines(lesson):
-    """The lines of a lesson's solutions and hidden checks that do not also stand in the open, without their indent."""
-    secret, open_ = set(), set()
+    """The lines of a lesson's solutions and hidden checks that do not also stand in
+    the open, without their indent.
+    """
+    secret, public = set(), set()
     for cell in lesson.source.cells:
         inside = False
         for line in cell.source.split("\n"):
-            if "### BEGIN" in line or "### END" in line:
-                inside = "### BEGIN" in line
-            elif inside or is_hidden(cell):
-                secret.add(line.strip())
+            if mark := MARK.match(line):
+                inside = mark[1] == "BEGIN"
             else:
-                open_.add(line.strip())
-    return {line for line in secret - open_ if len(line) > 3}
+                (secret if inside else public).add(line.strip())
+    hidden = {check.cell for check in lesson.checks if check.hidden}
+    for cell in lesson.checks_source.cells:
+        (secret if cell in hidden else public).update(map(str.strip, cell.source.split("\n")))
+    return {line for line in secret - public if len(line) > 3}
 
 
 def secrets(source, chosen):
     """{text: what it is} of all that may stand nowhere in a release of the lessons `chosen`.
 
-    What learners get to read in a released lesson is no secret, nor a short line that tito's own code happens to hold.
+    What learners get to read in a released lesson is no secret, nor a short line that
+    tito's own code happens to hold.
     """
-    found = {}
+    reasons = {}
     for entry in source.lessons:
         lesson = entry.declared
         for line in secret_lines(lesson):
-            found.setdefault(line, f"a line of a solution or a hidden check of {entry.name}")
-        path = lesson.path.with_name("misconceptions.toml")
+            reasons.setdefault(line, f"a line of a solution or a hidden check of {entry.name}")
+        path = lesson.path.with_name(MISCONCEPTIONS)
         for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
-            found.setdefault(line.strip(), f"a line of {entry.name}'s recorded mistakes")
+            reasons.setdefault(line.strip(), f"a line of {entry.name}'s recorded mistakes")
         for mistake in misconceptions.load(lesson):
-            found[mistake.mistake] = f"a recorded mistake of {entry.name}"
+            reasons[mistake.name] = f"a recorded mistake of {entry.name}"
         for check in lesson.checks:
-            if is_hidden(check.cell):
-                found[check.function] = f"the name of a hidden check of {entry.name}"
-    read = "\n".join(entry.declared.released for entry in chosen)
+            if check.hidden:
+                reasons[check.function] = f"the name of a hidden check of {entry.name}"
+    read = "\n".join(
+        text
+        for entry in chosen
+        for text in (entry.declared.released, entry.declared.released_checks, *_hints(entry))
+    )
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     return {
         text: what
-        for text, what in found.items()
+        for text, what in reasons.items()
         if len(text) >= LEAST and text not in read and (len(text) >= LONG or text not in tito)
     }
 
 
-def verify(source, chosen, held):
-    """Raise TitoError, code 3, when a file of `held` ({path: bytes}) gives something away."""
-    wanted = secrets(source, chosen)
-    starts = {secret[:LEAST] for secret in wanted}
-    for name, data in held.items():
+def _hints(entry):
+    """The hints as they are read: the last ones are almost the code."""
+    for exercise in entry.declared.exercises:
+        for hint in exercise.hints:
+            yield " ".join(hint.replace("`", "").split())
+
+
+def verify(source, chosen, contents):
+    """Raise TitoError, code 3, when a file of `contents` ({path: bytes}) gives something away."""
+    reasons = secrets(source, chosen)
+    starts = {secret[:LEAST] for secret in reasons}
+    for name, data in contents.items():
         text = _readable(name, data)
-        # Of most secrets not even the start is there. Looking for each of 6,000 in 7 MB took 11 s, this takes 4.
+        # Of most secrets not even the start is there. Looking for each of 6,000 in
+        # 7 MB took 11 s, this takes 4.
         there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
-        if found := next(
-            (secret for secret in wanted if secret[:LEAST] in there and secret in text), None
+        if secret_line := next(
+            (secret for secret in reasons if secret[:LEAST] in there and secret in text), None
         ):
-            _refuse(name, wanted[found], found)
+            _refuse(name, reasons[secret_line], secret_line)
     for entry in chosen:  # in the lesson itself, short lines tell, too
-        lines = {
-            line.strip().removeprefix("# ")
-            for line in held[entry.relative(entry.script)].decode("utf-8").split("\n")
-        }
-        if leaked := sorted(secret_lines(entry.declared) & lines) or [
-            line for line in lines if MARK.match(line)
-        ]:
-            _refuse(
-                entry.relative(entry.script),
-                f"a line of a solution or a hidden check of {entry.name}",
-                leaked[0],
-            )
+        for path in (entry.script, entry.script.with_name(CHECKS)):
+            name = entry.relative(path)
+            rows = contents[name].decode("utf-8").split("\n")
+            lines = {line.strip().removeprefix("# ") for line in rows}
+            leaked = sorted(secret_lines(entry.declared) & lines)
+            if leaked := leaked or [line for line in lines if MARK.match(line)]:
+                _refuse(name, f"a line of a solution or a hidden check of {entry.name}", leaked[0])
 
 
-def _refuse(name, what, found):
+def _refuse(name, what, secret):
     raise TitoError(
-        f"{name} would give away {what}: {found[:100]}",
+        f"{name} would give away {what}: {secret[:100]}",
         "Nothing was released. Take it out of the course's open part, then release again.",
         3,
     )
 
 
 def _readable(name, data):
-    """A file's text; of a notebook every string as its reader sees it; of a zip what it holds, too."""
+    """A file's text; of a notebook every string as its reader sees it;
+    of a zip what it holds, too.
+    """
     text = data.decode("utf-8", "replace")
     if data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data)):
-        with zipfile.ZipFile(io.BytesIO(data)) as held:
-            return text + "\n".join(_readable(one, held.read(one)) for one in held.namelist())
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return text + "\n".join(
+                _readable(member, archive.read(member)) for member in archive.namelist()
+            )
     if name.endswith(".ipynb"):
         try:
             return text + "\n".join(_strings(json.loads(text)))
@@ -367,21 +421,22 @@ def _readable(name, data):
 
 def _strings(value):
     if isinstance(value, list):
-        joined = all(isinstance(one, str) for one in value)
-        return ["".join(value)] if joined else [text for one in value for text in _strings(one)]
+        joined = all(isinstance(part, str) for part in value)
+        return ["".join(value)] if joined else [text for part in value for text in _strings(part)]
     if isinstance(value, dict):
-        return [text for one in value.values() for text in _strings(one)]
+        return [text for part in value.values() for text in _strings(part)]
     return [value] if isinstance(value, str) else []
 
 
-def _beside(folder, wanted):
+def _beside(folder, names):
     """{path: bytes} of what else would be published with the folder: what somebody put there."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
         inside = any(
-            f"{name}/".startswith(f"{one}/") or f"/{one}/" in f"/{name}/" for one in NOT_RELEASED
+            f"{name}/".startswith(f"{pattern}/") or f"/{pattern}/" in f"/{name}/"
+            for pattern in NOT_RELEASED
         )
-        if not inside and name not in wanted and path.is_file() and not path.is_symlink():
-            found[name] = path.read_bytes()
-    return found
+        if not inside and name not in names and path.is_file() and not path.is_symlink():
+            contents[name] = path.read_bytes()
+    return contents

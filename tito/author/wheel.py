@@ -1,7 +1,8 @@
-"""tito as one file that pip installs, made from the tito that runs: for a release and for an autograder, where no index has it.
+"""tito as one file that pip installs, made from the tito that runs: for a release and for an
+autograder, where no index has it.
 
-Nothing is compiled, so a wheel is a zip with some notes in it. It is stored uncompressed: the same bytes on every machine,
-and what it holds can be searched as it is.
+Nothing is compiled, so a wheel is a zip with some notes in it. It is stored uncompressed: the same
+bytes on every machine, and what it holds can be searched as it is.
 """
 
 import base64
@@ -25,24 +26,25 @@ def build(edition, data=()):
     """
     local = f"{course.version().split('+')[0]}+{edition}"
     notes = f"{course.DISTRIBUTION}-{local}.dist-info"
-    found = importlib.metadata.distribution(course.DISTRIBUTION)
-    held = own_files()
-    held |= {f"tito/course/{name}": content for name, content in dict(data).items()}
-    held["tinytorch-root.pth"] = f"import sys; exec({ascii(finder.START)})\n".encode()
-    held[f"{notes}/METADATA"] = re.sub(
-        r"(?m)^Version: .*$", f"Version: {local}", found.read_text("METADATA"), count=1
+    distribution = importlib.metadata.distribution(course.DISTRIBUTION)
+    members = own_files()
+    members |= {f"tito/course/{name}": content for name, content in dict(data).items()}
+    members["tinytorch-root.pth"] = f"import sys; exec({ascii(finder.START)})\n".encode()
+    members[f"{notes}/METADATA"] = re.sub(
+        r"(?m)^Version: .*$", f"Version: {local}", distribution.read_text("METADATA"), count=1
     ).encode()
-    held[f"{notes}/WHEEL"] = (
+    members[f"{notes}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: tito\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
-    held[f"{notes}/entry_points.txt"] = b"[console_scripts]\ntito = tito.cli.run:run\n"
-    if licence := found.read_text("licenses/LICENSE"):
-        held[f"{notes}/licenses/LICENSE"] = licence.encode()
+    members[f"{notes}/entry_points.txt"] = b"[console_scripts]\ntito = tito.cli.run:run\n"
+    if licence := distribution.read_text("licenses/LICENSE"):
+        members[f"{notes}/licenses/LICENSE"] = licence.encode()
     rows = [
-        f"{name},sha256={_digest(content)},{len(content)}" for name, content in sorted(held.items())
+        f"{name},sha256={_digest(content)},{len(content)}"
+        for name, content in sorted(members.items())
     ]
-    held[f"{notes}/RECORD"] = "\n".join([*rows, f"{notes}/RECORD,,", ""]).encode()
-    return f"{course.DISTRIBUTION}-{local}-py3-none-any.whl", files.archive(held)
+    members[f"{notes}/RECORD"] = "\n".join([*rows, f"{notes}/RECORD,,", ""]).encode()
+    return f"{course.DISTRIBUTION}-{local}-py3-none-any.whl", files.archive(members)
 
 
 def own_files():

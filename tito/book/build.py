@@ -1,13 +1,17 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
-    execute.py    what the lessons' cells print and draw and the milestones measure, run once and kept
+    execute.py    what the lessons' cells print and draw and the
+                  milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
-    made.py       parts of the other pages that are made: the lessons' table, the commands, what the programs in `book/` print
-    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in the learner's edition solutions
+    made.py       parts of the other pages that are made: the lessons' table, the commands, what
+                  the programs in `book/` print
+    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
+                  the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
 
-Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back as a whole before it came there;
-the rest is kept for the next build. What Sphinx sets and how is in `book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
+Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back
+as a whole before it came there; the rest is kept for the next build. What Sphinx sets and how is in
+`book/conf.py`; a course without a `book/` folder is set as the one that tito came with.
 """
 
 import contextlib
@@ -34,7 +38,9 @@ NOTE = ".tito-book"  # a folder with this file is a book, which the next one may
 
 @dataclass
 class Built:
-    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that were run for it; and of the lessons in the browser what one should know."""
+    """The site: its folder, the pages in it, the seconds it took, the lessons and milestones that
+    were run for it; and of the lessons in the browser what one should know.
+    """
 
     path: Path
     edition: str
@@ -49,7 +55,7 @@ def build(
     edition=pages.LEARNER,
     fast=False,
     output=None,
-    told=lambda name, done, of: None,
+    report=lambda name, done, of: None,
     browser=False,
     pyodide=None,
     commands=(),
@@ -59,13 +65,15 @@ def build(
     edition  "learner", to publish: no solution and no hidden check is in any file; or "author"
     fast     without running the lessons: pages without outputs, in a moment
     output   a new folder, or an earlier book's; None for `book/_build/EDITION/html`
-    told     is called with each lesson or milestone that was run, how many are done, and of how many
+    report   is called with each lesson or milestone that was run, how
+             many are done, and of how many
     browser  with the lessons in the browser, in the site's folder `lite`
     commands [(who it is for, "tito book build", click's command)], for the page that lists them
     pyodide  the folder of the Python for them; None for tito.toml's, or for no Python
 
-    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone below its bar, a picture without alt text, a link that leads
-    nowhere, a page that asks another host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
+    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone
+    below its bar, a picture without alt text, a link that leads nowhere, a page that asks another
+    host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
     from tito.book import execute, lite, proof
@@ -79,34 +87,34 @@ def build(
         )
     runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
     site, work = site_folder(root), root.path / "book" / "_build"
-    here = work / edition
+    folder = work / edition
     ran = []
 
     def run(name, done, of):
         ran.append(name)
-        told(name, done, of)
+        report(name, done, of)
 
     try:
         package = execute.package(root, work / "package")
-        shown = (
+        outputs = (
             {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
         )
-        sources = _sources(root, site, edition, shown, work / "package", browser, commands)
-        if _lay_out(here / "source", sources):
+        sources = _sources(root, site, edition, outputs, work / "package", browser, commands)
+        if _lay_out(folder / "source", sources):
             shutil.rmtree(
-                here / "set", ignore_errors=True
+                folder / "set", ignore_errors=True
             )  # a page is gone: Sphinx would leave what it made of it
-        _sphinx(root, site, here)
-        (here / "set" / NOTE).write_text(
+        _sphinx(root, site, folder)
+        (folder / "set" / NOTE).write_text(
             f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
         )
-        (here / "set" / ".nojekyll").touch()  # GitHub would leave out folders such as _static
-        shutil.rmtree(here / "set" / "lite", ignore_errors=True)
+        (folder / "set" / ".nojekyll").touch()  # GitHub would leave out folders such as _static
+        shutil.rmtree(folder / "set" / "lite", ignore_errors=True)
         if browser:
-            lite.make(root, work / "lite", runtime, here / "set" / "lite")
-        proof.read_back(root, here / "set", edition)
-        place = output or here / "html"
-        _copy(here / "set", place)
+            lite.make(root, work / "lite", runtime, folder / "set" / "lite")
+        proof.read_back(root, folder / "set", edition)
+        place = output or folder / "html"
+        _copy(folder / "set", place)
     except OSError as error:
         raise TitoError(
             f"{error.filename or work} was not written: {error.strerror or error}.",
@@ -130,7 +138,9 @@ def build(
 
 
 def site_folder(root):
-    """The folder with conf.py, `_static` and the pages: the course's own, or that of the course tito came with."""
+    """The folder with conf.py, `_static` and the pages: the course's own, or that
+    of the course tito came with.
+    """
     for folder in (root.path / "book", course.installed_course().path / "book"):
         if (folder / "conf.py").exists():
             return folder
@@ -142,20 +152,21 @@ def site_folder(root):
 
 
 def settings(root):
-    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners get, for launch links; `branch`;
-    `pyodide`, the folder of the Python for lessons in the browser."""
-    found = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
-    release = found.get("release", "")
+    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners
+    get, for launch links; `branch`; `pyodide`, the folder of the Python for lessons in the browser.
+    """
+    table = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
+    release = table.get("release", "")
     if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
         raise TitoError(
             f"tito.toml: [book] release is {release!r}.",
             'It should be an address like "https://github.com/OWNER/REPOSITORY".',
             3,
         )
-    pyodide = found.get("pyodide")
+    pyodide = table.get("pyodide")
     return {
         "release": release,
-        "branch": found.get("branch", "main"),
+        "branch": table.get("branch", "main"),
         "pyodide": pyodide and root.path / Path(pyodide).expanduser(),
     }
 
@@ -188,7 +199,7 @@ def _refuse(root, edition, output):
 # What Sphinx is given.
 
 
-def _sources(root, site, edition, shown, package, browser, commands):
+def _sources(root, site, edition, outputs, package, browser, commands):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
     from tito.book import made
 
@@ -201,65 +212,75 @@ def _sources(root, site, edition, shown, package, browser, commands):
         for name, text in out.items()
     }
     for entry in root.lessons:
-        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(entry.declared.released)
-        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
-            entry, edition, shown.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
+            entry.declared.released, entry.declared
         )
-    for one in milestone.milestones(root):
-        name = f"milestones/{one.path.stem}"
-        out[f"{name}.ipynb"] = pages.of_milestone(root, one, shown.get(name, {}))
+        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
+            entry, edition, outputs.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+        )
+    for program in milestone.milestones(root):
+        name = f"milestones/{program.path.stem}"
+        out[f"{name}.ipynb"] = pages.of_milestone(root, program, outputs.get(name, {}))
     return out
 
 
 def _links(root, entry, browser):
-    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released repository where there is one."""
-    found = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
+    """Where to get or open the lesson: a copy beside the page, in the browser, and in the released
+    repository where there is one.
+    """
+    links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
     if browser:
-        found.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
-    told = settings(root)
-    if told["release"]:
+        links.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
+    options = settings(root)
+    if options["release"]:
         name, path = (
-            told["release"].removeprefix("https://github.com/"),
+            options["release"].removeprefix("https://github.com/"),
             entry.relative(entry.notebook),
         )
-        found += [
+        links += [
             (
                 "Binder",
-                f"https://mybinder.org/v2/gh/{name}/{told['branch']}?urlpath=lab/tree/{path}",
+                f"https://mybinder.org/v2/gh/{name}/{options['branch']}?urlpath=lab/tree/{path}",
             ),
             (
                 "Colab",
-                f"https://colab.research.google.com/github/{name}/blob/{told['branch']}/{path}",
+                f"https://colab.research.google.com/github/{name}/blob/{options['branch']}/{path}",
             ),
         ]
-    return found
+    return links
 
 
-def _lay_out(folder, wanted):
-    """Make `folder` hold the files `wanted` ({path: text}); what is right already keeps its time. Returns what else was there, deleted."""
-    gone = [
+def _lay_out(folder, texts):
+    """Make `folder` hold the files `texts` ({path: text}); what is right already keeps its time.
+
+    Returns what else was there, deleted.
+    """
+    stale = [
         path
         for path in folder.rglob("*")
-        if path.is_file() and path.relative_to(folder).as_posix() not in wanted
+        if path.is_file() and path.relative_to(folder).as_posix() not in texts
     ]
-    for path in gone:
+    for path in stale:
         path.unlink()
-    for name, text in wanted.items():
+    for name, text in texts.items():
         path = folder / name
         if not path.exists() or path.read_bytes() != text.encode("utf-8"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8"))
-    return gone
+    return stale
 
 
-def _sphinx(root, site, here):
-    """Run Sphinx over `here/source`. Raises TitoError, code 1, with its warnings, each at its place in the course."""
+def _sphinx(root, site, folder):
+    """Run Sphinx over `here/source`.
+
+    Raises TitoError, code 1, with its warnings, each at its place in the course.
+    """
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-    said = io.StringIO()
-    told = {
+    messages = io.StringIO()
+    options = {
         "project": root.name,
         "version": root.edition,
         "release": root.edition,
@@ -269,22 +290,22 @@ def _sphinx(root, site, here):
         "html_favicon": str(site / "_static" / "icon.svg"),
     }
     try:
-        with patch_docutils(str(here / "source")), docutils_namespace(), _quiet():
+        with patch_docutils(str(folder / "source")), docutils_namespace(), _quiet():
             Sphinx(
-                str(here / "source"),
-                str(here / "source"),
-                str(here / "set"),
-                str(here / "doctrees"),
+                str(folder / "source"),
+                str(folder / "source"),
+                str(folder / "set"),
+                str(folder / "doctrees"),
                 "html",
-                confoverrides=told,
+                confoverrides=options,
                 status=None,
-                warning=said,
+                warning=messages,
             ).build()
     except SphinxError as error:
-        said.write(f"{error}\n")
-    if warnings := _at_home(root, site, here / "source", said.getvalue()):
+        messages.write(f"{error}\n")
+    if warnings := _at_home(root, site, folder / "source", messages.getvalue()):
         shutil.rmtree(
-            here / "doctrees", ignore_errors=True
+            folder / "doctrees", ignore_errors=True
         )  # or the next build would not read, and not complain of, these pages
         raise TitoError(
             f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1
@@ -301,23 +322,26 @@ def _quiet():
         yield
 
 
-def _at_home(root, site, source, said):
+def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
-    said = re.sub("\x1b\\[[0-9;]*m", "", said).strip()
+    messages = re.sub("\x1b\\[[0-9;]*m", "", messages).strip()
     for entry in root.lessons:
-        said = said.replace(
+        messages = messages.replace(
             str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script)
         )
-    for one in milestone.milestones(root):
-        said = said.replace(
-            str(source / "milestones" / f"{one.path.stem}.ipynb"),
-            (milestone.SOURCE / one.path.name).as_posix(),
+    for program in milestone.milestones(root):
+        messages = messages.replace(
+            str(source / "milestones" / f"{program.path.stem}.ipynb"),
+            (milestone.SOURCE / program.path.name).as_posix(),
         )
-    return said.replace(f"{source}{os.sep}", "book/")
+    return messages.replace(f"{source}{os.sep}", "book/")
 
 
 def _copy(html, output):
-    """Make `output` a copy of the site. An earlier book there goes only when the new one stands beside it."""
+    """Make `output` a copy of the site.
+
+    An earlier book there goes only when the new one stands beside it.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     new = output.with_name(f".{output.name}{files.SUFFIX}")
     shutil.rmtree(new, ignore_errors=True)
@@ -327,11 +351,12 @@ def _copy(html, output):
     os.replace(new, output)
 
 
-def serve(root, edition, fast, port, ready, built, complain, commands=()):
-    """Make the site, show it under 127.0.0.1, and make it again whenever a lesson or a page is saved; until Ctrl-C.
+def serve(root, edition, fast, port, ready, report, complain, commands=()):
+    """Make the site, show it under 127.0.0.1, and make it again whenever a lesson or a
+    page is saved; until Ctrl-C.
 
     ready     is called with the address, once it answers
-    built     is called with each Built
+    report    is called with each Built
     complain  is called with the TitoError of a build that failed: what is shown stays as it was
     """
     import functools
@@ -342,9 +367,9 @@ def serve(root, edition, fast, port, ready, built, complain, commands=()):
     import watchfiles
 
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
-    built(build(root, edition, fast, commands=commands))
-    shown = root.path / "book" / "_build" / edition / "html"
-    handler = functools.partial(_Silent, directory=shown)
+    report(build(root, edition, fast, commands=commands))
+    site_folder = root.path / "book" / "_build" / edition / "html"
+    handler = functools.partial(_Silent, directory=site_folder)
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
@@ -364,17 +389,17 @@ def serve(root, edition, fast, port, ready, built, complain, commands=()):
             )
             if folder.is_dir()
         ]
-        told = False
+        announced = False
         for changes in watchfiles.watch(
             *folders, watch_filter=_is_source, rust_timeout=300, yield_on_timeout=True
         ):
-            if not told:  # now, when no save is missed any more
+            if not announced:  # now, when no save is missed any more
                 ready(f"http://127.0.0.1:{server.server_address[1]}/")
-                told = True
+                announced = True
             if not changes:
                 continue
             try:
-                built(
+                report(
                     build(course.open_root(root.path), edition, fast, commands=commands)
                 )  # opened anew: a root reads its lessons once
             except TitoError as error:

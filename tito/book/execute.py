@@ -1,7 +1,9 @@
-"""What a lesson's cells print and draw, and what a milestone measures: run once with the course's own solutions, and kept.
+"""What a lesson's cells print and draw, and what a milestone measures: run once with the
+course's own solutions, and kept.
 
-What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose results are shown, so
-a changed lesson is run anew, and so are the later ones, which import it; a milestone by its program and the lessons it needs.
+What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose
+results are shown, so a changed lesson is run anew, and so are the later ones, which import it; a
+milestone by its program and the lessons it needs.
 """
 
 import base64
@@ -21,12 +23,12 @@ from tito import files
 from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import cells, course, export
-from tito.lesson.form import is_hidden
 
 SECONDS = 300  # a cell may take
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
-# Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells is no place a reader could open.
+# Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells
+# is no place a reader could open.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
 PLACE = re.compile(
     r"<[\w.]+(?: object)? at 0x[0-9a-f]+>"
@@ -34,34 +36,37 @@ PLACE = re.compile(
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")
 
 
-def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
-    """{page: what is shown there} of every lesson and every milestone of a course, pages such as "lessons/01_tensor".
+def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
+    """{page: what is shown there} of every lesson and every milestone of a course, pages
+    such as "lessons/01_tensor".
 
-    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a milestone {"measured": [[name, number], ...],
-    "printed": outputs, "drawn": outputs}.
+    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a
+    milestone {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
 
     scratch  the folder that holds the course's package, which the lessons import
     package  what `package` returned for it
-    kept     a folder where outputs are kept between runs; what this run did not use is deleted there
-    told     is called with the name of each that was run, how many are done, and of how many
+    cache    a folder where outputs are kept between runs; what this run
+             did not use is deleted there
+    report   is called with the name of each that was run, how many are done, and of how many
 
-    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture without alt text, with its place.
+    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture
+    without alt text, with its place.
     """
-    kept.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
     programs = milestone.milestones(root)
     jobs = {
-        f"milestones/{one.path.stem}": (
-            one.name,
-            _key_of_milestone(root, one, package),
-            partial(_run_milestone, root, one, scratch),
+        f"milestones/{program.path.stem}": (
+            program.name,
+            _key_of_milestone(root, program, package),
+            partial(_run_milestone, root, program, scratch),
         )
-        for one in reversed(programs)
+        for program in reversed(programs)
     }  # first, and the last of them before the others: it takes longest
     jobs |= {
         f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch))
         for entry in root.lessons
     }
-    places = {page: kept / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
+    places = {page: cache / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
 
     def run(page):
         files.write(
@@ -73,39 +78,47 @@ def outputs(root, scratch, package, kept, told=lambda name, done, of: None):
     waiting = [page for page, path in places.items() if not path.exists()]
     with _no_interference(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         for done, name in enumerate(pool.map(run, waiting), 1):
-            told(name, done, len(waiting))
-    for path in kept.glob("*.json"):
+            report(name, done, len(waiting))
+    for path in cache.glob("*.json"):
         if path not in places.values():
             path.unlink()
-    found = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in places.items()}
+    results = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in places.items()}
     if wrong := [
         problem
         for entry in root.lessons
-        for problem in _about_pictures(entry, found[f"lessons/{entry.folder}"])
+        for problem in _about_pictures(entry, results[f"lessons/{entry.folder}"])
     ]:
         raise TitoError(
             "\n".join(wrong),
-            'Say what the picture shows, in the line above the cell: # %% alt="Loss against step: it falls from 0.7 to 0.1"',
+            "Say what the picture shows, in a comment: plt.show()  # alt: the "
+            "loss falls from 0.7 to 0.1",
             1,
         )
     if wrong := [
-        one for one in programs if found[f"milestones/{one.path.stem}"]["drawn"] and not one.alt
+        program
+        for program in programs
+        if results[f"milestones/{program.path.stem}"]["drawn"] and not program.alt
     ]:
         raise TitoError(
             "\n".join(
-                f"{place_of_milestone(one)}: this milestone draws a picture and has no alt text."
-                for one in wrong
+                f"{place_of_milestone(program)}: this milestone draws a picture "
+                "and has no alt text."
+                for program in wrong
             ),
-            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: it falls from 0.7 to 0.1"',
+            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: '
+            'it falls from 0.7 to 0.1"',
             1,
         )
-    return found
+    return results
 
 
 def package(root, scratch):
-    """Write the package, with every solution, into `scratch`. Returns {path in it: bytes}, lessons' own modules as they are now."""
+    """Write the package, with every solution, into `scratch`.
+
+    Returns {path in it: bytes}, lessons' own modules as they are now.
+    """
     source = root.path / root.package
-    held = (
+    contents = (
         {
             path.relative_to(root.path).as_posix(): path.read_bytes()
             for path in sorted(source.rglob("*"))
@@ -117,64 +130,69 @@ def package(root, scratch):
         else {}
     )
     for entry in root.lessons:
-        held[entry.relative(entry.module_path)] = export.current(
+        contents[entry.relative(entry.module_path)] = export.current(
             entry, entry.declared.source
         ).text.encode("utf-8")
-    held["tito.toml"] = (root.path / "tito.toml").read_bytes()
-    for name, data in held.items():
+    contents["tito.toml"] = (root.path / "tito.toml").read_bytes()
+    for name, data in contents.items():
         path = scratch / name
         if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-    return held
+    return contents
 
 
 def _key(entry, package):
     """A hash of all that decides what the lesson's cells print."""
-    lower = {one.name for one in entry.root.lessons if one.number < entry.number}
+    lower = {
+        lower_entry.name for lower_entry in entry.root.lessons if lower_entry.number < entry.number
+    }
     return _hash(
         [FIRST, *([cell.number, cell.source] for cell in _cells(entry))],
         _package_of(entry.root, package, lower),
     )
 
 
-def _key_of_milestone(root, one, package):
-    """A hash of all that decides what a milestone measures: what lies beside it, too, may be imported."""
-    programs = {one.path} | set(one.path.parent.glob("*.py")) - {
+def _key_of_milestone(root, entry, package):
+    """A hash of all that decides what a milestone measures: what lies
+    beside it, too, may be imported.
+    """
+    programs = {entry.path} | set(entry.path.parent.glob("*.py")) - {
         other.path for other in milestone.milestones(root)
     }
     return _hash(
         [],
-        _package_of(root, package, one.needs) | {path.name: path.read_bytes() for path in programs},
+        _package_of(root, package, entry.needs)
+        | {path.name: path.read_bytes() for path in programs},
     )
 
 
 def _package_of(root, package, used):
     """The package's files that belong to no lesson, or to one of those named."""
-    others = {entry.relative(entry.module_path) for entry in root.lessons if entry.name not in used}
-    return {name: data for name, data in package.items() if name not in others}
+    excluded = {
+        entry.relative(entry.module_path) for entry in root.lessons if entry.name not in used
+    }
+    return {name: data for name, data in package.items() if name not in excluded}
 
 
-def _hash(values, held):
-    found = hashlib.sha256(
+def _hash(values, contents):
+    digest = hashlib.sha256(
         json.dumps([values, sys.version, *(version(name) for name in LIBRARIES)]).encode()
     )
-    for name, data in sorted(held.items()):
-        found.update(name.encode() + b"\0" + data)
-    return found.hexdigest()
+    for name, data in sorted(contents.items()):
+        digest.update(name.encode() + b"\0" + data)
+    return digest.hexdigest()
 
 
 def _cells(entry):
-    """What is run of a lesson: all that a learner could run. Hidden checks may use helpers that stand below them; `tito check` runs those."""
-    return [
-        cell for cell in entry.declared.source.cells if cell.kind == "code" and not is_hidden(cell)
-    ]
+    """What is run of a lesson: its code without the checks, which `tito check` runs."""
+    return [cell for cell in entry.declared.source.cells if cell.kind == "code" and not cell.checks]
 
 
 @contextlib.contextmanager
 def _no_interference():
     """Without what a caller's environment would tell the kernels."""
-    told = {
+    environment = {
         name: os.environ.pop(name)
         for name in ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS")
         if name in os.environ
@@ -182,7 +200,7 @@ def _no_interference():
     try:
         yield
     finally:
-        os.environ |= told
+        os.environ |= environment
 
 
 def _run(entry, scratch):
@@ -193,7 +211,9 @@ def _run(entry, scratch):
     from jupyter_client.manager import AsyncKernelManager
 
     class ThisPython(KernelSpecManager):
-        """The kernel of the environment that tito runs in, whatever other kernels somebody has registered as python3."""
+        """The kernel of the environment that tito runs in, whatever other kernels
+        somebody has registered as python3.
+        """
 
         def get_kernel_spec(self, kernel_name):
             return KernelSpec(
@@ -230,21 +250,24 @@ def _run(entry, scratch):
         ) from None
     except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
         raise TitoError(
-            f"{entry.relative(entry.script)}: its kernel did not get to the end: {type(error).__name__}.",
+            f"{entry.relative(entry.script)}: its kernel did not get to the "
+            f"end: {type(error).__name__}.",
             f"Run the file with Python; a cell may take {SECONDS} s.",
             1,
         ) from None
-    shown = {
+    outputs_by_cell = {
         str(cell.number): [
             output for output in map(_plain, ran.outputs) if output.get("data") != {}
         ]
         for cell, ran in zip(code, book.cells[1:])
     }
-    return {number: outputs for number, outputs in shown.items() if outputs}
+    return {number: outputs for number, outputs in outputs_by_cell.items() if outputs}
 
 
 def _plain(output):
-    """An output without what differs from run to run, such as a place in memory, and without a picture's name in words, `<Figure size ...>`."""
+    """An output without what differs from run to run, such as a place in memory, and without a
+    picture's name in words, `<Figure size ...>`.
+    """
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
     if any(kind in data for kind in PICTURES) or PLACE.fullmatch(data.get("text/plain", "")):
@@ -256,16 +279,17 @@ def _plain(output):
     return output
 
 
-def _run_milestone(root, one, scratch):
+def _run_milestone(root, program, scratch):
     """Run a milestone as `tito milestone run` does. Returns what it measured, printed and drew."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        told, picture = milestone.execute(course.open_root(scratch), one, {}, 0, said)
-        said.seek(0)
-        printed = said.read()
-    if wrong := told.get("error") or "; ".join(milestone.missed(one.bar, told["measured"])):
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        report, picture = milestone.execute(course.open_root(scratch), program, {}, 0, output)
+        output.seek(0)
+        printed = output.read()
+    if wrong := report.get("error") or "; ".join(milestone.missed(program.bar, report["measured"])):
         raise TitoError(
-            f"{place_of_milestone(one)}: this milestone does not pass: {wrong}",
-            f"`tito milestone run {one.name}` runs it alone. Mend it or a lesson it needs, then build the book again.",
+            f"{place_of_milestone(program)}: this milestone does not pass: {wrong}",
+            f"`tito milestone run {program.name}` runs it alone. Mend it or a lesson it needs, "
+            "then build the book again.",
             1,
         )
     drawn = (
@@ -280,7 +304,7 @@ def _run_milestone(root, one, scratch):
         else []
     )
     return {
-        "measured": list(told["measured"].items()),
+        "measured": list(report["measured"].items()),
         "drawn": drawn,
         "printed": [{"output_type": "stream", "name": "stdout", "text": printed}]
         if printed
@@ -288,19 +312,22 @@ def _run_milestone(root, one, scratch):
     }
 
 
-def pictures(shown):
+def pictures(outputs):
     """How many pictures a cell's outputs hold."""
-    return sum(any(kind in output.get("data", {}) for kind in PICTURES) for output in shown)
+    return sum(any(kind in output.get("data", {}) for kind in PICTURES) for output in outputs)
 
 
-def _about_pictures(entry, found):
+def _about_pictures(entry, outputs):
     """What is wrong with the pictures a lesson draws, as sentences."""
     for cell in entry.declared.source.cells:
-        drawn, alt = pictures(found.get(str(cell.number), [])), cell.metadata.get("alt")
-        if drawn and not (isinstance(alt, str) and alt.strip()):
+        drawn, alt = pictures(outputs.get(str(cell.number), [])), cell.alt
+        if drawn and not alt:
             yield f"{place_of(entry, cell)}: this cell draws a picture and has no alt text."
         elif drawn > 1:
-            yield f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text serves one: give each a cell of its own."
+            yield (
+                f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text "
+                "serves one: give each a cell of its own."
+            )
 
 
 def place_of(entry, cell):
@@ -308,5 +335,5 @@ def place_of(entry, cell):
     return f"{entry.relative(entry.script)}:{cell.line}"
 
 
-def place_of_milestone(one):
-    return (milestone.SOURCE / one.path.name).as_posix()
+def place_of_milestone(entry):
+    return (milestone.SOURCE / entry.path.name).as_posix()

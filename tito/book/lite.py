@@ -1,8 +1,9 @@
 """The lessons in the browser: JupyterLite below the book, with the learner's notebooks.
 
-The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What the lessons and their notebooks need
-of it is copied, so that the site asks no other host, with a wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`).
-Where it lacks something, NumPy perhaps, or is not given at all, the notebooks say so.
+The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What
+the lessons and their notebooks need of it is copied, so that the site asks no other host, with a
+wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`). Where it lacks
+something, NumPy perhaps, or is not given at all, the notebooks say so.
 """
 
 import ast
@@ -23,7 +24,6 @@ from tito.author import release, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
 from tito.lesson import cells, course, notebook
-from tito.lesson.form import is_hidden
 
 KERNEL = (
     "micropip",
@@ -35,7 +35,8 @@ TOO = "comm"  # and what it has not: taken from the environment that tito runs i
 CORE = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
-TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"  # asks for pictures that only a Jupyter server has
+# Asks for pictures that only a Jupyter server has.
+TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
 OURS = (
     "lite/files/",
@@ -60,7 +61,10 @@ class Runtime:
 
 
 def runtime(root, folder):
-    """The Runtime for a course's lessons in a Pyodide distribution; None for no folder. Raises TitoError when no notebook could run with it."""
+    """The Runtime for a course's lessons in a Pyodide distribution; None for no folder.
+
+    Raises TitoError when no notebook could run with it.
+    """
     for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server"):
         if not importlib.util.find_spec(name):
             raise TitoError(
@@ -71,21 +75,26 @@ def runtime(root, folder):
     if folder is None:
         return None
     folder = Path(os.path.abspath(folder))
-    remedy = f"Give the folder of a whole distribution, unpacked: pyodide-{version()}.tar.bz2 of Pyodide's releases."
+    remedy = (
+        "Give the folder of a whole distribution, unpacked: "
+        f"pyodide-{version()}.tar.bz2 of Pyodide's releases."
+    )
     if lacking := [name for name in CORE if not (folder / name).is_file()]:
         raise TitoError(f"{folder} is no Pyodide distribution: there is no {lacking[0]}.", remedy)
     try:
         lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
         if not lock["info"]["python"].startswith(f"{python()}."):
             raise TitoError(
-                f"{folder} holds Python {lock['info']['python']}; the notebooks' Python is {python()}.",
+                f"{folder} holds Python {lock['info']['python']}; the "
+                f"notebooks' Python is {python()}.",
                 remedy,
             )
-        known = by_name(lock)
-        kernel = needed(known, KERNEL)
-        if lacking := [name for name in kernel if not _is_there(folder, known, name)]:
+        packages = by_name(lock)
+        kernel = needed(packages, KERNEL)
+        if lacking := [name for name in kernel if not _is_there(folder, packages, name)]:
             raise TitoError(
-                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no notebook's Python starts without them.",
+                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no "
+                "notebook's Python starts without them.",
                 remedy,
             )
         out = Runtime(
@@ -93,25 +102,29 @@ def runtime(root, folder):
             info=lock["info"],
             imported=libraries(root, exported=True),
         )
-        wanted = kernel
+        selection = kernel
         for library in libraries(root):
-            name = next((name for name, one in known.items() if library in one["imports"]), library)
-            also = needed(known, [name])
-            if all(_is_there(folder, known, one) for one in also):
-                wanted |= also
+            name = next(
+                (name for name, package in packages.items() if library in package["imports"]),
+                library,
+            )
+            also = needed(packages, [name])
+            if all(_is_there(folder, packages, package) for package in also):
+                selection |= also
             else:
                 out.missing.append(library)
         out.packages = {
-            name: known[name]
-            | {"sha256": _sha256((folder / known[name]["file_name"]).read_bytes())}
-            for name in wanted
+            name: packages[name]
+            | {"sha256": _sha256((folder / packages[name]["file_name"]).read_bytes())}
+            for name in selection
         }
     except (ValueError, KeyError, TypeError) as error:
         raise TitoError(
-            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: {type(error).__name__}: {error}.",
+            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
+            f"{type(error).__name__}: {error}.",
             remedy,
         ) from None
-    out.files += [folder / one["file_name"] for one in out.packages.values()]
+    out.files += [folder / package["file_name"] for package in out.packages.values()]
     return out
 
 
@@ -130,42 +143,48 @@ def python():
 
 
 def libraries(root, exported=False):
-    """The libraries that the lessons cannot do without, or what they export: imported in a line of its own, neither Python's nor ours."""
-    found = set()
+    """The libraries that the lessons cannot do without, or what they export: imported in a line of
+    its own, neither Python's nor ours.
+    """
+    names = set()
     for entry in root.lessons:
         source = entry.declared.source
         for cell in source.exported if exported else source.cells:
-            if cell.kind == "code" and not is_hidden(cell):
+            if cell.kind == "code":
                 for node in cells.tree_of(cells.comment_magics(cell.source)).body:
                     if isinstance(node, ast.Import):
-                        found |= {alias.name.split(".")[0] for alias in node.names}
+                        names |= {alias.name.split(".")[0] for alias in node.names}
                     elif isinstance(node, ast.ImportFrom) and not node.level:
-                        found.add(node.module.split(".")[0])
-    return sorted(found - set(sys.stdlib_module_names) - {root.package})
+                        names.add(node.module.split(".")[0])
+    return sorted(names - set(sys.stdlib_module_names) - {root.package})
 
 
 def by_name(lock):
-    """{name: what the list says of it} of a distribution's packages, names written in the one plain way."""
-    return {_plain(name): one for name, one in lock["packages"].items()}
+    """{name: what the list says of it} of a distribution's packages, names
+    written in the one plain way.
+    """
+    return {_plain(name): package for name, package in lock["packages"].items()}
 
 
 def _plain(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed(known, names):
+def needed(packages, names):
     """Those packages, and all that they need, {name: None} in order."""
-    found, waiting = {}, [_plain(name) for name in names]
+    selection, waiting = {}, [_plain(name) for name in names]
     while waiting:
         name = waiting.pop(0)
-        if name not in found:
-            found[name] = None
-            waiting += [_plain(one) for one in known.get(name, {}).get("depends", ())]
-    return found
+        if name not in selection:
+            selection[name] = None
+            waiting += [
+                _plain(dependency) for dependency in packages.get(name, {}).get("depends", ())
+            ]
+    return selection
 
 
-def _is_there(folder, known, name):
-    return name in known and (folder / known[name]["file_name"]).is_file()
+def _is_there(folder, packages, name):
+    return name in packages and (folder / packages[name]["file_name"]).is_file()
 
 
 def _sha256(data):
@@ -175,52 +194,57 @@ def _sha256(data):
 # What the site holds.
 
 
-def make(root, work, found, place):
-    """Make the site of the lessons in the new folder `place`, with the Runtime `found` or, for None, without a Python.
+def make(root, work, runtime, place):
+    """Make the site of the lessons in the new folder `place`, with this Runtime
+    or, for None, without a Python.
 
     Raises TitoError, code 3, with JupyterLite's last words when it fails.
     """
-    given = work / "given"
+    source = work / "given"
     shutil.rmtree(work, ignore_errors=True)
     for entry in root.lessons:
         _write(
-            given / "files" / entry.folder / entry.notebook.name, page(entry, found).encode("utf-8")
+            source / "files" / entry.folder / entry.notebook.name,
+            page(entry, runtime).encode("utf-8"),
         )
     settings = {
         "jupyter-lite-schema-version": 0,
         "jupyter-config-data": {"appName": root.name, "disabledExtensions": [TAB_ICON]},
     }
-    if found:
+    if runtime:
         settings["jupyter-config-data"]["litePluginSettings"] = {
             SETTINGS: {"disablePyPIFallback": True}
         }
-        for path in found.files:
-            _write(given / "static" / "pyodide" / path.name, path.read_bytes())
+        for path in runtime.files:
+            _write(source / "static" / "pyodide" / path.name, path.read_bytes())
         # What the package imports is loaded with it, the rest when a cell asks for it.
         depends = [
             name
-            for name, one in found.packages.items()
-            if set(found.imported) & set(one["imports"])
+            for name, package in runtime.packages.items()
+            if set(runtime.imported) & set(package["imports"])
         ]
-        packages = found.packages | {
-            TOO: _added(given, *installed(TOO), TOO, TOO, []),
+        packages = runtime.packages | {
+            TOO: _added(source, *installed(TOO), TOO, TOO, []),
             course.DISTRIBUTION: _added(
-                given, *lessons(root), course.DISTRIBUTION, "tito", depends
+                source, *lessons(root), course.DISTRIBUTION, "tito", depends
             ),
         }
         _write(
-            given / "static" / "pyodide" / "pyodide-lock.json",
-            json.dumps({"info": found.info, "packages": packages}, indent=1).encode(),
+            source / "static" / "pyodide" / "pyodide-lock.json",
+            json.dumps({"info": runtime.info, "packages": packages}, indent=1).encode(),
         )
-    _write(given / "jupyter-lite.json", json.dumps(settings, indent=1).encode())
-    _jupyterlite(given, work / "made", with_kernel=bool(found))
+    _write(source / "jupyter-lite.json", json.dumps(settings, indent=1).encode())
+    _jupyterlite(source, work / "made", with_kernel=bool(runtime))
     os.replace(work / "made", place)
     shutil.rmtree(work)
 
 
-def _added(given, file, data, name, module, depends):
-    """Put a wheel beside Pyodide's. Returns what its list says of it: importing `module` in a cell loads it, and what it depends on."""
-    _write(given / "static" / "pyodide" / file, data)
+def _added(source, file, data, name, module, depends):
+    """Put a wheel beside Pyodide's.
+
+    Returns what its list says of it: importing `module` in a cell loads it, and what it depends on.
+    """
+    _write(source / "static" / "pyodide" / file, data)
     return {
         "name": name,
         "version": file.split("-")[1],
@@ -234,19 +258,25 @@ def _added(given, file, data, name, module, depends):
     }
 
 
-def page(entry, found):
-    """A lesson's notebook, as text: as released, with what is particular to the browser before it."""
-    book = json.loads(notebook.to_notebook(entry.declared.released))
+def page(entry, runtime):
+    """A lesson's notebook, as text: as released, with what is
+    particular to the browser before it.
+    """
+    book = json.loads(notebook.to_notebook(entry.declared.released, entry.declared))
     first = [
         {
             "cell_type": "markdown",
             "id": "in-the-browser",
             "metadata": {},
-            "source": words(entry, found),
+            "source": words(entry, runtime),
         }
     ]
-    if found:
-        begin = f"from tito.learn import browser\n\nbrowser.begin({', '.join(map(repr, found.imported))})"
+    if runtime:
+        begin = (
+            "from tito.learn import browser\n"
+            "\n"
+            f"browser.begin({', '.join(map(repr, runtime.imported))})"
+        )
         first.append(
             {
                 "cell_type": "code",
@@ -266,31 +296,49 @@ def page(entry, found):
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
-def words(entry, found):
+def words(entry, runtime):
     """What a reader should know of a notebook in the browser."""
     without = "You can read and write, and run the lesson in a workspace."
     keep = (
-        f"**In the browser.** What you write stays in this browser only, until its data are cleared. *File > Download* takes the notebook away. Put into "
-        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after `tito notebook {entry.name} --keep notebook`."
+        "**In the browser.** What you write stays in this browser only, until its data are "
+        "cleared. *File > Download* takes the notebook away. Put into "
+        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after "
+        f"`tito notebook {entry.name} --keep notebook`."
     )
-    if not found:
-        return f"{keep}\n\n**No Python is at hand here**, and no NumPy: this site was made without Pyodide, so JupyterLite has no kernel to choose. {without}"
+    if not runtime:
+        return (
+            f"{keep}\n"
+            "\n"
+            "**No Python is at hand here**, and no NumPy: this site was made without Pyodide, "
+            f"so JupyterLite has no kernel to choose. {without}"
+        )
     run = (
-        f"`{entry.root.package}` is made here from your own notebooks of the earlier lessons, as you saved them. "
-        "Run the next cell first, and again when you have saved a change of one."
+        f"`{entry.root.package}` is made here from your own notebooks of the earlier "
+        "lessons, as you saved them. Run the next cell first, and again when you "
+        "have saved a change of one."
     )
-    if not found.missing:
+    if not runtime.missing:
         return f"{keep} {run}"
-    return f"{keep} {run}\n\n**{said(found.missing)} not at hand here**, so not every cell runs. {without}"
-
-
-def warning(found):
-    """What the author should know of the site: its lessons in the browser run, or what is not at hand; nothing when all is."""
-    if not found:
-        return "No Python is at hand for the lessons in the browser, and no NumPy: they can be read and written there, not run. --pyodide gives it."
     return (
-        f"{said(found.missing)} not at hand for the lessons in the browser: not every cell runs there, and the notebooks say so."
-        if found.missing
+        f"{keep} {run}\n"
+        "\n"
+        f"**{said(runtime.missing)} not at hand here**, so not every cell runs. {without}"
+    )
+
+
+def warning(runtime):
+    """What the author should know of the site: its lessons in the browser run, or what is not
+    at hand; nothing when all is.
+    """
+    if not runtime:
+        return (
+            "No Python is at hand for the lessons in the browser, and no NumPy: they can be read "
+            "and written there, not run. --pyodide gives it."
+        )
+    return (
+        f"{said(runtime.missing)} not at hand for the lessons in the browser: not every cell runs "
+        "there, and the notebooks say so."
+        if runtime.missing
         else ""
     )
 
@@ -298,37 +346,42 @@ def warning(found):
 def said(libraries):
     """Libraries in words, with their verb: "NumPy is", "NumPy and matplotlib are"."""
     names = [{"numpy": "NumPy"}.get(name, name) for name in libraries]
-    return f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} {'are' if len(names) > 1 else 'is'}"
+    return (
+        f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} "
+        f"{'are' if len(names) > 1 else 'is'}"
+    )
 
 
 def lessons(root):
-    """(file name, bytes) of a wheel of tito and of the lessons as released, as scripts and as notebooks."""
-    held = {
+    """(file name, bytes) of a wheel of tito and of the lessons as released,
+    as scripts and as notebooks.
+    """
+    contents = {
         name: data
         for name, data in workspace.contents(root).items()
         if name.startswith(("modules/source/", f"{root.package}/"))
     }
-    held |= {
-        entry.relative(entry.notebook): notebook.to_notebook(entry.declared.released).encode(
-            "utf-8"
-        )
+    contents |= {
+        entry.relative(entry.notebook): notebook.to_notebook(
+            entry.declared.released, entry.declared
+        ).encode("utf-8")
         for entry in root.lessons
     }
-    name, data = wheel.build("lite", release.course_of_stubs(root, held))
+    name, data = wheel.build("lite", release.course_of_stubs(root, contents))
     return name.replace("+lite", ""), data  # some hosts of sites take a + for a space
 
 
 def installed(name):
     """(file name, bytes) of a wheel of a library of this environment that is nothing but Python."""
-    found = importlib.metadata.distribution(name)
-    held = {
-        path.as_posix(): Path(found.locate_file(path)).read_bytes()
-        for path in found.files
+    distribution = importlib.metadata.distribution(name)
+    contents = {
+        path.as_posix(): Path(distribution.locate_file(path)).read_bytes()
+        for path in distribution.files
         if ".." not in path.parts
         and "__pycache__" not in path.parts
         and path.name not in ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
     }
-    return f"{name}-{found.version}-py3-none-any.whl", files.archive(held)
+    return f"{name}-{distribution.version}-py3-none-any.whl", files.archive(contents)
 
 
 def _write(path, data):
@@ -336,7 +389,7 @@ def _write(path, data):
     path.write_bytes(data)
 
 
-def _jupyterlite(given, made, with_kernel):
+def _jupyterlite(source, output, with_kernel):
     """Run JupyterLite's own build, without any extension that happens to be installed."""
     import jupyterlite_pyodide_kernel
 
@@ -365,7 +418,7 @@ def _jupyterlite(given, made, with_kernel):
         *(f"--apps={name}" for name in APPS),
         "--lite-dir=.",
         "--contents=files",
-        f"--output-dir={made}",
+        f"--output-dir={output}",
     ]
     if with_kernel:
         command.append(f"--LiteBuildConfig.federated_extensions={[str(extension)]!r}")
@@ -376,7 +429,7 @@ def _jupyterlite(given, made, with_kernel):
     } | {"JUPYTER_NO_CONFIG": "1"}
     ran = subprocess.run(
         command,
-        cwd=given,
+        cwd=source,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -1,8 +1,10 @@
-"""The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a page is replaced by one of them.
+"""The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a
+page is replaced by one of them.
 
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
-any other name is a program of the course, `book/NAME.py`, which prints its part with the course's package at hand
+any other name is a program of the course, `book/NAME.py`, which prints its part with
+          the course's package at hand
 """
 
 import os
@@ -45,7 +47,7 @@ def printed(root, page, name, package):
             1,
         )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-X", "utf8", str(program)],
         env=environment | {"PYTHONPATH": str(package)},
         cwd=package,
@@ -54,14 +56,14 @@ def printed(root, page, name, package):
         encoding="utf-8",
         check=False,
     )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
         raise TitoError(
             f"book/{name}.py fails: {last}",
             f"It makes a part of book/{page}: mend it, or what it reads.",
             1,
         )
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def plain_index(root):
@@ -70,25 +72,33 @@ def plain_index(root):
 
 
 def lessons(root):
-    """Every lesson, and each milestone after the last lesson it needs: the order to read them in."""
-    found = []
+    """Every lesson, and each milestone after the last lesson it
+    needs: the order to read them in.
+    """
+    parts = []
     for entry in root.lessons:
         meta = entry.declared.meta
-        row = f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | {_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
-        found.append((entry.number, 0, f"lessons/{entry.folder}", row))
-    for one in milestone.milestones(root):
-        summary = " ".join(pages.summary_of(one).partition("\n\n")[0].split())
-        row = f"| [{one.year}. {_escaped(one.title)}](milestones/{one.path.stem}.ipynb) | {_escaped(summary.rstrip('.'))} | |"
-        found.append(
+        row = (
+            f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | "
+            f"{_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
+        )
+        parts.append((entry.number, 0, f"lessons/{entry.folder}", row))
+    for program in milestone.milestones(root):
+        summary = " ".join(pages.summary_of(program).partition("\n\n")[0].split())
+        row = (
+            f"| [{program.year}. {_escaped(program.title)}]"
+            f"(milestones/{program.path.stem}.ipynb) | {_escaped(summary.rstrip('.'))} | |"
+        )
+        parts.append(
             (
-                max((root.lesson(name).number for name in one.needs), default=0),
-                one.number,
-                f"milestones/{one.path.stem}",
+                max((root.lesson(name).number for name in program.needs), default=0),
+                program.number,
+                f"milestones/{program.path.stem}",
                 row,
             )
         )
-    found.sort()
-    contents, rows = ("\n".join(one[part] for one in found) for part in (2, 3))
+    parts.sort()
+    contents, rows = ("\n".join(program[part] for program in parts) for part in (2, 3))
     return (
         "| lesson | what it is about | hours |\n| --- | --- | ---: |\n"
         + rows
@@ -100,7 +110,8 @@ def lessons(root):
 
 
 def commands_part(commands):
-    """Every command as `tito COMMAND --help` knows it: who it is for, what it does, its words, an example.
+    """Every command as `tito COMMAND --help` knows it: who it is for, what it
+    does, its words, an example.
 
     commands  [(who it is for, "tito book build", click's command)]
     """
@@ -113,15 +124,15 @@ def commands_part(commands):
 def _command(words, command):
     text, _, example = (command.help or "").partition("Example: ")
     text = re.sub(
-        r"^For (?:authors|instructors): (.)", lambda found: found.group(1).upper(), _one_line(text)
+        r"^For (?:authors|instructors): (.)", lambda match: match.group(1).upper(), _one_line(text)
     )
     parts = [f"### {words}", _escaped(text)]
     if example:
         parts.append(f"```sh\n{_one_line(example)}\n```")
     rows = [
-        f"| `{_name(one)}` | {_escaped(_one_line(one.help))} |"
-        for one in command.params
-        if "--root" not in one.opts
+        f"| `{_name(parameter)}` | {_escaped(_one_line(parameter.help))} |"
+        for parameter in command.params
+        if "--root" not in parameter.opts
     ]
     if rows:
         parts.append("\n".join(["| word | what it says |", "| --- | --- |", *rows]))
@@ -133,7 +144,7 @@ def _name(parameter):
     value = "" if getattr(parameter, "is_flag", False) else parameter.make_metavar(None)
     value = re.sub(
         r"<(\w+)( range)?>",
-        lambda found: "NUMBER" if found.group(2) else found.group(1).upper(),
+        lambda match: "NUMBER" if match.group(2) else match.group(1).upper(),
         value,
     ).replace("|", "\\|")
     return (
@@ -148,7 +159,9 @@ def _one_line(text):
 
 
 def _escaped(text):
-    """Plain text as Markdown: what stands between backticks stays, the rest means nothing special."""
+    """Plain text as Markdown: what stands between backticks stays,
+    the rest means nothing special.
+    """
     parts = text.split("`")
     return "`".join(
         part if number % 2 else re.sub(r"([\\*_<>$|\[\]#])", r"\\\1", part)

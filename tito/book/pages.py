@@ -1,68 +1,75 @@
-"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from what they printed; and a milestone.
+"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from
+what they printed; and a milestone.
 
-Readers see what they need: exercises without what stands between the solution markers, checks and hints folded, no line that
-only tools read (`#| export`, metadata). The author's edition adds the solutions and the hidden checks, folded. A milestone holds no
-solution; its page is the same in both.
+Readers see what they need: exercises without what stands between the solution markers, checks and
+hints folded, no line that only tools read (`#| export`, metadata). The author's edition adds the
+solutions and the hidden checks, folded. A milestone holds no solution; its page is the same in
+both.
 """
 
 import ast
-import html
 import json
 import re
 import textwrap
 
 from tito.learn import milestone
 from tito.lesson import cells
-from tito.lesson.form import MARK, TEST, is_hidden, stub
+from tito.lesson.cells import ALT
+from tito.lesson.form import stub
+from tito.lesson.notebook import hints_of
 
-BEHIND = 2  # lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer
+# Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
+BEHIND = 2
+ANSWER = "The answer"
 AUTHOR, LEARNER = "author", "learner"
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
-HINTS = re.compile(r"(<details>.*?</details>)", re.S)
-HINT = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*)</details>", re.S)
-CODE = re.compile(r"<code>(.*?)</code>", re.S)
 
 
-def notebook(entry, edition, shown, links):
+def notebook(entry, edition, outputs, links):
     """The text of the notebook that becomes the lesson's page.
 
-    shown  {number of a cell, as a string: its outputs}; empty for a page without them
-    links  [(words, address)] for the card at the top: where to get or open the lesson
+    outputs  {number of a cell, as a string: its outputs}; empty for a page without them
+    links    [(words, address)] for the card at the top: where to get or open the lesson
     """
     lesson = entry.declared
     released = cells.parse(lesson.path, lesson.released)
-    made, lines = [], []
+    page_cells, lines = [], []
     titled = False
     for cell in lesson.source.cells:
         if cell.kind == "code":
-            parts = _code(lesson, cell, released, edition, shown.get(str(cell.number), []))
+            parts = _code(lesson, cell, released, edition, outputs.get(str(cell.number), []))
         elif cell.kind == "markdown":
-            parts = [_prose(line, text) for line, text in _split(cell)]
-            if not titled and (found := TITLE.match(cell.source)):
-                title, rest = found.groups()
+            parts = [_prose(0, cell.source)]
+            if not titled and (match := TITLE.match(cell.source)):
+                title, rest = match.groups()
                 parts = [
                     _prose(0, title),
                     _prose(0, card(entry, edition, links)),
-                    *(_prose(line + 1, text) for line, text in _split_text(rest)),
+                    _prose(1 + len(rest) - len(rest.lstrip("\n")), rest.strip("\n")),
                 ]
                 titled = True
         else:
             parts = []
         for line, part in parts:
-            made.append(part)
+            if not part["source"].strip():
+                continue
+            page_cells.append(part)
             lines.append(cell.line + line - BEHIND)
-    return _written(made, lines, lesson.source.header.get("kernelspec", PYTHON))
+    return _written(page_cells, lines, lesson.source.header.get("kernelspec", PYTHON))
 
 
-def _written(made, lines, kernel):
-    """The notebook's text. `lines` are where the cells begin in the file they came from, for what Sphinx complains about."""
-    for number, part in enumerate(made, 1):
+def _written(cells, lines, kernel):
+    """The notebook's text.
+
+    `lines` are where the cells begin in the file they came from, for what Sphinx complains about.
+    """
+    for number, part in enumerate(cells, 1):
         part["id"] = f"cell-{number}"
     meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
     return (
         json.dumps(
-            {"cells": made, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
+            {"cells": cells, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
             indent=1,
             ensure_ascii=False,
         )
@@ -71,10 +78,15 @@ def _written(made, lines, kernel):
 
 
 def card(entry, edition, links=()):
-    """What a reader wants to know before beginning: how hard, how long, what it needs, what comes next, where to get it."""
+    """What a reader wants to know before beginning: how hard, how long, what it needs, what
+    comes next, where to get it.
+    """
     lesson, meta = entry.declared, entry.declared.meta
-    open_ = [check for check in lesson.checks if edition == AUTHOR or not is_hidden(check.cell)]
-    exercises = f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, {sum(check.points for check in open_)} points"
+    open_ = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
+    exercises = (
+        f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "
+        f"{sum(check.points for check in open_)} points"
+    )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
         ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"),
@@ -93,48 +105,50 @@ def _card(summary, rows):
 
 
 def _lessons(root, names):
-    known = {other.name: other for other in root.lessons}
+    entries = {other.name: other for other in root.lessons}
     return ", ".join(
-        f"[{known[name].declared.title}](../lessons/{known[name].folder}.ipynb)"
+        f"[{entries[name].declared.title}](../lessons/{entries[name].folder}.ipynb)"
         for name in names
-        if name in known
+        if name in entries
     )
 
 
 # A milestone.
 
 
-def of_milestone(root, one, shown):
-    """The text of the notebook that becomes the page of a milestone: what it is about, what it reaches, its program.
+def of_milestone(root, entry, outputs):
+    """The text of the notebook that becomes the page of a milestone: what it is about,
+    what it reaches, its program.
 
-    shown  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}; empty for a page without them
+    outputs  {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs};
+             empty for a page without them
     """
-    text = one.path.read_text(encoding="utf-8")
-    about, body = summary_of(one), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
+    text = entry.path.read_text(encoding="utf-8")
+    about, body = summary_of(entry), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
     summary, _, prose = about.partition("\n\n")
     rows = [
-        ("Needs", _lessons(root, one.needs)),
+        ("Needs", _lessons(root, entry.needs)),
         (
             "To reach",
-            ", ".join(f"{name} {milestone.figure(least)}" for name, least in one.bar.items()),
+            ", ".join(f"{name} {milestone.figure(least)}" for name, least in entry.bar.items()),
         ),
-        ("Run it", f"`tito milestone run {one.name}`"),
+        ("Run it", f"`tito milestone run {entry.name}`"),
     ]
     parts = [
-        _prose(0, f"# {one.year}. {one.title}"),
+        _prose(0, f"# {entry.year}. {entry.title}"),
         _prose(0, _card(" ".join(summary.split()), rows)),
         _prose(summary.count("\n") + 2, prose),
     ]
-    if shown:
-        parts.append(_prose(0, _reached(one, shown["measured"])))
-        if shown["drawn"]:
+    if outputs:
+        parts.append(_prose(0, _reached(entry, outputs["measured"])))
+        if outputs["drawn"]:
             parts.append(
                 _cell(
                     0,
                     "run(seed=0)",
                     None,
-                    shown["drawn"],
-                    {"mystnb": {"image": {"alt": one.alt}}, "tags": ["remove-input"]},
+                    outputs["drawn"],
+                    {"mystnb": {"image": {"alt": entry.alt}}, "tags": ["remove-input"]},
                 )
             )
     program = {
@@ -143,9 +157,11 @@ def of_milestone(root, one, shown):
     }
     parts += [
         _prose(0, "## The program"),
-        _cell(text.count("\n", 0, text.index(body)), body, None, shown.get("printed", []), program),
+        _cell(
+            text.count("\n", 0, text.index(body)), body, None, outputs.get("printed", []), program
+        ),
     ]
-    for path in sorted(one.path.parent.glob("*.py")):
+    for path in sorted(entry.path.parent.glob("*.py")):
         if not milestone.FILE.fullmatch(path.name) and re.search(
             rf"^(?:from|import) {path.stem}\b", body, re.M
         ):
@@ -161,16 +177,17 @@ def of_milestone(root, one, shown):
     return _written([part for _, part in parts], [line + 1 - BEHIND for line, _ in parts], PYTHON)
 
 
-def summary_of(one):
+def summary_of(program):
     """What a milestone says about itself, without the year."""
-    about = ast.get_docstring(ast.parse(one.path.read_text(encoding="utf-8"))) or ""
-    about = about.removeprefix(f"{one.year}:").lstrip()
+    about = ast.get_docstring(ast.parse(program.path.read_text(encoding="utf-8"))) or ""
+    about = about.removeprefix(f"{program.year}:").lstrip()
     return about[:1].upper() + about[1:]
 
 
-def _reached(one, measured):
+def _reached(program, measured):
     rows = [
-        f"| {name} | {milestone.figure(value)} | {milestone.figure(one.bar[name]) if name in one.bar else ''} |"
+        f"| {name} | {milestone.figure(value)} | "
+        f"{milestone.figure(program.bar[name]) if name in program.bar else ''} |"
         for name, value in measured
     ]
     return "\n".join(
@@ -193,89 +210,62 @@ def _prose(line, text):
     return line, {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
-def _split(cell):
-    return _split_text(cell.source)
-
-
-def _split_text(text):
-    """The text with each hint as a part of its own, [(its first line from 0, text)]: then what is inside is Markdown as the rest."""
-    parts, line = [], 0
-    for part in HINTS.split(text):
-        if part.strip():
-            blank = len(part) - len(part.lstrip("\n"))
-            hint = HINT.fullmatch(part)
-            parts.append(
-                (line + blank - 2, _hint(*hint.groups()))
-                if hint
-                else (line + blank, part.strip("\n"))
-            )  # 2 lines go before its text
-        line += part.count("\n")
-    return parts
-
-
-def _hint(title, text):
-    """A folded hint. Between empty lines, HTML ends and Markdown begins, so mathematics and code are set as everywhere."""
-    text = CODE.sub(lambda found: _literal(html.unescape(found.group(1))), text.strip())
-    return f'<details class="hint"><summary>{title.strip()}</summary>\n\n{text}\n\n</details>'
-
-
-def _literal(code):
-    fence = "``" if "`" in code else "`"
-    return f"{fence}{code}{fence}"
-
-
 # Code.
 
 
 def _code(lesson, cell, released, edition, outputs):
-    if is_hidden(cell):
-        return (
-            [_cell(0, _without(cell.source, MARK), f"Hidden checks, {_points(cell)}", outputs)]
-            if edition == AUTHOR
-            else []
-        )
     source, skipped = _readable(cell.source)
     if not source:
         return []
+    if cell.exercise:
+        return _exercise(lesson, cell, released.cell(cell.exercise), edition, outputs)
+    if cell.checks:
+        return _checks(lesson.exercise(cell.checks), edition)
     meta = {}
-    if alt := cell.metadata.get("alt"):
+    if alt := cell.alt:
         meta = {"mystnb": {"image": {"alt": alt}}}
-    if cell.nbgrader.get("solution"):
-        return _exercise(lesson, cell, released.cell(cell.id), edition, outputs)
-    if cell.nbgrader.get("grade"):
-        tests = len(TEST.findall(cell.source))
-        return [
-            _cell(skipped, source, f"{tests} check{'s' * (tests != 1)}, {_points(cell)}", outputs)
-        ]
-    if "learner-side" in cell.metadata.get("tags", ()):
-        return [_cell(skipped, source, "A helper of the checks", outputs)]
+        source = ALT.sub("", source).rstrip()
+    if "answer" in cell.tags:
+        meta["tags"] = ["hide-output"]
+        meta["mystnb"] = meta.get("mystnb", {}) | {
+            "code_prompt_show": ANSWER,
+            "code_prompt_hide": ANSWER,
+        }
     return [_cell(skipped, source, None, outputs, meta)]
 
 
-def _points(cell):
-    points = cell.nbgrader["points"]
-    return f"{points} point{'s' * (points != 1)}"
+def _checks(exercise, edition):
+    """What an exercise's checks say, folded; to an author the hidden ones, too."""
+    parts = []
+    for cell in dict.fromkeys(check.cell for check in exercise.checks):
+        checks = [check for check in exercise.checks if check.cell is cell]
+        if checks[0].hidden and edition != AUTHOR:
+            continue
+        points = sum(check.points for check in checks)
+        kind = "hidden check" if checks[0].hidden else "check"
+        title = (
+            f"{len(checks)} {kind}{'s' * (len(checks) != 1)}, {points} point{'s' * (points != 1)}"
+        )
+        parts.append(_cell(0, cell.source, title, []))
+    return parts
 
 
 def _exercise(lesson, cell, released, edition, outputs):
-    exercise = lesson.exercise(cell.id)
+    exercise = lesson.exercise(cell.exercise)
     contract, skipped = _readable(released.source)
-    contract = contract.replace(stub(lesson.name, cell.id), "...")
-    hint = f" A hint: `tito hint {lesson.name} {cell.id}`" if exercise.hints else ""
-    head = f":::{{container}} exercise\nExercise `{cell.id}`.{hint}\n:::"
+    contract = contract.replace(stub(lesson.name, exercise.name), "...")
+    head = f":::{{container}} exercise\nExercise `{exercise.id}`.\n:::"
     parts = [_prose(0, head), _cell(skipped, contract, None, outputs)]
+    if exercise.hints:
+        parts.insert(
+            0, _prose(0, hints_of(exercise.hints).replace("<details>", '<details class="hint">'))
+        )
     if edition == AUTHOR:
         bodies = re.findall(
             r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M
         )
-        parts.append(
-            _cell(
-                skipped,
-                "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies),
-                f"The solution of {exercise.id}",
-                [],
-            )
-        )
+        solution = "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
+        parts.append(_cell(skipped, solution, f"The solution of {exercise.id}", []))
     return parts
 
 
@@ -303,7 +293,3 @@ def _readable(source):
     while taken < len(lines) and (lines[taken].startswith("#|") or not lines[taken].strip()):
         taken += 1
     return "\n".join(lines[taken:]).rstrip(), taken
-
-
-def _without(source, mark):
-    return "\n".join(line for line in source.split("\n") if not mark.match(line)).strip("\n")

@@ -1,7 +1,8 @@
 """What is read back of the finished site, file by file, before anybody gets it.
 
-Every link within the site leads somewhere, every picture has an alt text, no page or style asks another host for anything, and in
-the learner's edition stands no line of a solution or of a hidden check: not in a page, the search index, a notebook or an output.
+Every link within the site leads somewhere, every picture has an alt text, no page or style asks
+another host for anything, and in the learner's edition stands no line of a solution or of a hidden
+check: not in a page, the search index, a notebook or an output.
 """
 
 import json
@@ -44,7 +45,9 @@ SHOWN = 10  # findings told at once
 
 
 class Page(HTMLParser):
-    """What matters of one page: where its links lead, what it loads, its ids, its pictures, and every word in it."""
+    """What matters of one page: where its links lead, what it loads, its ids, its
+    pictures, and every word in it.
+    """
 
     def __init__(self, text):
         super().__init__()
@@ -60,22 +63,22 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
+        values = dict(attributes)
         self.told += [value for _, value in attributes if value]
-        self.ids.update(found[key] for key in ("id", "name") if found.get(key))
+        self.ids.update(values[key] for key in ("id", "name") if values.get(key))
         if (
             tag == "img"
-            and not (found.get("alt") or "").strip()
-            and found.get("role") != "presentation"
+            and not (values.get("alt") or "").strip()
+            and values.get("role") != "presentation"
         ):
-            self.nameless.append(found.get("src", ""))
-        if address := found.get(LOADS.get(tag)):
+            self.nameless.append(values.get("src", ""))
+        if address := values.get(LOADS.get(tag)):
             self.loads.append(address)
-        if tag == "link" and found.get("href") and ASKS & set((found.get("rel") or "").split()):
-            self.loads.append(found["href"])
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"])
-        self.loads += STYLE.findall(found.get("style") or "")
+        if tag == "link" and values.get("href") and ASKS & set((values.get("rel") or "").split()):
+            self.loads.append(values["href"])
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        self.loads += STYLE.findall(values.get("style") or "")
 
     def handle_data(self, data):
         self.words.append(data)
@@ -87,21 +90,25 @@ class Page(HTMLParser):
 
 
 def read_back(root, folder, edition):
-    """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a learner's edition gives something away."""
-    held = {
+    """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a
+    learner's edition gives something away.
+    """
+    paths = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
     read = {
         name: Page(path.read_text(encoding="utf-8"))
-        for name, path in held.items()
+        for name, path in paths.items()
         if name.endswith(".html") and not name.startswith(("_static/", "lite/"))
     }
     if edition == LEARNER:
-        _refuse_secrets(root, held, read)
-    wrong = [problem for name, page in read.items() for problem in _of_page(name, page, held, read)]
-    for name, path in held.items():
+        _refuse_secrets(root, paths, read)
+    wrong = [
+        problem for name, page in read.items() for problem in _of_page(name, page, paths, read)
+    ]
+    for name, path in paths.items():
         if name.endswith(".css"):
             wrong += [
                 f"{name}: asks another host: {address}"
@@ -116,7 +123,7 @@ def read_back(root, folder, edition):
         )
 
 
-def _of_page(name, page, held, read):
+def _of_page(name, page, paths, read):
     """What is wrong in one page, as sentences."""
     for address in page.loads:
         if urlsplit(address).netloc:
@@ -124,41 +131,31 @@ def _of_page(name, page, held, read):
     for source in page.nameless:
         yield f"{name}: a picture without alt text: {source}"
     for address in dict.fromkeys(page.links + page.loads):
-        found = urlsplit(address)
-        if found.scheme or found.netloc or address == "#":
+        url = urlsplit(address)
+        if url.scheme or url.netloc or address == "#":
             continue
         target = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(found.path)))
-            if found.path
+            posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(url.path)))
+            if url.path
             else name
         )
-        if target not in held:
+        if target not in paths:
             yield f"{name}: a link that leads nowhere: {address}"
-        elif found.fragment and target in read and unquote(found.fragment) not in read[target].ids:
+        elif url.fragment and target in read and unquote(url.fragment) not in read[target].ids:
             yield f"{name}: a link to a heading that {target} does not have: {address}"
 
 
-def _refuse_secrets(root, held, read):
-    # What Sphinx, its theme and JupyterLite bring along holds no lesson. The last hints are almost the code: where one tells a line, it is told.
-    hints = "\n".join(
-        Page(hint).text
-        for entry in root.lessons
-        for exercise in entry.declared.exercises
-        for hint in exercise.hints
-    )
-    wanted = {
-        secret: what
-        for secret, what in release.secrets(root, root.lessons).items()
-        if secret not in hints
-    }
+def _refuse_secrets(root, paths, read):
+    # What Sphinx, its theme and JupyterLite bring along holds no lesson.
+    secrets = release.secrets(root, root.lessons)
     texts = {
         name: read[name].text if name in read else _text(path)
-        for name, path in held.items()
+        for name, path in paths.items()
         if not name.endswith(PICTURES) and _is_ours(root, name)
     }
     every = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
     words = set(every.split())
-    for secret, what in wanted.items():
+    for secret, what in secrets.items():
         if (
             all(word in words for word in secret.split()[1:-1]) and secret in every
         ):  # the first spares most of the second, which is slow

@@ -1,8 +1,10 @@
-"""What every command of `tito` shares: the app, the words for roots and lessons, printing. The files of this folder turn words
-into values and values into exit codes; they are the only ones that know typer.
+"""What every command of `tito` shares: the app, the words for roots and lessons, printing.
 
-Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure. What a command needs
-is imported inside it, so that `tito --help` does not wait for NumPy.
+The files of this folder turn words into values and values into exit codes; they are
+the only ones that know typer.
+
+Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure.
+What a command needs is imported inside it, so that `tito --help` does not wait for NumPy.
 """
 
 import os
@@ -22,7 +24,9 @@ app = typer.Typer(
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
-    help="Write your own deep-learning library, lesson by lesson.\n\nStart with: bin/tito init ../my-tinytorch",
+    help="Write your own deep-learning library, lesson by lesson.\n"
+    "\n"
+    "Start with: bin/tito init ../my-tinytorch",
 )
 
 RootOption = Annotated[
@@ -63,8 +67,10 @@ AUDIENCES = {  # {the file with the commands: who they are for}
 given_root = None
 
 
-def here(root):
-    """The root to work in: --root of the command, --root before it, or the one around the current folder."""
+def current_root(root):
+    """The root to work in: --root of the command, --root before it, or the
+    one around the current folder.
+    """
     from tito.lesson import course
 
     return course.find_root(current_folder(), named_root(root))
@@ -89,7 +95,7 @@ def current_folder():
         raise TitoError("The current folder is gone.", "Go to your workspace with cd.") from None
 
 
-def out(*renderables):
+def echo(*renderables):
     """Print for a person: as wide as the terminal, or without wrapping where there is none."""
     from rich.console import Console
 
@@ -102,11 +108,11 @@ def out(*renderables):
     for renderable in renderables:
         text = isinstance(renderable, str)
         console.print(
-            folded(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
+            fold(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
         )
 
 
-def folded(text, stream, indent=0):
+def fold(text, stream, indent=0):
     """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
     if not stream.isatty():
         return text
@@ -117,29 +123,35 @@ def folded(text, stream, indent=0):
     return views.folded(text, shutil.get_terminal_size().columns, indent)
 
 
-def out_json(values):
+def echo_json(values):
     import json
 
     print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
 def warn(text):
-    print(folded(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
+    print(fold(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
 
 
-def going_on(root, said=True):
-    """In a workspace, the name of the lesson one is at, and `said`, why; None in a course and when all is done."""
+def current_lesson(root, announce=True):
+    """In a workspace, the name of the lesson to work on, printed with the reason if `announce`.
+
+    None in a course and when all is done.
+    """
     if root.is_course:
         return None
     from tito.learn import status as standing
 
-    found = standing.current(root, warn)
-    if found and said:
-        out(f"lesson {found[0]}, {found[1]}")
-    return found and found[0]
+    position = standing.current(root, warn)
+    if position is None:
+        return None
+    name, reason = position
+    if announce:
+        echo(f"lesson {name}, {reason}")
+    return name
 
 
-def one(root, lesson, module):
+def select_lesson(root, lesson, module):
     """The lesson that was named, as an argument or with --module."""
     if not (lesson or module):
         raise TitoError(
@@ -148,24 +160,26 @@ def one(root, lesson, module):
     return root.lesson(lesson or module)
 
 
-def some(root, lessons, module, all_):
+def select_lessons(root, lessons, module, all_):
     """The lessons that were named, each once, in the order of the course."""
-    wanted = [*(lessons or []), *([module] if module else [])]
-    if all_ and wanted:
-        raise TitoError(f"--all and {' '.join(wanted)} contradict each other.", "Give one of them.")
-    if not (all_ or wanted):
+    names = [*(lessons or []), *([module] if module else [])]
+    if all_ and names:
+        raise TitoError(f"--all and {' '.join(names)} contradict each other.", "Give one of them.")
+    if not (all_ or names):
         raise TitoError(
             "Which lesson?",
             f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.",
         )
-    found = {root.lesson(name) for name in wanted}
-    return [entry for entry in root.lessons if all_ or entry in found]
+    selection = {root.lesson(name) for name in names}
+    return [entry for entry in root.lessons if all_ or entry in selection]
 
 
 @contextmanager
-def progress_bar(wanted):
-    """A function that shows (what, done, of) on standard error, where that is a terminal; elsewhere it says nothing."""
-    if not (wanted and sys.stderr.isatty()):
+def progress_bar(visible):
+    """A function that shows (what, done, of) on standard error, where that is a
+    terminal; elsewhere it says nothing.
+    """
+    if not (visible and sys.stderr.isatty()):
         yield lambda what, done, of: None
         return
     from rich.console import Console
@@ -178,13 +192,15 @@ def progress_bar(wanted):
 
 def complain(error):
     """The two lines of an error: what is wrong, what to do."""
-    print(folded(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
+    print(fold(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
     if error.remedy:
-        print(folded(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
+        print(fold(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
 
 
 def arrange():
-    """Let `tito --help` list the commands by who needs them, each with the first words of its own help."""
+    """Let `tito --help` list the commands by who needs them, each with the
+    first words of its own help.
+    """
     for command in app.registered_commands:
         command.rich_help_panel = AUDIENCES[command.callback.__module__]
         command.short_help = _first_words(command.callback.__doc__)
@@ -200,10 +216,9 @@ def arrange():
 
 def _first_words(text):
     """The first clause of a command's help."""
-    line = (
-        (text or "").split("\n")[0].removeprefix("For instructors: ").removeprefix("For authors: ")
-    )
-    words = re.split(r"[:;]|\. ", line)[0].rstrip(".")
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    paragraph = paragraph.removeprefix("For instructors: ").removeprefix("For authors: ")
+    words = re.split(r"[:;]|\. ", paragraph)[0].rstrip(".")
     return words[:1].upper() + words[1:]
 
 

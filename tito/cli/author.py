@@ -1,4 +1,7 @@
-"""The words of `tito` for a course's author: check and book. What a command needs is imported inside it."""
+"""The words of `tito` for a course's author: check and book.
+
+What a command needs is imported inside it.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +18,11 @@ from tito.cli.app import (
     commands,
     complain,
     current_folder,
-    here,
-    out,
-    out_json,
+    current_root,
+    echo,
+    echo_json,
     progress_bar,
-    some,
+    select_lessons,
     warn,
 )
 from tito.errors import TitoError
@@ -44,27 +47,35 @@ def check(
 
     from tito.author import check as checking
 
-    root = here(root)
+    root = current_root(root)
     if not root.is_course:
         raise TitoError(
             f"{root.path} is a workspace; its lessons hold no solutions to check.",
             "Run it in the course.",
         )
-    entries = some(root, lessons, module, all_ or not (lessons or module))
-    with progress_bar(not json) as told:
+    entries = select_lessons(root, lessons, module, all_ or not (lessons or module))
+    with progress_bar(not json) as report:
         findings = [
             finding
             for entry in entries
             for finding in checking.check(
-                entry, jobs, lambda done, of, name=entry.name: told(name, done, of)
+                entry, jobs, lambda done, of, name=entry.name: report(name, done, of)
             )
         ]
     if json:
-        out_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
+        echo_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
     else:
         from tito import views
 
-        out(views.check_table(findings, checking.QUESTIONS), views.check_problems(findings))
+        broken = {
+            finding.lesson for finding in findings if finding.question == "form" and not finding.ok
+        }
+        sizes = [checking.size(entry) for entry in entries if entry.name not in broken]
+        echo(
+            views.check_table(findings, checking.QUESTIONS),
+            views.sizes(sizes),
+            views.check_problems(findings),
+        )
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
@@ -95,7 +106,8 @@ def build_book(
             "--output",
             "-o",
             metavar="DIR",
-            help="Where the site goes: a new folder, or an earlier book's; default: book/_build/EDITION/html.",
+            help="Where the site goes: a new folder, or an earlier book's; default: "
+            "book/_build/EDITION/html.",
             show_default=False,
         ),
     ] = None,
@@ -110,7 +122,8 @@ def build_book(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="For --lite: an unpacked Pyodide distribution, the Python that runs in the browser.",
+            help="For --lite: an unpacked Pyodide distribution, the Python "
+            "that runs in the browser.",
             show_default=False,
         ),
     ] = None,
@@ -123,20 +136,20 @@ def build_book(
     from tito import views
     from tito.book import build as book
 
-    with progress_bar(True) as told:
-        built = book.build(
-            here(root),
+    with progress_bar(True) as report:
+        site = book.build(
+            current_root(root),
             edition,
             fast,
             output and current_folder() / output.expanduser(),
-            lambda name, done, of: told(f"ran {name}", done, of),
+            lambda name, done, of: report(f"ran {name}", done, of),
             lite,
             pyodide and current_folder() / pyodide.expanduser(),
             commands(),
         )
-    out(views.book(built))
-    if built.lite:
-        warn(built.lite)
+    echo(views.book(site))
+    if site.lite:
+        warn(site.lite)
 
 
 @book_app.command("serve")
@@ -148,21 +161,22 @@ def serve_book(
     ] = 8000,
     root: RootOption = None,
 ):
-    """For authors: make the site, show it on this machine, and make it again at each save. Ctrl-C ends it.
+    """For authors: make the site, show it on this machine, and make it again
+    at each save. Ctrl-C ends it.
 
     Example: tito book serve --fast
     """
     from tito import views
     from tito.book import build as book
 
-    root = here(root)
+    root = current_root(root)
     book.serve(
         root,
         edition,
         fast,
         port,
-        lambda address: out(f"{address}  (Ctrl-C ends it)"),
-        lambda built: out(views.book(built)),
+        lambda address: echo(f"{address}  (Ctrl-C ends it)"),
+        lambda site: echo(views.book(site)),
         complain,
         commands(),
     )

@@ -1,5 +1,8 @@
-"""The words of `tito` for an instructor: release, grade, gradebook, feedback, similar. As `cli.py`, it turns words into values
-and values into exit codes; what a command needs is imported inside it."""
+"""The words of `tito` for an instructor: release, grade, gradebook, feedback, similar.
+
+As `cli.py`, it turns words into values and values into exit codes; what a command
+needs is imported inside it.
+"""
 
 import sys
 from contextlib import contextmanager
@@ -15,10 +18,10 @@ from tito.cli.app import (
     RootOption,
     app,
     current_folder,
-    here,
-    out,
-    out_json,
-    some,
+    current_root,
+    echo,
+    echo_json,
+    select_lessons,
     warn,
 )
 from tito.errors import TitoError
@@ -50,9 +53,12 @@ RosterOption = Annotated[
 ]
 
 
-def course_here(root):
-    """The course to grade with. Raises TitoError in a workspace: it has no hidden checks and no reference."""
-    root = here(root)
+def current_course(root):
+    """The course to grade with.
+
+    Raises TitoError in a workspace: it has no hidden checks and no reference.
+    """
+    root = current_root(root)
     if not root.is_course:
         raise TitoError(
             f"{root.path} is a workspace; grading needs the course.",
@@ -88,6 +94,16 @@ def release(
             show_default=False,
         ),
     ] = None,
+    nbgrader: Annotated[
+        Path | None,
+        typer.Option(
+            "--nbgrader",
+            metavar="DIR",
+            help="Also, or only: source notebooks for nbgrader, in a new folder. "
+            "They hold the solutions.",
+            show_default=False,
+        ),
+    ] = None,
     gradescope: Annotated[
         Path | None,
         typer.Option(
@@ -102,47 +118,65 @@ def release(
     ] = False,
     root: RootOption = None,
 ):
-    """For instructors: make the learners' course, a folder to publish, without a solution, a hidden check or a recorded mistake in any byte.
+    """For instructors: make the learners' course, a folder to publish, without a solution, a hidden
+    check or a recorded mistake in any byte.
 
-    It holds stubs, notebooks, tito itself, and files for Binder and for tests at each push. DIR may be a git repository. What somebody changed by
-    hand in an earlier release is told and saved. Example: tito release ../tinytorch-release --lessons tensor activations
+    It holds stubs, notebooks, tito itself, and files for Binder and for tests at each push. DIR may
+    be a git repository. What somebody changed by hand in an earlier release is told and saved.
+    Example: tito release ../tinytorch-release --lessons tensor activations
     """
     from tito import views
 
-    root = here(root)
-    if not (folder or gradescope):
+    root = current_root(root)
+    if not (folder or gradescope or nbgrader):
         raise TitoError(
             "Where to?",
-            "Name a folder: tito release ../my-course-release; or a zip: tito release --gradescope autograder.zip",
+            "Name a folder: tito release ../my-course-release; or a zip: tito release "
+            "--gradescope autograder.zip",
         )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
         raise TitoError(
             f"{folder} is a lesson; the first word is the folder to write.",
             f"tito release ../my-course-release {folder}; without a folder: --lessons {folder}",
         )
-    wanted = [*(lessons or []), *(only or [])]
-    chosen = some(root, wanted, None, False) if wanted else None
+    names = [*(lessons or []), *(only or [])]
+    chosen = select_lessons(root, names, None, False) if names else None
     if folder:
         from tito.author import release as releasing
 
-        done = releasing.release(root, current_folder() / folder.expanduser(), chosen)
-        names = ", ".join(done.lessons)
-        out(
-            f"{done.path} holds {views.count(len(done.lessons), 'lesson')} ({names}); {views.count(len(done.changed), 'file')} written, nothing given away."
+        result = releasing.release(root, current_folder() / folder.expanduser(), chosen)
+        titles = ", ".join(result.lessons)
+        echo(
+            f"{result.path} holds {views.count(len(result.lessons), 'lesson')} ({titles}); "
+            f"{views.count(len(result.changed), 'file')} written, nothing given away."
         )
-        for name in done.by_hand:
+        for name in result.by_hand:
             warn(f"{name} had been changed by hand; it is as released again.")
-        if done.kept:
-            out(
-                f"What was changed by hand is saved in {done.kept}, which is not to be published (git leaves it out; a zip would not)."
+        if result.kept:
+            echo(
+                f"What was changed by hand is saved in {result.kept}, which is not to be published "
+                "(git leaves it out; a zip would not)."
             )
+    if nbgrader:
+        from tito.author import nbgrader as sources
+
+        paths = sources.write(root, current_folder() / nbgrader.expanduser(), chosen)
+        notebooks = [path for path in paths if path.suffix == ".ipynb"]
+        echo(
+            f"{nbgrader}, {views.count(len(notebooks), 'source notebook')}. They hold the "
+            "solutions and the hidden checks.",
+            views.unbroken(
+                f"next: cd {nbgrader} && nbgrader generate_assignment {notebooks[0].stem}"
+            ),
+        )
     if gradescope:
         from tito.author import gradescope as packing
 
         path = current_folder() / gradescope.expanduser()
         size = packing.pack(root, path, chosen, force)
-        out(
-            f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the solutions and the hidden checks."
+        echo(
+            f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the "
+            "solutions and the hidden checks."
         )
 
 
@@ -165,7 +199,8 @@ def grade(
         str,
         typer.Option(
             metavar="own|reference|both",
-            help="The earlier lessons to grade on: the learner's, the course's, or theirs and then the course's.",
+            help="The earlier lessons to grade on: the learner's, the course's, or "
+            "theirs and then the course's.",
         ),
     ] = "both",
     seconds: Annotated[
@@ -191,7 +226,8 @@ def grade(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Grade a class, and keep every result in the gradebook. Interrupted, it goes on when run again.
+    """Grade a class, and keep every result in the gradebook.
+    Interrupted, it goes on when run again.
 
     Example: tito grade submissions tensor --roster class.csv
     """
@@ -201,8 +237,8 @@ def grade(
     from tito.grading.judge import BASES, Setting
     from tito.grading.roster import read_roster
 
-    root = course_here(root)
-    entries = some(root, lessons, None, all_)
+    root = current_course(root)
+    entries = select_lessons(root, lessons, None, all_)
     if base not in BASES:
         raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
     learners = read_roster(roster) if roster else None
@@ -218,13 +254,14 @@ def grade(
     level = jail.strongest(isolation, secret)
     if level == jail.LEVELS[-1]:
         warn(
-            "isolation level process: the learners' code can read every file that you can read. Grade only what you trust."
+            "isolation level process: the learners' code can read every file that you can read. "
+            "Grade only what you trust."
         )
     setting = Setting(
         root.path, tuple(entry.name for entry in entries), level, base, seconds, memory, secret
     )
     with gradebook_of(root, gradebook) as book:
-        with class_progress(not json) as told, told_when_stopped():
+        with show_class_progress(not json) as report, report_when_stopped():
             arrivals, progress = run.grade_class(
                 setting,
                 root.lessons,
@@ -233,18 +270,21 @@ def grade(
                 jobs or os.cpu_count() or 1,
                 learners,
                 regrade,
-                told,
+                report,
                 why,
             )
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
-                f"not in {roster}: {', '.join(map(views.plain, strangers[:10]))}{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these names."
+                f"not in {roster}: "
+                f"{', '.join(map(views.plain, strangers[:10]))}"
+                f"{' ...' if len(strangers) > 10 else ''} "
+                f"({len(strangers)}); graded under these names."
             )
         if json:
-            out_json(list(run.rows(book, arrivals, setting.lessons)))
+            echo_json(list(run.rows(book, arrivals, setting.lessons)))
     if not json:
-        out(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+        echo(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
     if progress.failed:
         raise TitoError(
             f"{progress.failed} submissions could not be graded; they have a row that says so.",
@@ -254,21 +294,24 @@ def grade(
 
 
 @contextmanager
-def told_when_stopped():
+def report_when_stopped():
     """Ctrl-C ends a run; this says what that means."""
     try:
         yield
     except KeyboardInterrupt:
         warn(
-            "stopped. The submissions that were graded are in the gradebook; the same command goes on with the others."
+            "stopped. The submissions that were graded are in the gradebook; the same command "
+            "goes on with the others."
         )
         raise
 
 
 @contextmanager
-def class_progress(wanted):
-    """A function that shows a run.Progress on standard error, with rate and time left, where that is a terminal."""
-    if not (wanted and sys.stderr.isatty()):
+def show_class_progress(visible):
+    """A function that shows a run.Progress on standard error, with rate and time
+    left, where that is a terminal.
+    """
+    if not (visible and sys.stderr.isatty()):
         yield lambda progress: None
         return
     from rich.console import Console
@@ -292,7 +335,7 @@ def class_progress(wanted):
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", rate="")
 
-        def told(progress):
+        def report(progress):
             rate = (
                 f"{progress.graded / progress.seconds:.1f}/s"
                 if progress.graded and progress.seconds
@@ -306,11 +349,16 @@ def class_progress(wanted):
                 description=plain(progress.student),
             )
 
-        yield told
+        yield report
 
 
 gradebook_app = typer.Typer(
-    help="The grades of a class: show, export, change.\n\nThey are kept in .tito/gradebook.db of the course, which git ignores and no release holds.\n\nExample: tito gradebook show"
+    help="The grades of a class: show, export, change.\n"
+    "\n"
+    "They are kept in .tito/gradebook.db of the course, which git ignores and no release "
+    "holds.\n"
+    "\n"
+    "Example: tito gradebook show"
 )
 app.add_typer(gradebook_app, name="gradebook")
 
@@ -329,7 +377,7 @@ Why = Annotated[str, typer.Option(help="The reason, kept in the history.", show_
 Lift = Annotated[bool, typer.Option("--lift", help="Take back what was set.")]
 
 
-def whoever(who):
+def author_name(who):
     """The name under which a change is kept. Raises TitoError when nobody is logged in."""
     import getpass
 
@@ -339,7 +387,7 @@ def whoever(who):
         raise TitoError("This machine does not say who you are.", "Add --who NAME.") from None
 
 
-def out_json_list(values):
+def echo_json_list(values):
     """Print a JSON list, one value at a time: a class with its messages may be long."""
     import json
 
@@ -368,28 +416,28 @@ def gradebook_show(
 
     Example: tito gradebook show --student ada --lesson tensor
     """
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
         if json:
-            out_json_list(grade.as_json() for grade in book.rows(student, lesson))
+            echo_json_list(grade.as_json() for grade in book.rows(student, lesson))
             return
         from tito.grading import views
 
         if not (student or lesson):
-            out(views.grades(book.by_learner(), book.lessons()))
+            echo(views.grades(book.by_learner(), book.lessons()))
             return
         grades = list(book.rows(student, lesson))
-        out(
+        echo(
             views.grade_table(grades, notes=bool(student)),
             *(views.grade_checks(grade) for grade in grades if student and lesson),
         )
         if student:
-            out(
+            echo(
                 *(
-                    views.comment(one)
+                    views.comment(comment)
                     for learner, _ in book.by_learner(student)
-                    for one in learner.comments
+                    for comment in learner.comments
                 )
             )
 
@@ -418,7 +466,8 @@ def gradebook_export(
 ):
     """Write the grades as other systems read them.
 
-    Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example: tito gradebook export --format canvas --output grades.csv
+    Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example:
+    tito gradebook export --format canvas --output grades.csv
     """
     from tito.grading import exports
 
@@ -431,11 +480,11 @@ def gradebook_export(
             "Where to?" if kind not in exports.TREES else f"{kind} is a folder of files.",
             "Name a place: --output PATH",
         )
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
         if kind in exports.TREES:
-            written = exports.write_tree(
+            count = exports.write_tree(
                 current_folder() / output, exports.tree(book, kind, root.name, lesson), force
             )
         else:
@@ -444,13 +493,13 @@ def gradebook_export(
                 sys.stdout.reconfigure(encoding="utf-8", newline="")
                 sys.stdout.write(text)
                 return
-            written = int(exports.write_file(current_folder() / output, text, force))
+            count = int(exports.write_file(current_folder() / output, text, force))
     if json:
-        out_json({"format": kind, "output": str(output), "files": written})
+        echo_json({"format": kind, "output": str(output), "files": count})
     else:
-        out(
-            f"{output}: {written} file{'s' * (written != 1)} written."
-            if written
+        echo(
+            f"{output}: {count} file{'s' * (count != 1)} written."
+            if count
             else f"{output}: nothing has changed."
         )
 
@@ -487,10 +536,10 @@ def gradebook_override(
             "Give the points, or --lift to take an override back.",
             "For instance: tito gradebook override ada tensor 7.5 --why REASON",
         )
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        before, after = book.override(student, lesson, points, whoever(who), why, check)
+        before, after = book.override(student, lesson, points, author_name(who), why, check)
         show_grades(
             book,
             student,
@@ -526,10 +575,10 @@ def gradebook_comment(
             f"{len(words)} words follow the learner.",
             'Put the comment in quotes: tito gradebook comment ada tensor "Well done."',
         )
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, words[0] if len(words) == 2 or (lift and words) else None)
     with gradebook_of(root, gradebook, create=False) as book:
-        book.comment(student, lesson, None if lift else words[-1], whoever(who))
+        book.comment(student, lesson, None if lift else words[-1], author_name(who))
         show_grades(
             book,
             student,
@@ -568,7 +617,8 @@ def gradebook_extend(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Give a learner more time. Due dates and what lateness costs are in the table `grading` of tito.toml.
+    """Give a learner more time. Due dates and what lateness costs are in the
+    table `grading` of tito.toml.
 
     Example: tito gradebook extend ada tensor --days 3 --why "was ill"
     """
@@ -582,19 +632,26 @@ def gradebook_extend(
         raise TitoError(
             f"--until {until!r} is no time.", "Write it like this: 2026-12-05T23:59:00+01:00"
         ) from None
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        book.extend(student, lesson, whoever(who), why, moment, days)
+        book.extend(student, lesson, author_name(who), why, moment, days)
         if not lift and not (lesson in book.rules.due if lesson else book.rules.due):
             warn(
-                f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; without one nothing is late."
+                f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; "
+                "without one nothing is late."
             )
         from tito.grading import views
 
-        told = "taken back" if lift else f"until {until}" if until else views.count(days, "day")
+        extension = (
+            "taken back" if lift else f"until {until}" if until else views.count(days, "day")
+        )
         show_grades(
-            book, student, lesson, json, f"{student}, {lesson or 'all lessons'}: extension {told}."
+            book,
+            student,
+            lesson,
+            json,
+            f"{student}, {lesson or 'all lessons'}: extension {extension}.",
         )
 
 
@@ -603,9 +660,9 @@ def show_grades(book, student, lesson, json, words):
     from tito.grading import views
 
     if json:
-        out_json_list(grade.as_json() for grade in book.rows(student, lesson))
+        echo_json_list(grade.as_json() for grade in book.rows(student, lesson))
     else:
-        out(views.plain(words, 1000))
+        echo(views.plain(words, 1000))
 
 
 @gradebook_app.command("history")
@@ -626,7 +683,7 @@ def gradebook_history(
 
     Example: tito gradebook history ada
     """
-    root = here(root)
+    root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
         changes = (
@@ -635,12 +692,12 @@ def gradebook_history(
             if not changed or change.old_points not in (None, change.new_points)
         )
         if json:
-            out_json_list(change.as_json() for change in changes)
+            echo_json_list(change.as_json() for change in changes)
             return
         from tito.grading import views
 
         for line in views.history(changes):
-            out(line)
+            echo(line)
 
 
 @gradebook_app.command("roster")
@@ -649,24 +706,27 @@ def gradebook_roster(
         Path,
         typer.Argument(
             metavar="CSV",
-            help="A header with `student`, and as you like name, email, id, sis_login_id, idnumber, github, ...",
+            help="A header with `student`, and as you like name, email, id, "
+            "sis_login_id, idnumber, github, ...",
         ),
     ],
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
 ):
-    """Take learners and their columns from a roster, before anything is graded or again when it has changed.
+    """Take learners and their columns from a roster, before anything is graded
+    or again when it has changed.
 
     Example: tito gradebook roster class.csv
     """
     from tito.grading import roster
 
     learners = roster.read_roster(current_folder() / csv)
-    with gradebook_of(here(root), gradebook) as book:
+    with gradebook_of(current_root(root), gradebook) as book:
         book.remember_roster(learners)
-    out_json({"learners": len(learners)}) if json else out(
-        f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} {'are' if len(learners) != 1 else 'is'} in the gradebook."
+    echo_json({"learners": len(learners)}) if json else echo(
+        f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} "
+        f"{'are' if len(learners) != 1 else 'is'} in the gradebook."
     )
 
 
@@ -682,28 +742,31 @@ def feedback(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html, with everybody's points, for you.
+    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html,
+    with everybody's points, for you.
 
     Example: tito feedback feedback
     """
     from tito.grading import feedback as giving
 
-    root = here(root)
+    root = current_root(root)
     place = current_folder() / folder.expanduser()
     with gradebook_of(root, gradebook, create=False) as book:
-        found, written = giving.write(place, book.by_learner(), root.name)
+        pages, changes = giving.write(place, book.by_learner(), root.name)
     if json:
-        out_json(
+        echo_json(
             [
-                {"student": student, "page": str(path), "written": path in written}
-                for student, path in found.items()
+                {"student": student, "page": str(path), "written": path in changes}
+                for student, path in pages.items()
             ]
         )
         return
     from tito import views
 
-    out(
-        f"{folder / 'index.html'}: {views.count(len(found), 'learner')}, {views.count(len(written), 'page')} new or changed. Give each learner their own page only."
+    echo(
+        f"{folder / 'index.html'}: {views.count(len(pages), 'learner')}, "
+        f"{views.count(len(changes), 'page')} new or changed. Give each "
+        "learner their own page only."
     )
 
 
@@ -727,7 +790,8 @@ def similar(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what many wrote counts little, names nothing.
+    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what
+    many wrote counts little, names nothing.
 
     Nothing that was handed in is run. Example: tito similar submissions --all --output similar
     """
@@ -738,21 +802,21 @@ def similar(
     from tito.grading import similar as comparing
     from tito.grading.roster import read_roster
 
-    root = course_here(root)
-    entries = some(root, lessons, None, all_)
+    root = current_course(root)
+    entries = select_lessons(root, lessons, None, all_)
     learners = read_roster(roster) if roster else None
-    with progress_bar(not json) as told:
+    with progress_bar(not json) as report:
         handed_in = intake.read(current_folder() / submissions, entries, learners)
         pairs, notes = comparing.compare_class(
-            entries, handed_in, threshold, lambda done, of: told("comparing", done, of)
+            entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
         )
     if output:
         comparing.write(current_folder() / output.expanduser(), pairs, threshold, notes)
     for note in notes:
         warn(views.plain(note, 500))
     if json:
-        out_json([asdict(pair) for pair, _ in pairs])
+        echo_json([asdict(pair) for pair, _ in pairs])
         return
-    out(views.similar([pair for pair, _ in pairs], threshold))
+    echo(views.similar([pair for pair, _ in pairs], threshold))
     if output:
-        out(f"side by side: {output / 'index.html'}")
+        echo(f"side by side: {output / 'index.html'}")

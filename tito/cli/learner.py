@@ -1,4 +1,7 @@
-"""The words of `tito` for a learner, from `init` to `milestone`. What a command needs is imported inside it."""
+"""The words of `tito` for a learner, from `init` to `milestone`.
+
+What a command needs is imported inside it.
+"""
 
 import sys
 from pathlib import Path
@@ -16,14 +19,14 @@ from tito.cli.app import (
     app,
     complain,
     current_folder,
-    going_on,
-    here,
+    current_lesson,
+    current_root,
+    echo,
+    echo_json,
     named_root,
-    one,
-    out,
-    out_json,
     remember_root,
-    some,
+    select_lesson,
+    select_lessons,
     warn,
 )
 from tito.errors import TitoError
@@ -55,7 +58,7 @@ def init(
     from tito.lesson import course
 
     try:
-        source = here(root)
+        source = current_root(root)
         source = source if source.is_course else source.reference
     except TitoError:
         if named_root(root):
@@ -64,16 +67,18 @@ def init(
     added = workspace.init(folder, source)
     first = source.lessons[0].name
     if not added:
-        out(f"{folder} is complete; nothing was changed.")
+        echo(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
-        out(
-            f"{folder} is ready: {len(source.lessons)} lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
+        echo(
+            f"{folder} is ready: {len(source.lessons)} "
+            f"lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
             views.unbroken(
-                f"next: cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh && tito start {first}"
+                f"next: cd {shlex.quote(str(folder))} && . "
+                f"bin/activate-tinytorch.sh && tito start {first}"
             ),
         )
     else:
-        out(
+        echo(
             f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:",
             *(f"  {path}" for path in added),
         )
@@ -89,16 +94,16 @@ def status(json: Json = False, root: RootOption = None):
 
     from tito.learn import status as standing
 
-    root = here(root)
+    root = current_root(root)
     rows = standing.rows(root, warn)
     if json:
-        out_json(
+        echo_json(
             [{key: value for key, value in asdict(row).items() if key != "edited"} for row in rows]
         )
         return
     from tito import views
 
-    out(views.status(root, rows, standing.next_step(rows)))
+    echo(views.status(root, rows, standing.next_step(rows)))
 
 
 @app.command()
@@ -116,22 +121,22 @@ def start(
     from tito.learn import doctor, pair, progress
     from tito.learn import status as standing
 
-    root = here(root)
-    entry = one(root, lesson or module or going_on(root), None)
+    root = current_root(root)
+    entry = select_lesson(root, lesson or module or current_lesson(root), None)
     with progress.change(entry.root, entry.name, warn) as record:
         came_back = "started" in record
         record.setdefault("started", progress.now())
         first = standing.first_open(entry, record)
         source = pair.read(entry, record)
     records = progress.load(entry.root, warn)["lessons"]
-    cell = source.cell(first.id) if first else None
+    cell = source.cell(first.name) if first else None
     line = cell.line if cell and not source.is_notebook else None
     # A reader begins at the top; who comes back goes on at the exercise.
     at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
     place = views.link(entry.root, entry.relative(source.path) + at)
-    out(views.lesson_card(entry, place, standing.needs(entry, records), first and first.id, line))
+    echo(views.lesson_card(entry, place, standing.needs(entry, records), first and first.id, line))
     if root.is_course:
-        out(
+        echo(
             views.Pieces(
                 [
                     "This folder holds the course with its solutions.",
@@ -175,15 +180,15 @@ def notebook_(
     """
     from tito.learn import doctor, pair
 
-    entry = one(here(root), lesson, module)
+    entry = select_lesson(current_root(root), lesson, module)
     if keep not in (None, "script", "notebook"):
         raise TitoError(
             f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts."
         )
-    kept = pair.settle(entry, keep, make=True, warn=warn)
-    out(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
-    if kept:
-        out(f"What was overwritten is saved in {kept}; `tito undo` brings it back.")
+    backup = pair.settle(entry, keep, make=True, warn=warn)
+    echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
+    if backup:
+        echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
     if no_open:
         return
     if not doctor.has_jupyterlab():
@@ -216,17 +221,17 @@ def export(
     from tito.learn import pair, progress
     from tito.lesson import export as exporting
 
-    root = here(root)
+    root = current_root(root)
     old, broken = [], []
-    for entry in some(root, lessons, module, all_):
+    for entry in select_lessons(root, lessons, module, all_):
         try:
             if all_ and exporting.is_skipped(entry):
-                out(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
+                echo(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
                 continue
             if not check:
                 pair.settle(entry, warn=warn)
             source = pair.read(entry, progress.load(root, warn)["lessons"].get(entry.name, {}))
-            built = exporting.current(entry, source)
+            exported = exporting.current(entry, source)
         except TitoError as error:
             if not all_ or error.code != 1:
                 raise
@@ -236,14 +241,14 @@ def export(
         if check:
             same = (
                 entry.module_path.exists()
-                and entry.module_path.read_text(encoding="utf-8", errors="replace") == built.text
+                and entry.module_path.read_text(encoding="utf-8", errors="replace") == exported.text
             )
             old += [] if same else [name]
             continue
-        changed, kept = exporting.put(entry, built)
-        out(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
-        if kept:
-            out(f"{name} held code that its lesson does not; a copy is in {kept}.")
+        changed, backup = exporting.put(entry, exported)
+        echo(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
+        if backup:
+            echo(f"{name} held code that its lesson does not; a copy is in {backup}.")
     for error in broken:
         complain(error)
     if old:
@@ -285,11 +290,11 @@ def test(
         raise TitoError(
             f"{junit} is there and is no .xml file.", "Name another file for the report."
         )
-    root = here(root)
+    root = current_root(root)
     verdicts = []
     if not (lessons or module or all_):
-        module = going_on(root, not json)
-    entries = some(root, lessons, module, all_)
+        module = current_lesson(root, not json)
+    entries = select_lessons(root, lessons, module, all_)
     with Process(warm=len(entries) > 1) as process:
         from tito import (
             views,  # here, as much else, it costs nothing: the process is loading NumPy and pytest
@@ -301,9 +306,9 @@ def test(
             if not json:
                 show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
     if json:
-        out_json([v.as_json() for v in verdicts])
+        echo_json([v.as_json() for v in verdicts])
     elif len(verdicts) > 1:
-        out(views.totals(verdicts))
+        echo(views.totals(verdicts))
     if junit:
         from tito import files
         from tito.learn import junit as xml
@@ -319,15 +324,15 @@ def show_verdict(entry, result, whole=True, key=None):
     from tito.learn import status as standing
 
     records = progress.load(entry.root, warn)["lessons"]
-    shown = records.get(entry.name, {}).get("hints", {})
+    hint_counts = records.get(entry.name, {}).get("hints", {})
     # Row by row: the first lesson that is open ends the reading.
-    rows = (standing.row(one, records.get(one.name, {})) for one in entry.root.lessons)
+    rows = (standing.row(lesson, records.get(lesson.name, {})) for lesson in entry.root.lessons)
     step = standing.next_step(rows) if result.passed and whole else None
     following = step and step[0]
-    out(
+    echo(
         views.verdict(
             result,
-            {e.id: len(e.hints) - shown.get(e.id, 0) for e in entry.declared.exercises},
+            {e.id: len(e.hints) - hint_counts.get(e.id, 0) for e in entry.declared.exercises},
             whole,
             following,
             key,
@@ -343,10 +348,10 @@ def watch(lesson: Lesson = None, module: Module = None, root: RootOption = None)
     """
     from tito.learn import watch as watching
 
-    root = here(root)
+    root = current_root(root)
     watching.watch(
-        one(root, lesson or module or going_on(root) or root.lessons[0].name, None),
-        out,
+        select_lesson(root, lesson or module or current_lesson(root) or root.lessons[0].name, None),
+        echo,
         show_verdict,
         warn,
     )
@@ -373,15 +378,15 @@ def hint(
 
     from tito.learn import status as standing
 
-    root = here(root)
-    entry = one(root, lesson or module or going_on(root, not json), None)
-    found = standing.hint(entry, exercise, warn)
+    root = current_root(root)
+    entry = select_lesson(root, lesson or module or current_lesson(root, not json), None)
+    passage = standing.hint(entry, exercise, warn)
     if json:
-        out_json(asdict(found))
+        echo_json(asdict(passage))
         return
     from tito import views
 
-    out(views.hint(found))
+    echo(views.hint(passage))
 
 
 @app.command()
@@ -399,16 +404,17 @@ def reset(
     """
     from tito.learn import workspace
 
-    entry = one(here(root), lesson, module)
+    entry = select_lesson(current_root(root), lesson, module)
     was_there = entry.script.exists()
-    kept = workspace.reset(entry, exercise, warn)
+    backup = workspace.reset(entry, exercise, warn)
     what = entry.declared.exercise(exercise).id if exercise else entry.name
-    if kept:
-        out(
-            f"{what} is back at its start. What you had is saved in {kept}; `tito undo` brings it back."
+    if backup:
+        echo(
+            f"{what} is back at its start. What you had is saved in {backup}; "
+            "`tito undo` brings it back."
         )
     else:
-        out(
+        echo(
             f"{what} is at its start already; nothing was changed."
             if was_there
             else f"{what} is there again, at its start."
@@ -423,10 +429,11 @@ def undo(root: RootOption = None):
     """
     from tito.learn import workspace
 
-    root = here(root)
+    root = current_root(root)
     step = workspace.undo(root, warn)
-    out(
-        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood there is saved, and `tito redo` takes this back:",
+    echo(
+        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what stood "
+        "there is saved, and `tito redo` takes this back:",
         *(f"  {path.relative_to(root.path)}" for path in step.paths),
     )
 
@@ -440,9 +447,9 @@ def redo(root: RootOption = None):
     from tito import files
     from tito.learn import workspace
 
-    root = here(root)
+    root = current_root(root)
     step = workspace.undo(root, warn, files.redo)
-    out(
+    echo(
         "The last undo is taken back:", *(f"  {path.relative_to(root.path)}" for path in step.paths)
     )
 
@@ -455,13 +462,14 @@ def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
     """
     from tito.learn import workspace
 
-    entry = one(here(root), lesson, module)
-    kept = workspace.skip(entry)
-    out(
-        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. `tito export {entry.name}` ends that."
+    entry = select_lesson(current_root(root), lesson, module)
+    backup = workspace.skip(entry)
+    echo(
+        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. "
+        f"`tito export {entry.name}` ends that."
     )
-    if kept:
-        out(f"It held code that your lesson does not; a copy is in {kept}.")
+    if backup:
+        echo(f"It held code that your lesson does not; a copy is in {backup}.")
 
 
 @app.command("submit")
@@ -484,34 +492,36 @@ def submit_(
 ):
     """Test what you have begun and put it into a zip, to hand in.
 
-    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the same; nothing is overwritten. Example: tito submit tensor
+    Without a lesson: every one that was begun. A lesson that fails is told and handed in all the
+    same; nothing is overwritten. Example: tito submit tensor
     """
     from tito import views
     from tito.learn import submit
 
-    root = here(root)
-    entries = some(root, lessons, module, all_) if lessons or module or all_ else None
-    done = submit.submit(
+    root = current_root(root)
+    entries = select_lessons(root, lessons, module, all_) if lessons or module or all_ else None
+    submission = submit.submit(
         root,
         entries,
         output and current_folder() / output.expanduser(),
         warn,
-        lambda result: None if json else out(views.tested(result)),
+        lambda result: None if json else echo(views.tested(result)),
     )
     if json:
-        out_json(
+        echo_json(
             {
-                "zip": str(done.path),
-                "bytes": done.size,
-                "lessons": [v.as_json() for v in done.verdicts],
-                "notes": done.notes,
+                "zip": str(submission.path),
+                "bytes": submission.size,
+                "lessons": [v.as_json() for v in submission.verdicts],
+                "notes": submission.notes,
             }
         )
         return
-    for note in done.notes:
+    for note in submission.notes:
         warn(note)
-    out(
-        f"{done.path} holds {views.count(len(done.verdicts), 'lesson')}, {done.size / 1000:.1f} kB: hand in this file."
+    echo(
+        f"{submission.path} holds {views.count(len(submission.verdicts), 'lesson')}, "
+        f"{submission.size / 1000:.1f} kB: hand in this file."
     )
 
 
@@ -522,23 +532,24 @@ def restore(
 ):
     """Bring the lessons of a submission back into a workspace. What stands there is saved first.
 
-    After a temporary session in the browser, or on another machine. `tito undo` takes it back. Example: tito restore my-tinytorch-1.zip
+    After a temporary session in the browser, or on another machine. `tito undo` takes it back.
+    Example: tito restore my-tinytorch-1.zip
     """
     from tito.learn import submit
 
-    root = here(root)
-    done = submit.restore(root, current_folder() / path.expanduser(), warn)
-    for note in done.notes:
+    root = current_root(root)
+    result = submit.restore(root, current_folder() / path.expanduser(), warn)
+    for note in result.notes:
         warn(note)
-    if not done.changed:
-        out(f"{', '.join(done.lessons)}: as in the zip already; nothing was changed.")
+    if not result.changed:
+        echo(f"{', '.join(result.lessons)}: as in the zip already; nothing was changed.")
         return
-    out(
-        f"{', '.join(done.lessons)} as in the zip:",
-        *(f"  {place.relative_to(root.path).as_posix()}" for place in done.changed),
+    echo(
+        f"{', '.join(result.lessons)} as in the zip:",
+        *(f"  {place.relative_to(root.path).as_posix()}" for place in result.changed),
     )
-    if done.kept:
-        out(f"What stood there is saved in {done.kept}; `tito undo` brings it back.")
+    if result.kept:
+        echo(f"What stood there is saved in {result.kept}; `tito undo` brings it back.")
 
 
 @app.command("doctor")
@@ -553,11 +564,11 @@ def doctor_(json: Json = False, root: RootOption = None):
 
     findings = doctor.examine(current_folder(), named_root(root))
     if json:
-        out_json([asdict(finding) for finding in findings])
+        echo_json([asdict(finding) for finding in findings])
     else:
         from tito import views
 
-        out(views.doctor(findings))
+        echo(views.doctor(findings))
     if any(finding.state == "problem" for finding in findings):
         raise typer.Exit(3)
 
@@ -576,7 +587,8 @@ def milestone_(context: typer.Context):
 
 @milestone_app.command("list")
 def list_milestones(json: Json = False, root: RootOption = None):
-    """Show the milestones: what each must reach, which lessons it waits for, and what yours measured.
+    """Show the milestones: what each must reach, which lessons it waits
+    for, and what yours measured.
 
     Example: tito milestone list
     """
@@ -584,13 +596,13 @@ def list_milestones(json: Json = False, root: RootOption = None):
 
     from tito.learn import milestone
 
-    rows = milestone.rows(here(root), warn)
+    rows = milestone.rows(current_root(root), warn)
     if json:
-        out_json([asdict(row) for row in rows])
+        echo_json([asdict(row) for row in rows])
         return
     from tito import views
 
-    out(views.milestones(rows))
+    echo(views.milestones(rows))
 
 
 @milestone_app.command("run")
@@ -613,16 +625,16 @@ def run_milestone(
 
     from tito.learn import milestone
 
-    root = here(root)
-    one = milestone.find(root, name)
+    root = current_root(root)
+    program = milestone.find(root, name)
     if not json:
         from tito import views
 
-        out(views.milestone_card(one))
+        echo(views.milestone_card(program))
         sys.stdout.flush()
-    result = milestone.run(root, one, seed, sys.stderr if json else None, warn)
+    result = milestone.run(root, program, seed, sys.stderr if json else None, warn)
     if json:
-        out_json(
+        echo_json(
             asdict(result)
             | {
                 "picture": result.picture
@@ -630,7 +642,7 @@ def run_milestone(
             }
         )
     else:
-        out(
+        echo(
             views.milestone(
                 result,
                 result.picture

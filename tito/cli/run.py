@@ -34,5 +34,6 @@ def run():
             )
         )
         code = 2
-    gc.freeze()  # or Python's last collection goes through all that was imported: 15 ms of each command
+    # Or Python's last collection goes through all that was imported: 15 ms of each command.
+    gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)

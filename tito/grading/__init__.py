@@ -1,9 +1,13 @@
-"""Grading a class. From the folder of submissions to the gradebook and the learners' feedback, in the order in which things happen:
+"""Grading a class.
+
+From the folder of submissions to the gradebook and the learners' feedback, in the order in which
+things happen:
 
 roster.py      who is in the class, and whose a submission is by its name
 boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
-run.py         the class: tasks on workers, each result into the gradebook, again after an interruption
+run.py         the class: tasks on workers, each result into the gradebook, again after an
+               interruption
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
 proxy.py       what stands in the judge for the learner's classes, functions and objects
 wire.py        what may go between the two: plain data, length-prefixed
@@ -11,8 +15,11 @@ jail.py        starts the untrusted process at an isolation level
 inside.py      that process: loads the learner's code, answers calls
 confine.py     the limits it puts on itself: Landlock, seccomp, resource limits
 result.py      what became of one lesson of one learner
-gradebook.py   the database: results, overrides, comments, extensions, and who changed what (`migrations/`: its schema)
 late.py        what lateness costs
+grade.py       what a grade is: results, overrides and lateness become one
+tables.py      the tables of a gradebook
+database.py    opening it: connections, transactions, the version of its schema
+gradebook.py   the operations: what is written into a gradebook and read from it
 exports.py     the gradebook as other systems read it
 feedback.py    a page for each learner
 similar.py     pairs of submissions that are too much alike

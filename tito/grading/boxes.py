@@ -1,7 +1,8 @@
-"""Reads folders and zips that nobody vouches for, as boxes of files: no link is followed, nothing is written, nothing waits.
+"""Reads folders and zips that nobody vouches for, as boxes of files: no link is followed, nothing
+is written, nothing waits.
 
-What cannot be read raises Unreadable, which says why. A box lists its files; each is read only when it is asked for, with
-a limit, and counted while it is unpacked.
+What cannot be read raises Unreadable, which says why. A box lists its files; each is read only when
+it is asked for, with a limit, and counted while it is unpacked.
 """
 
 import contextlib
@@ -77,7 +78,10 @@ class Item:
 
 @dataclass
 class Box:
-    """What a folder or zip holds, with notes on what was passed over. Of a zip also its `folders`, and names that point outside."""
+    """What a folder or zip holds, with notes on what was passed over.
+
+    Of a zip also its `folders`, and names that point outside.
+    """
 
     items: list
     notes: list = field(default_factory=list)
@@ -96,7 +100,10 @@ def kind_of(mode):
 
 
 def open_regular(path):
-    """The regular file at `path`, open for reading. Raises Unreadable for a link or anything that is none, without waiting for it."""
+    """The regular file at `path`, open for reading.
+
+    Raises Unreadable for a link or anything that is none, without waiting for it.
+    """
     flags = os.O_RDONLY
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # no system has them all
         flags |= getattr(os, name, 0)
@@ -193,7 +200,9 @@ def _local(seconds):
 
 
 class _Frugal:
-    """A file of which at most `largest` bytes are read in one piece: zipfile reads a zip's list of members in one."""
+    """A file of which at most `largest` bytes are read in one piece: zipfile reads a zip's list of
+    members in one.
+    """
 
     def __init__(self, file, largest):
         self.file, self.largest = file, largest
@@ -207,7 +216,10 @@ class _Frugal:
 
 
 def zip_box(file, limits):
-    """The members of a zip, from a file open for reading. Raises Unreadable when it is no zip, damaged, or a bomb."""
+    """The members of a zip, from a file open for reading.
+
+    Raises Unreadable when it is no zip, damaged, or a bomb.
+    """
     size = file.seek(0, os.SEEK_END)
     if size > limits.zip:
         raise Unreadable(_too_large(size, limits.zip))
@@ -272,7 +284,9 @@ def _why_not(member, depth, limits):
 
 
 def _read_member(archive, member, limit):
-    """The bytes of a member, counted while they are unpacked: what the zip says of its size is not believed."""
+    """The bytes of a member, counted while they are unpacked: what the zip says of its size is not
+    believed.
+    """
     try:
         with archive.open(member) as file:
             data = file.read(limit + 1)
@@ -284,7 +298,9 @@ def _read_member(archive, member, limit):
 
 
 def is_ignored(folders, package=None):
-    """Whether files in these folders are no lessons of the learner's: pristine copies, backups, environments, the package."""
+    """Whether files in these folders are no lessons of the learner's: pristine copies, backups,
+    environments, the package.
+    """
     return any(name.startswith(".") or name in IGNORED for name in folders) or (
         package,
         "core",

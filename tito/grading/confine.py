@@ -1,6 +1,9 @@
-"""The limits that the jailed process puts on itself, and that nothing can lift again. Linux only; standard library only.
+"""The limits that the jailed process puts on itself, and that nothing can lift again.
 
-A limit that this machine does not know is told to the caller, never passed over: the isolation level depends on it.
+Linux only; standard library only.
+
+A limit that this machine does not know is told to the caller, never passed over: the isolation
+level depends on it.
 """
 
 import ctypes
@@ -20,13 +23,15 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_
 )
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 
-# Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from linux/landlock.h.
+# Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from
+# linux/landlock.h.
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
 FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 NETWORK_FROM, ALL_TCP = 4, 3
 SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process outside
 
-# What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM. Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
+# What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM.
+# Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
 CALLS = {
     "read": (0, 63),
     "write": (1, 64),
@@ -107,7 +112,8 @@ CALLS = {
     "getrandom": (318, 278),
     "arch_prctl": (158, None),
 }
-# What the server needs besides, to fork and to end its forks. A fork gives these up; of three of them it keeps a part.
+# What the server needs besides, to fork and to end its forks. A fork gives these up; of three of
+# them it keeps a part.
 FORKING = {
     "clone": (56, 220),
     "tgkill": (234, 131),
@@ -166,7 +172,9 @@ def landlock_version():
 
 
 def landlock(readable):
-    """Refuse all files but those below the paths `readable`, which can be read; refuse TCP and signals outward where the kernel can."""
+    """Refuse all files but those below the paths `readable`, which can be read; refuse TCP and
+    signals outward where the kernel can.
+    """
     version = landlock_version()
     if not version:
         raise OSError(errno.ENOSYS, "no Landlock")
@@ -212,9 +220,11 @@ def drop_privileges():
 
 
 def limits(memory):
-    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of address space.
+    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of
+    address space.
 
-    The one on threads counts all that the user runs, and does not bind root: grade a hostile class as an ordinary user.
+    The one on threads counts all that the user runs, and does not bind root: grade a hostile class
+    as an ordinary user.
     """
     for what, most in (
         (resource.RLIMIT_AS, memory << 20),
@@ -232,7 +242,9 @@ def limits(memory):
 
 
 def time_limit(seconds):
-    """Let the kernel kill this process when it has used so much CPU time: should nobody else do it."""
+    """Let the kernel kill this process when it has used so much CPU time: should nobody else
+    do it.
+    """
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 3))
 
 
@@ -249,7 +261,9 @@ def _look_at(number, argument, tests):
 
 
 def table(machine=None):
-    """The filter of the server, as a list of instructions: the calls of the table, and the few that forking takes."""
+    """The filter of the server, as a list of instructions: the calls of the table, and the few that
+    forking takes.
+    """
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
     for calls in (CALLS, FORKING):
@@ -266,7 +280,8 @@ def table(machine=None):
                 for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))
             ],
         )
-    # clone3 has its flags in memory, where a filter cannot look: told that there is none, the C library falls back on clone.
+    # clone3 has its flags in memory, where a filter cannot look: told that there is none, the C
+    # library falls back on clone.
     code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, NO_SUCH_CALL)]
     code += _look_at(
         FORKING["clone"][column], 0, [(SET, 1, 0, CLONE_NAMESPACES), (RETURN, 0, 0, ALLOW)]
@@ -275,7 +290,9 @@ def table(machine=None):
 
 
 def last(pid, machine=None):
-    """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no; nothing that forking took."""
+    """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no;
+    nothing that forking took.
+    """
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, NUMBER)]
     code += _look_at(
@@ -303,7 +320,10 @@ def last(pid, machine=None):
 
 
 def seccomp(code):
-    """Put a filter on this process, for good, in all its threads and forks. Of several, the strictest answer counts."""
+    """Put a filter on this process, for good, in all its threads and forks.
+
+    Of several, the strictest answer counts.
+    """
     program = b"".join(struct.pack("=HBBI", *one) for one in code)
     buffer = ctypes.create_string_buffer(program)
     head = struct.pack("H6xQ", len(code), ctypes.addressof(buffer))

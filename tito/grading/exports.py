@@ -1,17 +1,18 @@
 """The gradebook as other systems read it.
 
 csv          a row per learner, a column per lesson, the total; for people and spreadsheets
-canvas       what Canvas imports under Grades. Ids come from the roster's columns id (or canvas_id), sis_user_id,
-             sis_login_id and section; without any, the learner's id is the login. A roster column such as
-             `tensor (1234)` names the assignment that exists in Canvas; without it Canvas makes a new one
-moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email), with grade and feedback
-             always side by side
+canvas       what Canvas imports under Grades. Ids come from the roster's columns id (or canvas_id),
+             sis_user_id, sis_login_id and section; without any, the learner's id is the login. A
+             roster column such as `tensor (1234)` names the assignment that exists in Canvas;
+             without it Canvas makes a new one
+moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
+             with grade and feedback always side by side
 gradescope   a folder per learner with a results.json
-classroom50  a folder per learner and lesson with a result.json in whole points, half a point upward; the owner is the
-             roster's column github
+classroom50  a folder per learner and lesson with a result.json in whole points, half a point
+             upward; the owner is the roster's column github
 
-A learner's text never becomes a formula: a cell that begins as one does gets an apostrophe. Points are never touched. A
-lesson that was not graded is an empty cell, not a 0.
+A learner's text never becomes a formula: a cell that begins as one does gets an apostrophe. Points
+are never touched. A lesson that was not graded is an empty cell, not a 0.
 """
 
 import csv
@@ -129,7 +130,9 @@ TABLES = {"csv": _csv, "canvas": _canvas, "moodle": _moodle}
 
 
 def summary(grade):
-    """A grade in a few sentences for its learner: no message of a check, nothing of why points were set by hand."""
+    """A grade in a few sentences for its learner: no message of a check, nothing of why points were
+    set by hand.
+    """
     by_hand = (
         "set by the instructor"
         if grade.override
@@ -146,7 +149,8 @@ def summary(grade):
 
 
 def tree(book, kind, course, lesson=None):
-    """(path in the folder, JSON text) of every file of that kind, "gradescope" or "classroom50", learner by learner.
+    """(path in the folder, JSON text) of every file of that kind, "gradescope" or "classroom50",
+    learner by learner.
 
     course  the course's name
     """
@@ -204,7 +208,8 @@ def _passed(grade, check):
 def _classroom50(learner, grades, course):
     for grade in grades:
         handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
-        tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"  # also for commit and release, which the gradebook does not know
+        # Also for commit and release, which the gradebook does not know.
+        tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
         value = {
             "schema": "classroom50/result/v1",
             "classroom": _slug(course),
@@ -252,7 +257,10 @@ def _json(value):
 
 
 def write_file(path, text, force=False):
-    """Write an export; over a file that differs only when `force` is set. Returns whether anything was written."""
+    """Write an export; over a file that differs only when `force` is set.
+
+    Returns whether anything was written.
+    """
     data = text.encode("utf-8")
     if path.is_dir():
         raise TitoError(f"{path} is a folder.", "Name a file.")
@@ -265,7 +273,10 @@ def write_file(path, text, force=False):
 
 
 def write_tree(folder, tree, force=False):
-    """Write the files of `tree` into a new or empty folder, or, with `force`, over what is there. Returns how many."""
+    """Write the files of `tree` into a new or empty folder, or, with `force`, over what is there.
+
+    Returns how many.
+    """
     if folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Name a folder.")
     if folder.is_dir() and any(folder.iterdir()):

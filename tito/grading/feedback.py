@@ -1,7 +1,9 @@
-"""A page for each learner: what every check found and what each lesson is worth, with the reasons; and a table of all for the instructor.
+"""A page for each learner: what every check found and what each lesson is worth, with the reasons;
+and a table of all for the instructor.
 
-A learner sees of a hidden check its name, points and status, and never its message. The pages depend on nothing but the
-gradebook, so the same grades give the same bytes, and a page that did not change is not written again.
+A learner sees of a hidden check its name, points and status, and never its message. The pages
+depend on nothing but the gradebook, so the same grades give the same bytes, and a page that did not
+change is not written again.
 """
 
 from tito.grading import pages
@@ -22,16 +24,20 @@ WORDS = {
 }
 BASES = {
     "own": "Checked on your own earlier lessons.",
-    "reference": "Checked on the course's own earlier lessons instead of yours, so that a mistake in one of those costs you nothing here.",
+    "reference": "Checked on the course's own earlier lessons instead of yours, so that a mistake "
+    "in one of those costs you nothing here.",
 }
 
 
 def write(folder, learners, course):
-    """Write a page per learner into `folder`/learners, and `folder`/index.html, the instructor's table.
+    """Write a page per learner into `folder`/learners, and `folder`/index.html, the instructor's
+    table.
 
-    learners  (Learner, their Grades in the order of the course) one after the other, as `Gradebook.by_learner` gives them
+    learners  (Learner, their Grades in the order of the course) one after the other, as
+              `Gradebook.by_learner` gives them
     course    its name
-    Returns (the path of every learner's page by id, the paths that were written because they changed).
+    Returns (the path of every learner's page by id, the paths that were written because they
+    changed).
     """
     names, rows, written = {}, [], []
     for learner, grades in learners:
@@ -68,7 +74,8 @@ def page(learner, grades, course):
 def index(rows, names, course):
     """The instructor's table as HTML: who has how many points in which lesson.
 
-    rows  [(Learner, {lesson number: (title, points, verdict)}, total)]; names  {id: path of the page}
+    rows   [(Learner, {lesson number: (title, points, verdict)}, total)]
+    names  {id: path of the page}
     """
     titles = {number: title for _, lessons, _ in rows for number, (title, _, _) in lessons.items()}
     return pages.render(
@@ -84,13 +91,17 @@ def _total(grades):
 
 
 def arithmetic(grade):
-    """Sentences: how the points that count follow from what the checks earned. Empty when they are the same.
+    """Sentences: how the points that count follow from what the checks earned.
 
-    Why an instructor set points stays in the gradebook's history ("as Bob's"); what the learner should read is a comment.
+    Empty when they are the same.
+
+    Why an instructor set points stays in the gradebook's history ("as Bob's"); what the learner
+    should read is a comment.
     """
     if grade.override:
         return [
-            f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to {shown(grade.points)} "
+            f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to "
+            f"{shown(grade.points)} "
             f"by {grade.override.who}."
         ]
     said = []
@@ -98,19 +109,22 @@ def arithmetic(grade):
     earned = grade.before_late - by_hand  # what lateness can take from
     if grade.check_overrides:
         said.append(
-            f"The checks earned {_points(grade.result.points)}. With those set by hand it is {_points(grade.before_late)}."
+            f"The checks earned {_points(grade.result.points)}. With those set by hand it is "
+            f"{_points(grade.before_late)}."
         )
     if grade.late_days:
         said.append(
             f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: {grade.late_reason}."
         )
         kept = (
-            f", and {shown(by_hand)} set by hand, which lateness does not change, make {shown(grade.points)}"
+            f", and {shown(by_hand)} set by hand, which lateness does not change, make "
+            f"{shown(grade.points)}"
             if grade.check_overrides
             else ""
         )
         said.append(
-            f"{shown(earned)} - {shown(grade.penalty_percent)} % of {shown(earned)} = {_points(grade.points - by_hand)}{kept}."
+            f"{shown(earned)} - {shown(grade.penalty_percent)} % of {shown(earned)} = "
+            f"{_points(grade.points - by_hand)}{kept}."
         )
     elif grade.extension and grade.due and grade.arrived:
         said.append(f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: not late.")
@@ -131,7 +145,9 @@ def _when(moment, due):
 
 
 def exercises(grade, named):
-    """[{id, points, max_points, checks: [...], open}] of a Grade; each check with what its learner may read. `named` {lesson: "01 tensor"}."""
+    """[{id, points, max_points, checks: [...], open}] of a Grade; each check with what its learner
+    may read. `named` {lesson: "01 tensor"}.
+    """
     found, messages = {}, {grade.result.reason, "did not run", ""}
     for check in grade.result.checks:
         here = found.setdefault(

@@ -1,10 +1,13 @@
-"""The jailed process: it loads a learner's code and does with it what the judge asks. It holds no check and no answer.
+"""The jailed process: it loads a learner's code and does with it what the judge asks.
+
+It holds no check and no answer.
 
     python -I -S inside.py < control socket
 
-One server is started for each worker. It loads NumPy, confines itself, and then only forks: a fork for each check, with a
-socket of its own to the judge, more limits, and nothing else open. What the learner's code does to its fork is over with it.
-Whatever comes out of here is a claim; the judge compares.
+One server is started for each worker. It loads NumPy, confines itself, and then only forks: a fork
+for each check, with a socket of its own to the judge, more limits, and nothing else open. What the
+learner's code does to its fork is over with it. Whatever comes out of here is a claim; the judge
+compares.
 """
 
 import builtins
@@ -23,6 +26,10 @@ import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
+MOST_NAMES, MOST_NAME = (
+    20,
+    60,
+)  # parameters of a function that are looked at, and characters of each
 MARK = "_raised_by_the_judge"
 
 
@@ -35,7 +42,9 @@ def load_file(name):
 
 
 class Installed:
-    """Finds the few installed packages that may be used, by their folders: there is no site-packages in here."""
+    """Finds the few installed packages that may be used, by their folders: there is no
+    site-packages in here.
+    """
 
     def __init__(self, folders):
         self.folders = folders
@@ -50,7 +59,9 @@ class Installed:
 
 
 class Lessons:
-    """Finds the package among the modules that the judge sent: {name: code, or None for an empty one, or why there is none}."""
+    """Finds the package among the modules that the judge sent: {name: code, or None for an empty
+    one, or why there is none}.
+    """
 
     def __init__(self, modules):
         self.modules = modules
@@ -76,7 +87,9 @@ class Lessons:
 
 
 class Agent:
-    """One fork's side of the talk with the judge: answers requests, and asks the judge to run functions that are the judge's."""
+    """One fork's side of the talk with the judge: answers requests, and asks the judge to run
+    functions that are the judge's.
+    """
 
     def __init__(self, wire):
         self.sock, self.wire = None, wire
@@ -120,7 +133,8 @@ class Agent:
         ):
             self.do[function.__name__] = function
         for name in (
-            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul itruediv ifloordiv imod ipow imatmul "
+            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul "
+            "itruediv ifloordiv imod ipow imatmul "
             "neg pos invert eq ne lt le gt ge index getitem setitem delitem"
         ).split():
             self.do[name] = getattr(operator, name)
@@ -128,7 +142,8 @@ class Agent:
     # What the judge may ask for besides Python's own operations.
 
     def load(self, modules, name, exported, wanted, imports, learner_side):
-        """{name: object} of the wanted names that the lesson's module `name` defines, or its learner-side cells, if these are to run.
+        """{name: object} of the wanted names that the lesson's module `name` defines, or its
+        learner-side cells, if these are to run.
 
         modules   code of the package's modules, see Lessons
         exported  the names that learner-side cells see, besides what the code of `imports` binds
@@ -218,7 +233,9 @@ class Agent:
                     raise self.exception(*parts)
 
     def exception(self, name, text, number):
-        """The exception that the judge's function raised; it is known again by its mark when it comes back."""
+        """The exception that the judge's function raised; it is known again by its mark when it
+        comes back.
+        """
         kind = getattr(builtins, name, RuntimeError)
         error = (
             kind(text)
@@ -262,7 +279,17 @@ class Agent:
         frames, trace = [], error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename in self.files:
-                frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno or 0))
+                frame, code = trace.tb_frame, trace.tb_frame.f_code
+                values, names = (
+                    frame.f_locals,
+                    code.co_varnames[: code.co_argcount + code.co_kwonlyargcount],
+                )
+                nones = [
+                    name[:MOST_NAME]
+                    for name in names[:MOST_NAMES]
+                    if values.get(name, code) is None
+                ]
+                frames.append((code.co_filename, trace.tb_lineno or 0, nones))
             trace = trace.tb_next
         mark = getattr(error, "__dict__", {}).get(MARK)
         try:
@@ -283,8 +310,9 @@ def same(then, now):
 def serve(control, agent, seconds, filtered):
     """Fork for each check, until the judge is gone.
 
-    A request brings the fork's end of a socket pair and names forks that were killed or have ended: {"ended": [pid, ...]}. The answer
-    brings a handle to the new one, and what became of those: {"pid", "codes": [[pid, exit code], ...]}.
+    A request brings the fork's end of a socket pair and names forks that were killed or have ended:
+    {"ended": [pid, ...]}. The answer brings a handle to the new one, and what became of those:
+    {"pid", "codes": [[pid, exit code], ...]}.
     """
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
@@ -314,7 +342,9 @@ def ended(pid):
 
 
 def fork(theirs, agent, seconds, filtered):
-    """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits; then what the judge asks."""
+    """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits;
+    then what the judge asks.
+    """
     os.setsid()
     os.dup2(theirs, 3)
     os.closerange(4, 4096)

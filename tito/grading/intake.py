@@ -1,11 +1,14 @@
-"""What learners handed in: from a folder or zip of submissions to the text of each lesson of each learner, whatever they hold.
+"""What learners handed in: from a folder or zip of submissions to the text of each lesson of each
+learner, whatever they hold.
 
-`find` lists the learners without opening anything; `open_submission` reads one of them, inside a worker, so that a class
-never sits in memory. Nothing here writes a file, follows a link, runs what it reads, or raises over what a learner did:
-what cannot be read becomes a sentence in `problem`, what was passed over one in `notes`.
+`find` lists the learners without opening anything; `open_submission` reads one of them, inside a
+worker, so that a class never sits in memory. Nothing here writes a file, follows a link, runs what
+it reads, or raises over what a learner did: what cannot be read becomes a sentence in `problem`,
+what was passed over one in `notes`.
 
-A file of a lesson is `NAME_dev.py` or `NAME_dev.ipynb`, in any folder, also as `ada_NAME_dev (1).ipynb`, and any other script
-or notebook whose `#| default_exp core.NAME` says so. Of several, the one with more exercises written counts.
+A file of a lesson is `NAME_dev.py` or `NAME_dev.ipynb`, in any folder, also as
+`ada_NAME_dev (1).ipynb`, and any other script or notebook whose `#| default_exp core.NAME` says so.
+Of several, the one with more exercises written counts.
 """
 
 import contextlib
@@ -55,7 +58,8 @@ METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
 NOTES = 30  # sentences about one submission
-LONG_LINE = 10_000  # characters of a cell's `# %%` line: reading its metadata takes time by the square of them
+# Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
+LONG_LINE = 10_000
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Arrival:
-    """One learner, and what they handed in, not opened yet. No parts: nothing. `known`: the roster has them, or there is none."""
+    """One learner, and what they handed in, not opened yet.
+
+    No parts: nothing. `known`: the roster has them, or there is none.
+    """
 
     student: str
     name: str
@@ -95,7 +102,8 @@ class LessonFile:
 
     path     in the submission, as it can be shown
     raw      its bytes
-    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only its line numbers matter
+    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only
+             its line numbers matter
     source   its cells (cells.Source), None when there is a problem
     problem  a sentence when it cannot be read; then text is ""
     """
@@ -114,7 +122,9 @@ class LessonFile:
 
 @dataclass
 class Submission:
-    """What one learner handed in: `files` by lesson name; `problem` when nothing of it could be read; `notes` on the rest."""
+    """What one learner handed in: `files` by lesson name; `problem` when nothing of it could be
+    read; `notes` on the rest.
+    """
 
     student: str
     name: str
@@ -125,7 +135,9 @@ class Submission:
 
     @property
     def sha256(self):
-        """Of all that decides a grade here: the lessons, their bytes, and what is wrong with them."""
+        """Of all that decides a grade here: the lessons, their bytes, and what is wrong with
+        them.
+        """
         said = [
             self.problem,
             [
@@ -138,7 +150,10 @@ class Submission:
 
 @dataclass
 class Reading:
-    """What every step of reading one submission needs. `left`: bytes of lesson files that may still be read."""
+    """What every step of reading one submission needs.
+
+    `left`: bytes of lesson files that may still be read.
+    """
 
     lessons: list
     limits: Limits
@@ -151,7 +166,8 @@ class Reading:
             raise Unreadable(item.problem)
         if self.left <= 0:
             raise Unreadable(
-                f"was not read: {self.limits.read:,} bytes of lesson files are read of one submission"
+                f"was not read: {self.limits.read:,} bytes of lesson files are read of one "
+                f"submission"
             )
         data = item.read(self.limits.notebook if item.suffix == ".ipynb" else self.limits.file)
         self.left -= len(data)
@@ -167,12 +183,14 @@ def read(submissions, lessons, roster=None, limits=LIMITS):
 def find(submissions, lessons, roster=None):
     """The learners, as Arrivals: in the order of the roster, then by name.
 
-    submissions  a folder or zip with a folder, zip or lesson file per learner; or the work of a single one
+    submissions  a folder or zip with a folder, zip or lesson file per learner; or the work of a
+                 single one
     lessons      the course's lessons (course.Entry)
     roster       Learners, or None: then every entry is a learner
 
-    With a roster each learner in it is there, with or without parts; an entry that is nobody's, or may be of several,
-    comes under its own name with `known` False. Raises TitoError when the folder or zip itself cannot be read or is empty.
+    With a roster each learner in it is there, with or without parts; an entry that is nobody's, or
+    may be of several, comes under its own name with `known` False. Raises TitoError when the folder
+    or zip itself cannot be read or is empty.
     """
     parts, told = _entries(
         Path(os.path.realpath(submissions)), {f"{entry.name}_dev" for entry in lessons}
@@ -249,7 +267,8 @@ def _by_learner(parts, roster, told):
                 (
                     part,
                     (
-                        f"{shown(part.name, 80)} may belong to {names}: its name does not say whose it is.",
+                        f"{shown(part.name, 80)} may belong to {names}: its name does not say "
+                        f"whose it is.",
                     ),
                 )
             )
@@ -259,7 +278,10 @@ def _by_learner(parts, roster, told):
 
 
 def _latest(parts):
-    """Of one learner's entries those that count: the latest folder or zip, and every lesson file. Returns (parts, notes)."""
+    """Of one learner's entries those that count: the latest folder or zip, and every lesson file.
+
+    Returns (parts, notes).
+    """
     boxes = [part for part in parts if part.kind in ("folder", "zip")]
     files = [part for part in parts if part.kind == "file"]
     refused = [part for part in parts if not part.kind]
@@ -291,7 +313,9 @@ def _stem(part):
 
 
 def _entries(path, lessons):
-    """The Parts in the folder or zip at `path`, and what Gradescope's metadata there say of them."""
+    """The Parts in the folder or zip at `path`, and what Gradescope's metadata there say of
+    them.
+    """
     try:
         info = path.stat()
         if not stat.S_ISDIR(info.st_mode):
@@ -333,7 +357,9 @@ def _entries(path, lessons):
 
 
 def _is_one_learners(names, lessons):
-    """Whether a folder with these names is one learner's work: a workspace, or nothing but lesson files."""
+    """Whether a folder with these names is one learner's work: a workspace, or nothing but lesson
+    files.
+    """
     files = {f"{lesson}{suffix}" for lesson in lessons for suffix in (".py", ".ipynb")}
     return "tito.toml" in names or bool(names) and files.issuperset(names)
 
@@ -393,7 +419,10 @@ def _in_zip(part, lessons):
 
 @functools.lru_cache(maxsize=1)  # by process: two that share a file share its position too
 def _class_zip(process, path, time):
-    """The items in the zip of a class by the first folder of their paths, and its refused names. Raises Unreadable."""
+    """The items in the zip of a class by the first folder of their paths, and its refused names.
+
+    Raises Unreadable.
+    """
     box = zip_box(
         open_regular(path),
         Limits(members=LIMITS.class_members, zip=2**40, unpacked=2**50, ratio=2**20),
@@ -421,7 +450,8 @@ def _inside(part):
 
 
 def _metadata(raw):
-    """What Gradescope's export says of its folders: {folder: {"people": [{"name", "sid", "email"}, ...], "time"}}.
+    """What Gradescope's export says of its folders: {folder: {"people": [{"name", "sid", "email"},
+    ...], "time"}}.
 
     Read line by line: the file is large, and YAML of one known form.
     """
@@ -456,7 +486,10 @@ def _time(info):
 
 
 def open_submission(arrival, lessons, limits=LIMITS):
-    """The Submission of one learner. Never raises over what they handed in: that is told in `problem` and `notes`."""
+    """The Submission of one learner.
+
+    Never raises over what they handed in: that is told in `problem` and `notes`.
+    """
     submission = Submission(
         arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes)
     )
@@ -534,7 +567,9 @@ def _box(part, limits, opened):
 
 
 def _loose_candidates(items, reading):
-    """`_candidates` of lesson files that came one by one: of several scripts, or several notebooks, of a lesson the latest."""
+    """`_candidates` of lesson files that came one by one: of several scripts, or several notebooks,
+    of a lesson the latest.
+    """
     found = _candidates(items, reading, loose=True)
     known = {item.path for mine in found.values() for item in mine}
     unknown = [item.path for item in items if item.path not in known]
@@ -552,7 +587,9 @@ def _loose_candidates(items, reading):
 
 
 def _search(box, reading):
-    """{lesson: its files} in a folder or zip; for lessons that it does not hold itself, in the latest zip in it that holds some."""
+    """{lesson: its files} in a folder or zip; for lessons that it does not hold itself, in the
+    latest zip in it that holds some.
+    """
     reading.notes += box.notes
     found = _candidates(box.items, reading)
     if len(found) < len(reading.lessons):
@@ -604,7 +641,9 @@ def _search(box, reading):
 
 
 def _candidates(items, reading, loose=False):
-    """{lesson: the items that may be its file}, by their names or by the `#| default_exp` in them."""
+    """{lesson: the items that may be its file}, by their names or by the `#| default_exp` in
+    them.
+    """
     names = sorted((lesson.name for lesson in reading.lessons), key=len, reverse=True)
     package = reading.lessons[0].root.package if reading.lessons else None
     found, unnamed = {}, []
@@ -637,7 +676,8 @@ def _choose(entry, items, reading):
     """The LessonFile that counts, of the items that may be it."""
     if len(items) > reading.limits.copies:
         reading.notes.append(
-            f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked at."
+            f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked "
+            f"at."
         )
     files = [(_lesson_file(item, reading), item) for item in items[: reading.limits.copies]]
     good = [(file, item) for file, item in files if not file.problem]
@@ -669,7 +709,9 @@ def _choose(entry, items, reading):
 
 
 def _comparable(changed):
-    """The time of a change as numbers: zips hold what they like, and entries of SUBMISSIONS have a time and a name."""
+    """The time of a change as numbers: zips hold what they like, and entries of SUBMISSIONS have a
+    time and a name.
+    """
     return (
         changed if isinstance(changed[0], int) else tuple(changed[0].astimezone().timetuple()[:6])
     )
@@ -718,7 +760,9 @@ def _parsed(path, raw):
 
 
 def _without_header(text):
-    """A script's text with the lines of its header left empty: a grade needs nothing from it, and YAML can be a bomb."""
+    """A script's text with the lines of its header left empty: a grade needs nothing from it, and
+    YAML can be a bomb.
+    """
     lines = text.split("\n")
     marks = [number for number, line in enumerate(lines) if line.rstrip() == "# ---"][:2]
     if len(marks) == 2 and marks[0] == 0:
@@ -731,11 +775,13 @@ def _code(file):
 
 
 def _written(entry, file):
-    """How many exercises are written in this file: those whose code is there without the line that is released in it."""
+    """How many exercises are written in this file: those whose code is there without the line that
+    is released in it.
+    """
     count = 0
     for exercise in entry.declared.exercises:
-        line = stub(entry.name, exercise.id)
-        cell = file.source.cell(exercise.id)
+        line = stub(entry.name, exercise.name)
+        cell = file.source.cell(exercise.name)
         if cell:
             count += cell.kind == "code" and bool(cell.source.strip()) and line not in cell.source
         else:  # an editor dropped the cell's id: look for what the exercise defines

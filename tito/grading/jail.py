@@ -1,8 +1,12 @@
-"""Starts the process that runs learners' code, at a named isolation level, and forks of it, one for each check.
+"""Starts the process that runs learners' code, at a named isolation level, and forks of it, one for
+each check.
 
-bubblewrap         no network, own process tree, read-only system without home, course or submissions; and the limits below
-landlock+seccomp   files, network and signals by Landlock, system calls by a filter; also for ordinary users, also in containers
-process            another process with limits on time and memory, no more: it can read what you can read
+bubblewrap         no network, own process tree, read-only system without home, course or
+                   submissions; and the limits below
+landlock+seccomp   files, network and signals by Landlock, system calls by a filter; also for
+                   ordinary users, also in containers
+process            another process with limits on time and memory, no more: it can read what you can
+                   read
 """
 
 import functools
@@ -30,7 +34,8 @@ START_SECONDS = 30
 PARTING = 0.5  # seconds in which a process that hears nothing more ends by itself
 LAST = 5  # seconds in which a process that was killed must be gone
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
-# For BLAS: the jail must not count on cores, its threads would not outlive the fork, and those that wait take a core from other workers.
+# For BLAS: the jail must not count on cores, its threads would not outlive the fork, and those that
+# wait take a core from other workers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
@@ -72,7 +77,9 @@ class JailFailed(Exception):
 
 @dataclass
 class Fork:
-    """One jailed process. sock: ours of its socket pair; handle: a pidfd, or None where there is none."""
+    """One jailed process. sock: ours of its socket pair; handle: a pidfd, or None where there is
+    none.
+    """
 
     jail: object
     pid: int
@@ -96,7 +103,9 @@ class Fork:
         self.jail.ended.append(self.pid)
 
     def code(self):
-        """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has it."""
+        """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has
+        it.
+        """
         if self.pid in self.jail.ended:
             self.jail.order()
         while self.pid not in self.jail.codes:
@@ -123,7 +132,8 @@ class Jail:
             [],
             {},
         )  # pids of forks that the server is to bury; exit codes of those that it has
-        # With a stream, one `send` could arrive as two parts; where there is nothing better, the messages are short.
+        # With a stream, one `send` could arrive as two parts; where there is nothing better, the
+        # messages are short.
         ours, theirs = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM
         )
@@ -169,7 +179,10 @@ class Jail:
             )
 
     def reads(self, path):
-        """Whether a fork can read this path. Asked of a fork, so that the server, which all forks inherit from, never hears of it."""
+        """Whether a fork can read this path.
+
+        Asked of a fork, so that the server, which all forks inherit from, never hears of it.
+        """
         fork = self.fork()
         try:
             return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do(
@@ -192,7 +205,10 @@ class Jail:
         self.ready.append((said["pid"], handles[0] if handles else None))
 
     def order(self):
-        """Ask the server for a fork; what it says to that is for `hear`. Raises JailFailed when it is gone."""
+        """Ask the server for a fork; what it says to that is for `hear`.
+
+        Raises JailFailed when it is gone.
+        """
         ours, theirs = socket.socketpair()
         self.ordered.append(ours)
         with theirs:
@@ -205,7 +221,11 @@ class Jail:
         self.ended = []
 
     def fork(self):
-        """A fresh Fork. One that ended while it waited to be used is passed over: what killed it was not whom it is for."""
+        """A fresh Fork.
+
+        One that ended while it waited to be used is passed over: what killed it was not whom it is
+        for.
+        """
         for passed_over in (False, True):
             while len(self.ordered) < 2:  # this one, and the next
                 self.order()
@@ -218,7 +238,10 @@ class Jail:
             found.end()
 
     def close(self):
-        """End the server and with it every fork. It ends by itself when it hears nothing more; killed, its time would be nobody's."""
+        """End the server and with it every fork.
+
+        It ends by itself when it hears nothing more; killed, its time would be nobody's.
+        """
         self.control.close()
         for sock in self.ordered:
             sock.close()
@@ -298,7 +321,9 @@ def system():
 
 
 def site_folders():
-    """Where installed packages lie, below the folders above too: they may hold a course with its solutions."""
+    """Where installed packages lie, below the folders above too: they may hold a course with its
+    solutions.
+    """
     return sorted(
         {
             Path(found)
@@ -339,7 +364,9 @@ def package_paths():
 
 
 def readable(secret):
-    """The paths that Landlock lets through: all that is needed, but no folder of installed packages and nothing secret."""
+    """The paths that Landlock lets through: all that is needed, but no folder of installed packages
+    and nothing secret.
+    """
     hidden = {*site_folders(), *(Path(path) for path in secret)}
     return [
         *[part for path in system() for part in without(path, hidden)],
@@ -361,7 +388,10 @@ def without(path, hidden):
 
 
 def strongest(asked, secret):
-    """The level to grade at: the one asked for, or the strongest that works. Raises TitoError when only the weakest does and nobody asked for it."""
+    """The level to grade at: the one asked for, or the strongest that works.
+
+    Raises TitoError when only the weakest does and nobody asked for it.
+    """
     if not hasattr(os, "fork"):
         raise TitoError(
             "Grading forks a process for each check, and this system cannot.",
@@ -372,6 +402,12 @@ def strongest(asked, secret):
         if asked not in LEVELS:
             raise TitoError(
                 f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
+            )
+        if asked == "bubblewrap" and not shutil.which("bwrap"):
+            raise TitoError(
+                "The isolation level bubblewrap needs the program bwrap, which is not here.",
+                "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
+                3,
             )
         Jail(asked, secret).close()
         return asked

@@ -1,10 +1,14 @@
-"""The trusted process: it holds the checks, the expected values and every comparison. Learners' code runs in a jail beside it.
+"""The trusted process: it holds the checks, the expected values and every comparison.
 
-    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as pickles from `run.py`;
-                                        a list of LessonResults goes back for each
+Learners' code runs in a jail beside it.
 
-A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the learner's names, against
-a fresh fork of the jail, and what it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
+    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as
+                                        pickles from `run.py`; a list of LessonResults goes back
+                                        for each
+
+A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the
+learner's names, against a fresh fork of the jail, and what it finds wrong becomes a CheckResult.
+What a learner's code can forge is a wrong value.
 """
 
 import contextlib
@@ -31,24 +35,25 @@ from tito.errors import TitoError
 from tito.grading import intake, proxy
 from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
-from tito.learn.runner import check_functions, imported
-from tito.learn.verdict import imports_of
-from tito.lesson import cells, course, export
-from tito.lesson.form import is_hidden, stub
+from tito.lesson import cells, course, export, outcome
+from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
+from tito.lesson.form import Lesson
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
-LONGEST = 4000  # characters of a message
+CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How a class is graded. root: of the course; lessons: their names; base: own, reference or both; seconds: for a check;
-    memory: MB for a check; level: of isolation; secret: paths that no jail may read."""
+    """How a class is graded. root: of the course; lessons: their names; base: own, reference or
+    both; seconds: for a check; memory: MB for a check; level: of isolation; secret: paths that no
+    jail may read.
+    """
 
     root: Path
     lessons: tuple
@@ -62,7 +67,10 @@ class Setting:
 
 @dataclass
 class Code:
-    """A module of the package, compiled. `code` is marshalled bytecode, or a sentence: why there is none."""
+    """A module of the package, compiled.
+
+    `code` is marshalled bytecode, or a sentence: why there is none.
+    """
 
     code: bytes | str
     module: object = None
@@ -71,7 +79,9 @@ class Code:
 
 @dataclass
 class Attempt:
-    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a verdict and why)."""
+    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a
+    verdict and why).
+    """
 
     checks: dict = field(default_factory=dict)
     verdict: str = ""
@@ -102,7 +112,9 @@ class Judge:
     # A submission.
 
     def grade(self, arrival, known):
-        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was graded already."""
+        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was
+        graded already.
+        """
         submission = intake.open_submission(
             arrival, list(self.entries.values()), self.setting.limits
         )
@@ -212,7 +224,9 @@ class Judge:
             check.message = clean(reason)
 
     def again(self, entry, code, lower, own, attempt, failed):
-        """The failed checks once more, on the course's own earlier lessons; what passes there says which lesson is at fault."""
+        """The failed checks once more, on the course's own earlier lessons; what passes there says
+        which lesson is at fault.
+        """
         on_reference = self.attempt(
             entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE
         )
@@ -241,9 +255,11 @@ class Judge:
         for check in mended:
             blamed = attempt.checks[check.id].caused_by
             attempt.checks[check.id].message = (
-                f"passes on the course's own earlier lessons; on yours it fails because of lesson {blamed}"
+                f"passes on the course's own earlier lessons; on yours it fails because of lesson "
+                f"{blamed}"
                 if blamed
-                else "passes on the course's own earlier lessons; on yours it fails because of several of them"
+                else "passes on the course's own earlier lessons; on yours it fails because of "
+                "several of them"
             )
         return attempt
 
@@ -252,43 +268,31 @@ class Judge:
         if attempt.verdict:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
-        if all(status == "passed" for status in statuses):
-            return "passed", ""
-        if "tampered" in statuses:
-            return "tampered", next(
-                check.message for check in result.checks if check.status == "tampered"
-            )
-        untouched = [
-            e.id
-            for e in entry.declared.exercises
-            if (cell := file.source.cell(e.id)) and stub(entry.name, e.id) in cell.source
-        ]
-        if not result.points and len(untouched) == len(entry.declared.exercises):
-            return "stub", "Nothing is written yet: every exercise is as released."
-        for status, verdict in (
-            ("timeout", "timed out"),
-            ("memory", "out of memory"),
-            ("crashed", "crashed"),
-        ):
-            if (
-                not result.points
-                and status in statuses
-                and set(statuses) <= {status, "not run", "unwritten"}
-            ):
-                return verdict, next(
-                    check.message for check in result.checks if check.status == status
+        verdict = outcome.verdict_of(statuses, result.points)
+        exercises = entry.declared.exercises
+        if verdict == "passed":
+            return verdict, ""
+        if not result.points and verdict != "tampered":
+            unwritten = [
+                entry.declared.is_unwritten(exercise, file.source) for exercise in exercises
+            ]
+            if all(unwritten):
+                return (
+                    "stub",
+                    f"Nothing is written yet: all {len(exercises)} exercises are as released.",
                 )
-        wrong = sum(status not in ("passed", "unwritten") for status in statuses)
-        waiting = statuses.count("unwritten")
-        parts = [f"{wrong} of {len(statuses)} checks fail"] * bool(wrong) + [
-            f"{waiting} wait for what is not written"
-        ] * bool(waiting)
-        return "failed", ", ".join(parts) + "."
+        if verdict == "failed":
+            return verdict, outcome.count_of(statuses)
+        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+        return verdict, next(check.message for check in result.checks if check.status == status)
 
     # Checks.
 
     def attempt(self, entry, code, lower, checks, base):
-        """Run these checks of a lesson on the given earlier lessons ({name: Code}). Returns an Attempt with a result for each."""
+        """Run these checks of a lesson on the given earlier lessons ({name: Code}).
+
+        Returns an Attempt with a result for each.
+        """
         package = self.root.package
         modules = (
             front_doors(self.root)
@@ -335,8 +339,11 @@ class Judge:
         return attempt
 
     def check(self, entry, check, code, modules, seconds):
-        """Run one check in a fork of its own. Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
-        imported. Raises JailFailed when the jail died with its fork."""
+        """Run one check in a fork of its own.
+
+        Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
+        imported. Raises JailFailed when the jail died with its fork.
+        """
         prepared, fork = Prepared.of(entry), self.fork()
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died, importing, answer = False, True, ("passed", "", "")
@@ -376,18 +383,23 @@ class Judge:
     @staticmethod
     def run(check, space, missing, entry):
         """Run the check's function in its namespace. Whatever it raises passes through."""
-        exec(check_functions(check.cell.source, str(entry.script), check.cell.line), space)
+        remember_lines(check.cell.source, CHECKS_FILE, check.cell.line)
+        exec(functions_of(check.cell.source, CHECKS_FILE, check.cell.line), space)
         try:
             space[check.function]()
         except NameError as error:
             if error.name in missing:
                 raise Missing(
-                    f"the lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+                    f"the lesson does not define {error.name}: is its cell gone, or its line "
+                    "`#| export`?"
                 ) from None
             raise
 
     def words(self, error, importing, entry, code, seconds, check):
-        """(status, message, verdict) for what ended a check. Making them may ask the learner's side, which may do anything."""
+        """(status, message, verdict) for what ended a check.
+
+        Making them may ask the learner's side, which may do anything.
+        """
         try:
             place = self.place(error, entry, code)
             if importing:
@@ -417,10 +429,12 @@ class Judge:
                     raise
 
     def place(self, error, entry, code):
-        """Where in the learner's file an error came from, as "tensor_dev.py:12: their line", or ""."""
+        """Where in the learner's file an error came from, as "tensor_dev.py:12: their line",
+        or "".
+        """
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
-        lines = [line for file, line in told[2] if file == name] if told else []
+        lines = [line for file, line, _ in told[2] if file == name] if told else []
         if (
             not lines
             or not code.module
@@ -443,26 +457,25 @@ class Missing(Exception):
 
 @dataclass
 class Prepared:
-    """What a lesson's checks need, made once: the code of the imports its learner-side cells use, and of those cells."""
+    """What a lesson's checks need, made once: the code of the imports its learner-side cells use,
+    and of those cells.
+    """
 
     exported: list
     imports: bytes
     learner_side: list
     beside: set
-    statements: dict
+    lesson: Lesson
 
     @staticmethod
     @functools.cache
     def of(entry):
-        lesson = entry.declared
-        statements = imports_of(lesson)
+        lesson: Lesson = entry.declared
         sources = [cell.source for cell in lesson.learner_side]
         words = set(re.findall(r"\w+", "\n".join(sources)))
-        used = "\n".join(statement for statement, names in statements.items() if words & set(names))
+        used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
         codes = [
-            marshal.dumps(
-                compile("\n" * (cell.line - 1) + cell.source, f"{entry.name}_dev.py", "exec")
-            )
+            marshal.dumps(functions_of(cell.source, CHECKS_FILE, cell.line))
             for cell in lesson.learner_side
         ]
         beside = {
@@ -471,17 +484,16 @@ class Prepared:
             for node in cells.tree_of(source).body
             for name in export.defined(node)
         }
-        return Prepared(
-            export.exported_names(lesson),
-            marshal.dumps(compile(used, "imports", "exec")),
-            codes,
-            beside,
-            statements,
-        )
+        imports = marshal.dumps(compile(used, "imports", "exec"))
+        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
 
     def namespace(self, session, check, module, modules):
-        """What the check sees: the lesson's imports, and proxies for the names it uses; and the names that the learner's lesson lacks."""
-        words = set(re.findall(r"\w+", check.cell.source))
+        """What the check sees, with proxies for the names it uses; and the names that the
+        learner's lesson lacks.
+        """
+        setup = self.lesson.setup
+        text = check.cell.source + self.lesson.helpers
+        words = set(re.findall(r"\w+", text))
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
         found = session.do(
             "load",
@@ -499,12 +511,16 @@ class Prepared:
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
-        space = imported({"imports": self.statements}, check.cell.source)
-        return space | found, set(self.exported) - found.keys()
+        space = imported(self.lesson.imports, text) | found
+        if setup:
+            exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
+        return space, set(self.exported) - found.keys()
 
 
 def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
-    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others, and a learner may claim to have none."""
+    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
+    and a learner may claim to have none.
+    """
     a, b = np.asarray(a), np.asarray(b)
     return (a.size == 0) == (b.size == 0) and allclose(a, b, *tolerances, **options)
 
@@ -537,7 +553,9 @@ def standing_in(session, package, entry):
 
 @contextlib.contextmanager
 def interrupted_after(seconds):
-    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's side claims, say."""
+    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
+    side claims, say.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -599,35 +617,41 @@ def reference(entry):
 
 @functools.cache
 def front_doors(root):
-    """{name: code} of the package around the lessons."""
+    """{name: code} of the package around the lessons: its front doors, and what lessons use and do
+    not teach.
+    """
     found = {f"{root.package}.core": None, root.package: None}
-    for path in sorted((root.path / root.package).glob("*.py")):
-        name = root.package if path.stem == "__init__" else f"{root.package}.{path.stem}"
+    package = root.path / root.package
+    for path in sorted([*package.glob("*.py"), *package.glob("support/*.py")]):
+        parts = path.relative_to(root.path).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
     return found
 
 
 @functools.cache
 def checks_hash(entry):
-    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code, and the reference below it."""
+    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
+    and the reference below it.
+    """
     lesson = entry.declared
-    graded = [[c.cell.source, c.id, c.points, is_hidden(c.cell)] for c in lesson.checks] + [
-        c.source for c in lesson.learner_side
-    ]
     lower = [
         export.current(one, one.declared.source).text
         for one in entry.root.lessons
         if one.number < entry.number
     ]
+    graded = [[check.id, check.points] for check in lesson.checks]
+    around = [
+        [name, hashlib.sha256(code or b"").hexdigest()]
+        for name, code in front_doors(entry.root).items()
+    ]
     return hashlib.sha256(
-        json.dumps([graded, lower, list(imports_of(lesson))]).encode()
+        json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
     ).hexdigest()
 
 
 def blank(check):
-    return CheckResult(
-        check.id, check.exercise, check.name, 0, check.points, hidden=is_hidden(check.cell)
-    )
+    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
 
 
 # Words for how a check ended.
@@ -650,26 +674,23 @@ def explained(error, place, seconds, check):
         return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
         return "error", f"{error}: this is a mistake in the check, tell your instructor"
-    if told and told[0] == "NotImplementedError" and proxy.UNWRITTEN in told[1]:
-        exercise = told[1].split()[1]
+    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
+    if exercise := outcome.unwritten_exercise(name, text):
+        own = exercise == check.exercise
         return "unwritten", clean(
-            told[1]
-            if exercise == check.exercise
-            else f"needs exercise {exercise}, which is not written"
+            text if own else f"needs exercise {exercise}, which is not written yet"
         )
     if isinstance(error, Missing):
         return "error", clean(str(error))
-    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
-    forgotten = name in ("AttributeError", "TypeError") and "'NoneType' object" in text
-    return "error", clean(
-        (f"{name}: {text}" if text else name)
-        + ". Does a function lack its `return`?" * forgotten
-        + at
-    )
+    nones = told[2][-1][2] if told and told[2] else None  # of the innermost frame of the learner's
+    call = outcome.call_in(error, CHECKS_FILE)
+    return "error", clean(outcome.explain(name, text, call, nones) + at)
 
 
 def not_imported(error, place):
-    """(status of the check that found out, message, verdict) for a lesson that could not be imported."""
+    """(status of the check that found out, message, verdict) for a lesson that could not be
+    imported.
+    """
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
         return (
@@ -698,7 +719,9 @@ def not_imported(error, place):
 
 
 def words_of_death(code):
-    """(status, message) of a process that ended under a check, with this exit code; negative: by that signal."""
+    """(status, message) of a process that ended under a check, with this exit code; negative: by
+    that signal.
+    """
     if code == -signal.SIGXCPU:
         return "timeout", "it has used up its time on the processor: an endless loop?"
     try:
@@ -713,12 +736,7 @@ def words_of_death(code):
 
 def clean(text):
     """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
-    text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
-    )
+    return outcome.cut(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))
 
 
 def line_of(check, line):

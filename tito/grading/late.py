@@ -8,9 +8,10 @@
     [grading.due]
     tensor = 2026-12-01T23:59:00+01:00
 
-A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace. The arithmetic is
-exact (decimal, not binary, fractions); the points that remain are rounded once, to 0.01 point, half a hundredth upward.
-Points that were set by hand are final: nothing is taken from them.
+A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace. The
+arithmetic is exact (decimal, not binary, fractions); the points that remain are rounded once, to
+0.01 point, half a hundredth upward. Points that were set by hand are final: nothing is taken from
+them.
 """
 
 import difflib
@@ -58,7 +59,10 @@ class Extension:
 
 
 def read(root):
-    """The rules in a course's `tito.toml`. Raises TitoError, with key and value, for what is not as shown above."""
+    """The rules in a course's `tito.toml`.
+
+    Raises TitoError, with key and value, for what is not as shown above.
+    """
     path = root.path / "tito.toml"
     block = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal).get(
         "grading", {}
@@ -98,7 +102,8 @@ def _due(path, root, block):
     if not isinstance(block, dict):
         raise TitoError(
             f"{path}: [grading] due is {block!r}.",
-            "It should be a table: [grading.due], then lines such as tensor = 2026-12-01T23:59:00+01:00",
+            "It should be a table: [grading.due], then lines such as tensor = "
+            "2026-12-01T23:59:00+01:00",
         )
     found = {}
     for key, when in block.items():
@@ -145,7 +150,10 @@ def penalised(points, percent):
 
 
 def reason(days, percent):
-    """Lateness in words: "2 days late: -20 %", or "2 days late" where that costs nothing. Empty when it was in time."""
+    """Lateness in words: "2 days late: -20 %", or "2 days late" where that costs nothing.
+
+    Empty when it was in time.
+    """
     return (
         f"{days} day{'s' * (days != 1)} late{f': -{shown(percent)} %' if percent else ''}"
         if days
@@ -154,7 +162,10 @@ def reason(days, percent):
 
 
 def exact(points):
-    """`points`, a number or text such as "7.5", as a Decimal of whole hundredths. Raises ValueError for what is none."""
+    """`points`, a number or text such as "7.5", as a Decimal of whole hundredths.
+
+    Raises ValueError for what is none.
+    """
     try:
         value = Decimal(points)
         if not abs(value) <= MOST:  # also what is no number at all
@@ -165,7 +176,9 @@ def exact(points):
 
 
 def tidy(value):
-    """The same Decimal without zeros at its end, so that it is written 8 and 7.5, not 8.00 and 7.50."""
+    """The same Decimal without zeros at its end, so that it is written 8 and 7.5, not 8.00 and
+    7.50.
+    """
     return value.quantize(Decimal(1)) if value == value.to_integral_value() else value.normalize()
 
 

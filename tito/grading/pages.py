@@ -1,7 +1,9 @@
-"""HTML pages from what learners wrote: nothing of it is markup, nothing of it is endless, and no page asks another host for anything.
+"""HTML pages from what learners wrote: nothing of it is markup, nothing of it is endless, and no
+page asks another host for anything.
 
-`feedback.py` and `similar.py` make their pages with this. Templates stand beside this file, `page.html` is their frame;
-jinja2 escapes every value, `visible` goes before it where the value came from a learner.
+`feedback.py` and `similar.py` make their pages with this. Templates stand beside this file,
+`page.html` is their frame; jinja2 escapes every value, `visible` goes before it where the value
+came from a learner.
 """
 
 import hashlib
@@ -22,7 +24,8 @@ RESERVED = re.compile(
 
 
 def visible(text, letters=LETTERS, lines=LINES):
-    """`text` with what is invisible or turns the writing direction spelled out (`\\u202e`), and its end cut off when it is long.
+    """`text` with what is invisible or turns the writing direction spelled out (`\\u202e`), and its
+    end cut off when it is long.
 
     letters  characters that are kept at most, lines  lines; what is cut is counted in a last line
     """
@@ -45,10 +48,11 @@ def _spelled(found):
 
 
 def file_name(student):
-    """A file name (without suffix) for a learner's id: safe on every system, another one for every id.
+    """A file name (without suffix) for a learner's id: safe on every system, another one for every
+    id.
 
-    An id of lower-case letters, digits, - and _ is its own name; every other gets a hash behind what is left of it,
-    and so does one that looks as if it had one.
+    An id of lower-case letters, digits, - and _ is its own name; every other gets a hash behind
+    what is left of it, and so does one that looks as if it had one.
     """
     if (
         re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", student)
@@ -87,7 +91,10 @@ def _environment():
 
 
 def write(folder, pages):
-    """Write `pages` ({name in the folder: text}) where they differ from what stands there. Returns the paths written."""
+    """Write `pages` ({name in the folder: text}) where they differ from what stands there.
+
+    Returns the paths written.
+    """
     written = []
     for page, text in pages.items():
         path, data = folder / page, text.encode("utf-8")

@@ -1,9 +1,10 @@
 """What stands in the judge where a check expects the learner's classes, functions and objects.
 
-A `Session` talks to one jailed fork. What comes back is plain data, or a `Remote`: a handle that forwards what a check does
-with it (attributes, calls, arithmetic, indexing, `float()`, `np.asarray()`) and decides nothing. A comparison is forwarded
-like any operation, and its result may be another handle; but when the learner's side answers True or False, that answer is
-refused, and so is `bool()`: an object that claims to equal everything gains nothing.
+A `Session` talks to one jailed fork. What comes back is plain data, or a `Remote`: a handle that
+forwards what a check does with it (attributes, calls, arithmetic, indexing, `float()`,
+`np.asarray()`) and decides nothing. A comparison is forwarded like any operation, and its result
+may be another handle; but when the learner's side answers True or False, that answer is refused,
+and so is `bool()`: an object that claims to equal everything gains nothing.
 """
 
 import builtins
@@ -17,11 +18,13 @@ from tito.grading import wire
 
 LARGEST = 256 << 20  # bytes one check may receive
 LONGEST = 4000  # characters of a learner's message that are kept
-UNWRITTEN = " is yours to write"
 
 
 class Stop(BaseException):
-    """The check is over, whatever it would still do. Not an Exception: a check's own `except Exception` must not go on."""
+    """The check is over, whatever it would still do.
+
+    Not an Exception: a check's own `except Exception` must not go on.
+    """
 
 
 class OutOfTime(Stop):
@@ -41,20 +44,28 @@ class Undecided(Exception):
 
 
 class NoObject(Undecided):
-    """An operator of the learner's gave plain data. A mistake of theirs, or a word on `got - wanted` that is not to be believed."""
+    """An operator of the learner's gave plain data.
+
+    A mistake of theirs, or a word on `got - wanted` that is not to be believed.
+    """
 
 
 class RemoteError(Exception):
-    """What the learner's code raised when no class here stands for it. Errors from there have `told`: name, text, frames, names of their classes."""
+    """What the learner's code raised when no class here stands for it.
+
+    Errors from there have `told`: name, text, frames, names of their classes.
+    """
 
 
 class Session:
     """The judge's side of the talk with one fork.
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
-    assertion the first AssertionError that one of the judge's own functions raised while the learner's code called it
+    assertion the first AssertionError that one of the judge's own functions raised while the
+    learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
-    helpers   the numbers of the functions that the lesson's own learner-side cells define: they may change what they get
+    helpers   the numbers of the functions that the lesson's own learner-side cells define: they may
+              change what they get
     """
 
     def __init__(self, sock, deadline):
@@ -63,7 +74,10 @@ class Session:
         self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
 
     def do(self, asked, /, *arguments, **options):
-        """Let the jail do one thing and return what came of it; see `Agent.do` in inside.py. Raises what was raised there."""
+        """Let the jail do one thing and return what came of it; see `Agent.do` in inside.py.
+
+        Raises what was raised there.
+        """
         if self.early():
             raise Tampered("it sent something that nobody had asked for")
         writer = wire.Writer(self.foreign)
@@ -104,7 +118,9 @@ class Session:
             self.run(function, given, named)
 
     def run(self, function, arguments, options):
-        """Run one of the judge's functions for the learner's code and answer with what it returned or raised."""
+        """Run one of the judge's functions for the learner's code and answer with what it returned
+        or raised.
+        """
         try:
             value = function(*arguments, **options)
             writer = wire.Writer(self.foreign)
@@ -118,7 +134,9 @@ class Session:
         self.send(writer, body)
 
     def put_back(self, sent, changed):
-        """Let the judge's own arrays and lists become what the learner's code made of its copies."""
+        """Let the judge's own arrays and lists become what the learner's code made of its
+        copies.
+        """
         for number, new in changed:
             old = sent[number]
             if type(new) is not type(old) or number < 0:
@@ -135,7 +153,9 @@ class Session:
                 old.update(new)
 
     def error(self, name, kinds, text, frames, mark):
-        """The exception to raise here for one that was raised there: the built-in one that it derives from, never an assertion."""
+        """The exception to raise here for one that was raised there: the built-in one that it
+        derives from, never an assertion.
+        """
         if (
             type(name) is not str
             or type(text) is not str
@@ -153,7 +173,11 @@ class Session:
             error = kind(text)
         except TypeError:  # UnicodeDecodeError and the like want more than a text
             error = RemoteError(text)
-        frames = [(file, line) for file, line in frames if type(file) is str and type(line) is int]
+        frames = [
+            (file, line, [part for part in nones if type(part) is str])
+            for file, line, nones in frames
+            if type(file) is str and type(line) is int and type(nones) is list
+        ]
         error.told = (name[:100], text, frames, [k for k in kinds if type(k) is str])
         return error
 
@@ -270,7 +294,8 @@ class Remote:
         object.__setattr__(self, "_number", number)
 
     def __getattr__(self, name):
-        # Python and NumPy look for their own attributes and believe what they find: `__array_interface__` is an address.
+        # Python and NumPy look for their own attributes and believe what they find:
+        # `__array_interface__` is an address.
         if name.startswith("__") and name not in HARMLESS:
             raise AttributeError(name)
         return self._session.do("get", self, name)
@@ -336,7 +361,8 @@ class Remote:
         told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
         if self._session.do("exit", self, *told) is True and error is not None:
             raise AssertionError(
-                "leaving the `with` block swallows the error that was raised in it: __exit__ should return None"
+                "leaving the `with` block swallows the error that was raised in it: __exit__ "
+                "should return None"
             )
 
     def __getitem__(self, index):
@@ -356,7 +382,10 @@ class RemoteFunction(Remote):
 
 
 class RemoteClass(RemoteFunction):
-    """A class on the learner's side: it constructs, and `isinstance` asks there. What an object is called decides nothing."""
+    """A class on the learner's side: it constructs, and `isinstance` asks there.
+
+    What an object is called decides nothing.
+    """
 
     __slots__ = ()
 
@@ -368,7 +397,10 @@ class RemoteClass(RemoteFunction):
 
 
 class Claim(Remote):
-    """What came of a comparison on the learner's side, `x > 0`. Its numbers can be fetched and compared; it never answers yes or no itself."""
+    """What came of a comparison on the learner's side, `x > 0`.
+
+    Its numbers can be fetched and compared; it never answers yes or no itself.
+    """
 
     __slots__ = ()
 
@@ -388,7 +420,9 @@ class Claim(Remote):
 
 
 def claim(found):
-    """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a shape."""
+    """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a
+    shape.
+    """
     if isinstance(found, Remote):
         return Claim(found._session, found._number)
     if (
@@ -419,13 +453,16 @@ def exactly(kind, value):
 
 
 def _operators():
-    """Give Remote the operators: each is done on the learner's side, with both operands in their order."""
+    """Give Remote the operators: each is done on the learner's side, with both operands in their
+    order.
+    """
 
     def object_of(self, found):
         # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
         if not isinstance(found, Remote):
             raise NoObject(
-                f"an operator of your object gives {type(found).__name__}, where it should give an object again"
+                f"an operator of your object gives {type(found).__name__}, where it should give an "
+                f"object again"
             )
         return claim(found) if isinstance(self, Claim) else found
 

@@ -1,9 +1,10 @@
 """Who is in the class, and whose work an entry of the submissions is.
 
-A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the ids that other
-systems use (`canvas_id`, `sis_login_id`, `github`, ...). Collecting systems put some of that into the names of what they
-hand out; `Roster.owner` reads it back. It takes only what the system wrote: the rest of the name is the learner's own
-choice, and must not make their work somebody else's.
+A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the
+ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...). Collecting systems put some
+of that into the names of what they hand out; `Roster.owner` reads it back. It takes only what the
+system wrote: the rest of the name is the learner's own choice, and must not make their work
+somebody else's.
 """
 
 import csv
@@ -18,7 +19,8 @@ from tito.errors import TitoError
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
-    r"(student|email|github|idnumber|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
+    r"(student|email|github|idnumber"
+    r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
 )
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_late)?_(?P<id>\d+)_\d+_.+", re.I)
 MOODLE = re.compile(
@@ -32,8 +34,10 @@ JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 class Learner:
     """One line of the roster.
 
-    arrived  when their work came in (UTC), if the roster knows; then it counts instead of a file's time
-    columns  every column of the line by its header, lower case with `_` for spaces: what exports need
+    arrived  when their work came in (UTC), if the roster knows; then it counts instead of a file's
+             time
+    columns  every column of the line by its header, lower case with `_` for spaces: what exports
+             need
     """
 
     student: str
@@ -75,7 +79,8 @@ def read_roster(path):
             key = learner.student.casefold()
             if key in lines:
                 raise TitoError(
-                    f"{path}:{rows.line_num}: student {learner.student!r} stands in line {lines[key]} too.",
+                    f"{path}:{rows.line_num}: student {learner.student!r} stands in line "
+                    f"{lines[key]} too.",
                     "Give each learner one line.",
                 )
             lines[key] = rows.line_num
@@ -143,7 +148,8 @@ def utc(time):
 
 
 def shown(name, longest=LONGEST):
-    """`name` as it can be shown: at most `longest` characters, none that control a terminal or turn the text around.
+    """`name` as it can be shown: at most `longest` characters, none that control a terminal or turn
+    the text around.
 
     When anything had to go, a hash of the whole name follows, so that two names never become one.
     """
@@ -183,9 +189,11 @@ class Roster:
                 self.names.setdefault("".join(words[turn:] + words[:turn]), set()).add(number)
 
     def owners(self, name):
-        """The learners that an entry called `name` (without `.zip`) may belong to, by their place in the roster.
+        """The learners that an entry called `name` (without `.zip`) may belong to, by their place
+        in the roster.
 
-        One: it is theirs. Several: the name does not say. The second value is False when that was read from a part of the name.
+        One: it is theirs. Several: the name does not say. The second value is False when that was
+        read from a part of the name.
         """
         if found := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
             return found, True
@@ -222,7 +230,10 @@ class Roster:
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
 
     def submitter(self, person):
-        """The learners with this email or student id, or, if nobody has, with this name. `person`: {"name", "sid", "email"}."""
+        """The learners with this email or student id, or, if nobody has, with this name.
+
+        `person`: {"name", "sid", "email"}.
+        """
         return (
             self._any(person.get(key, "") for key in ("sid", "email"))
             or self.names.get("".join(_words(person.get("name", ""))))

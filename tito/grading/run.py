@@ -1,8 +1,10 @@
-"""Grade a class: a task for each submission on a `concurrent.futures` executor, each result into the gradebook as it comes.
+"""Grade a class: a task for each submission on a `concurrent.futures` executor, each result into
+the gradebook as it comes.
 
-The tasks run in threads of this process, each with a judge process of its own (`judge.py`) that has a jail of its own; or,
-given the address of a Dask scheduler, on its workers. A judge that dies takes one submission's attempt with it, no more.
-Only this process writes into the gradebook, one transaction for each submission: killed at any moment, run it again.
+The tasks run in threads of this process, each with a judge process of its own (`judge.py`) that has
+a jail of its own; or, given the address of a Dask scheduler, on its workers. A judge that dies
+takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
+transaction for each submission: killed at any moment, run it again.
 """
 
 import atexit
@@ -25,7 +27,8 @@ from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import BUDGET, GRACE, LEAST, blank
 from tito.grading.result import LessonResult
 
-AHEAD = 2  # tasks for each worker, so that none waits for work, and few are begun in vain when one stops
+# Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
+AHEAD = 2
 ATTEMPTS = 2  # at a submission under which the judge itself dies
 PATIENCE = 120  # seconds for a submission, besides the time limits of its checks
 
@@ -41,7 +44,10 @@ class Worker:
         self.setting, self.process, self.busy = setting, None, False
 
     def grade(self, arrival, known, seconds):
-        """The judge's results for one submission. Raises JudgeDied when there are none within so many seconds."""
+        """The judge's results for one submission.
+
+        Raises JudgeDied when there are none within so many seconds.
+        """
         if self.process is None:
             self._start()
         self.busy = True
@@ -72,7 +78,9 @@ class Worker:
         self.process.stdin.flush()
 
     def _answer(self, until):
-        """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and trusted."""
+        """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and
+        trusted.
+        """
         got = b""
         while True:
             if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[
@@ -87,7 +95,10 @@ class Worker:
                 return pickle.loads(got[8:])
 
     def close(self):
-        """End the judge, and with it its jail. One that has nothing to do ends by itself when it hears nothing more."""
+        """End the judge, and with it its jail.
+
+        One that has nothing to do ends by itself when it hears nothing more.
+        """
         if self.process:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
@@ -134,7 +145,10 @@ atexit.register(WORKERS.close)
 
 
 def grade_one(setting, arrival, known, seconds):
-    """One task: the results of one submission, None for those that need no grading. It never raises over a submission."""
+    """One task: the results of one submission, None for those that need no grading.
+
+    It never raises over a submission.
+    """
     for _ in range(ATTEMPTS):
         try:
             return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
@@ -147,7 +161,9 @@ def grade_one(setting, arrival, known, seconds):
 
 @dataclass
 class Progress:
-    """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be tried again), total: submissions."""
+    """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
+    tried again), total: submissions.
+    """
 
     total: int
     graded: int = 0
@@ -173,7 +189,9 @@ def grade_class(
     told=lambda progress: None,
     why="graded",
 ):
-    """Grade every submission that the gradebook does not know yet. Returns (Arrivals, the Progress).
+    """Grade every submission that the gradebook does not know yet.
+
+    Returns (Arrivals, the Progress).
 
     setting      judge.Setting
     entries      every lesson of the course
@@ -229,7 +247,9 @@ def grade_class(
 
 
 def longest(setting, entry):
-    """The most seconds that one lesson can take: its budget, then the least time for each check on each base that is tried."""
+    """The most seconds that one lesson can take: its budget, then the least time for each check on
+    each base that is tried.
+    """
     return (
         BUDGET * setting.seconds
         + 2 * setting.seconds
@@ -238,8 +258,9 @@ def longest(setting, entry):
 
 
 def judged(result, entry, arrival):
-    """A result, or the row for a lesson over which the judge itself died: it has no key, so the next run tries again. It never takes
-    the place of an earlier result."""
+    """A result, or the row for a lesson over which the judge itself died: it has no key, so the
+    next run tries again. It never takes the place of an earlier result.
+    """
     if not isinstance(result, JudgeDied):
         return result
     reason = (
@@ -270,7 +291,9 @@ def count(progress, arrival, results, began):
 
 @contextlib.contextmanager
 def executor(jobs):
-    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local workers, or a Dask scheduler's address."""
+    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local
+    workers, or a Dask scheduler's address.
+    """
     if str(jobs).isdecimal() and int(jobs) > 0:
         with ThreadPoolExecutor(int(jobs)) as pool:
             yield pool, int(jobs) * AHEAD
@@ -301,7 +324,9 @@ def executor(jobs):
 
 
 def rows(book, arrivals, lessons):
-    """What `tito grade --json` prints: an object for each learner who handed in or is in the roster, and each lesson asked for."""
+    """What `tito grade --json` prints: an object for each learner who handed in or is in the
+    roster, and each lesson asked for.
+    """
     wanted = set(lessons)
     for arrival in arrivals:
         for grade in book.rows(arrival.student):

@@ -1,17 +1,21 @@
 """A class to try grading on, made up for any course root, with what each learner should get:
 
-    python -m tito.grading.sample FOLDER [--root COURSE] [--size 30] [--seed 0] [--lessons LESSON ...]
+    python -m tito.grading.sample FOLDER [--root COURSE] [--size 30] [--seed 0] \\
+        [--lessons LESSON ...]
     tito grade FOLDER/submissions --all --roster FOLDER/roster.csv --json > grades.json
     python -m tito.grading.sample FOLDER --compare grades.json
 
-    FOLDER/submissions    a folder or zip for each learner, named as learners and collecting systems name them
+    FOLDER/submissions    a folder or zip for each learner, named as learners and collecting systems
+                          name them
     FOLDER/roster.csv     the learners, with the columns that exports need
-    FOLDER/expected.json  for each learner and lesson the least and most points, and the verdicts, on the base `both`
+    FOLDER/expected.json  for each learner and lesson the least and most points, and the verdicts,
+                          on the base `both`
 
-Some learners are right, some partly, some made a recorded mistake; others broke their files or try to cheat. All that is
-known of a lesson is read from the course. The same arguments give the same bytes. What is expected holds where the course
-passes `tito check`; a cheat who gains a point by a wrong value has found a weak check. The hostile code sends and damages
-nothing, and what it starts ends by itself; all the same, it belongs in the jail.
+Some learners are right, some partly, some made a recorded mistake; others broke their files or try
+to cheat. All that is known of a lesson is read from the course. The same arguments give the same
+bytes. What is expected holds where the course passes `tito check`; a cheat who gains a point by a
+wrong value has found a weak check. The hostile code sends and damages nothing, and what it starts
+ends by itself; all the same, it belongs in the jail.
 """
 
 import argparse
@@ -31,7 +35,8 @@ from tito.grading.result import VERDICTS
 from tito.lesson import cells, course, misconceptions, notebook
 from tito.lesson.form import MARK, stub
 
-# Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows refuses there.
+# Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows
+# refuses there.
 ODD = [
     ("ada lovelace", "Ada Lovelace"),
     ("josé-ñuñez", "José Ñuñez"),
@@ -106,33 +111,43 @@ BREAKING = {
     "crashes": ("import os\n\nos._exit(3)", "crashed"),
     "memory hog": ("hog = [bytes(1 << 26) for _ in range(1 << 12)]", "out of memory"),
 }
-# What a hostile learner puts behind exercises that they did not write: {kind: (code, what stands for each exercise)}.
+# What a hostile learner puts behind exercises that they did not write: {kind: (code, what stands
+# for each exercise)}.
 HOSTILE = {
     "forged verdicts": (
         "import sys\n\nfor stream in (sys.stdout, sys.stderr, sys.__stdout__):\n"
-        '    print("100 of 100 points\\n\\x1b[32mpassed\\x1b[0m\\n{\\"verdict\\": \\"passed\\", \\"points\\": 100}", file=stream)',
+        '    print("100 of 100 points\\n\\x1b[32mpassed\\x1b[0m\\n{\\"verdict\\": \\"passed\\", '
+        '\\"points\\": 100}", file=stream)',
         None,
     ),
     "patched numpy": (
-        "import numpy as np\n\nfor name in ('allclose', 'array_equal', 'isclose', 'all'):\n    setattr(np, name, lambda *a, **k: True)\n"
+        "import numpy as np\n\nfor name in ('allclose', 'array_equal', 'isclose', 'all'):\n"
+        "    setattr(np, name, lambda *a, **k: True)\n"
         "np.testing.assert_allclose = np.testing.assert_array_equal = lambda *a, **k: None",
         "return 0.123",
     ),
     "always equal": (
-        "class Same:\n    shape, ndim, size, data, grad = (), 0, 1, 1.0, 1.0\n\n    def same(self, *a, **k):\n        return self\n\n"
-        "    def true(self, *a, **k):\n        return True\n\n    __call__ = __getitem__ = __add__ = __sub__ = __mul__ = __abs__ = sum = item = same\n"
-        "    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = all = any = true\n\n"
+        "class Same:\n    shape, ndim, size, data, grad = (), 0, 1, 1.0, 1.0\n\n"
+        "    def same(self, *a, **k):\n        return self\n\n"
+        "    def true(self, *a, **k):\n        return True\n\n"
+        "    __call__ = __getitem__ = __add__ = __sub__ = __mul__ = __abs__ = sum = item = same\n"
+        "    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = "
+        "all = any = true\n\n"
         "    def __hash__(self):\n        return 0",
         "return Same()",
     ),
     "reads files": (
-        "import glob\nimport os\n\nloot = [str(dict(os.environ))]\nfor path in ['/etc/passwd', '/proc/self/environ', *glob.glob('/proc/*/cmdline')[:50],\n"
-        "             *glob.glob('/home/*/*')[:50], *glob.glob('*/modules/source/*/*_dev.py')]:\n    try:\n"
-        "        loot.append(open(path, errors='replace').read(10000))\n    except OSError as error:\n        loot.append(str(error))",
+        "import glob\nimport os\n\nloot = [str(dict(os.environ))]\n"
+        "for path in ['/etc/passwd', '/proc/self/environ', *glob.glob('/proc/*/cmdline')[:50],\n"
+        "             *glob.glob('/home/*/*')[:50], *glob.glob('*/modules/source/*/*_dev.py')]:\n"
+        "    try:\n"
+        "        loot.append(open(path, errors='replace').read(10000))\n"
+        "    except OSError as error:\n        loot.append(str(error))",
         "raise AssertionError(loot)",
     ),
     "forks": (
-        "import os\nimport time\n\nfor _ in range(8):\n    try:\n        if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n"
+        "import os\nimport time\n\nfor _ in range(8):\n    try:\n        if os.fork() == 0:\n"
+        "            time.sleep(3)\n            os._exit(0)\n"
         "    except (OSError, AttributeError):\n        pass",
         None,
     ),
@@ -173,7 +188,7 @@ class Sheets:
     def __init__(self, entry):
         self.entry, self.lesson = entry, entry.declared
         self.released = self.lesson.released
-        self.ids = [exercise.id for exercise in self.lesson.exercises]
+        self.ids = [exercise.name for exercise in self.lesson.exercises]
         self.max_points = self.lesson.points
         self.worth = [exercise.points for exercise in self.lesson.exercises]
         self.mistakes = misconceptions.load(self.lesson)
@@ -183,7 +198,7 @@ class Sheets:
         """As released, with the first `count` exercises solved as in the course."""
         return self.with_cells(
             {
-                exercise.id: _without_marks(exercise.cell.source)
+                exercise.name: _without_marks(exercise.cell.source)
                 for exercise in self.lesson.exercises[:count]
             }
         )
@@ -196,14 +211,13 @@ class Sheets:
         return source.text
 
     def with_mistake(self, mistake):
-        cell = self.lesson.exercise(mistake.exercise).cell
-        return self.with_cells(
-            {mistake.exercise: _without_marks(cell.source.replace(mistake.old, mistake.new))},
-            self.solved,
-        )
+        exercise = self.lesson.exercise(mistake.exercise)
+        return self.with_cells({exercise.name: _without_marks(mistake.cell)}, self.solved)
 
     def with_stubs_as(self, code):
-        """As released, with `code` instead of each line that says what is to be written, wherever that is Python."""
+        """As released, with `code` instead of each line that says what is to be written, wherever
+        that is Python.
+        """
         text = self.released
         for exercise in self.ids:
             source = cells.parse(self.lesson.path, text)
@@ -234,7 +248,8 @@ def _and_cell(text, code):
     return f"{text.rstrip()}\n\n# %%\n#| export\n{code}\n"
 
 
-# The kinds of learners. Each function is given the Work, right as yet, the Sheets of the lesson it is about, and all of them.
+# The kinds of learners. Each function is given the Work, right as yet, the Sheets of the lesson it
+# is about, and all of them.
 
 
 def _right(work, one, sheets, rng):
@@ -306,7 +321,7 @@ def _endless(work, one, sheets, rng):
 
 
 def _damaged_notebook(work, one, sheets, rng):
-    book = notebook.to_notebook(one.solved)
+    book = notebook.to_notebook(one.solved, one.lesson)
     work.notebook = True
     work.give(one.entry, book[: len(book) * 2 // 3].encode("utf-8"), 0, 0, ["unreadable"])
 
@@ -352,7 +367,9 @@ def _hostile(kind):
 
 
 def _edited_checks(work, one, sheets, rng):
-    """Checks that hold whatever happens: in the learner's own file, where they count for nothing."""
+    """Checks that hold whatever happens: in the learner's own file, where they count for
+    nothing.
+    """
     work.give(
         one.entry,
         re.sub(r"(?m)^( +)assert (?=.)", r"\1assert True or ", one.released),
@@ -382,7 +399,8 @@ KINDS = {
 }
 
 
-# How work is handed in. Each function gives {path below submissions: bytes} of {path in a workspace: bytes}.
+# How work is handed in. Each function gives {path below submissions: bytes} of {path in a
+# workspace: bytes}.
 
 
 def _flat(learner, held, config):
@@ -452,7 +470,9 @@ def _held(work, root):
         data = (
             text
             if isinstance(text, bytes)
-            else (notebook.to_notebook(text) if work.notebook else text).encode("utf-8")
+            else (notebook.to_notebook(text, entry.declared) if work.notebook else text).encode(
+                "utf-8"
+            )
         )
         path = entry.notebook if work.notebook else entry.script
         if lesson in work.renamed:
@@ -485,7 +505,9 @@ def learners(size, rng):
 
 
 def works(sheets, size, rng, kinds=None):
-    """`size` Works: one of each kind, then ordinary ones; with `kinds`, only those, again and again."""
+    """`size` Works: one of each kind, then ordinary ones; with `kinds`, only those, again and
+    again.
+    """
     names = (
         [kinds[n % len(kinds)] for n in range(size)]
         if kinds
@@ -505,7 +527,8 @@ def make(root, folder, size=30, seed=0, lessons=None, kinds=None):
 
     root     of a course
     lessons  Entries, those that are handed in; None for all
-    kinds    names in KINDS, the only ones to be in the class; None for one of each and ordinary ones
+    kinds    names in KINDS, the only ones to be in the class; None for one of each and ordinary
+             ones
     """
     if not root.is_course:
         raise TitoError(
@@ -524,7 +547,8 @@ def make(root, folder, size=30, seed=0, lessons=None, kinds=None):
     everybody = list(learners(size, rng))
     rng.shuffle(everybody)
     config = {
-        "tito.toml": f'[workspace]\ncourse = "{root.name}"\nedition = "{root.edition}"\npackage = "{root.package}"\n'.encode()
+        "tito.toml": f'[workspace]\ncourse = "{root.name}"\nedition = "{root.edition}"\n'
+        f'package = "{root.package}"\n'.encode()
     }
     expected, written = [], {}
     for learner, work in zip(everybody, works(sheets, size, rng, kinds)):
@@ -570,7 +594,10 @@ def make(root, folder, size=30, seed=0, lessons=None, kinds=None):
 
 
 def differences(expected, rows):
-    """Where the rows of `tito grade --json` are not as expected: a sentence for each. Points are compared as they were before late rules."""
+    """Where the rows of `tito grade --json` are not as expected: a sentence for each.
+
+    Points are compared as they were before late rules.
+    """
     found, said = {(row["student"], row["lesson"]): row for row in rows}, []
     for learner in expected["learners"]:
         for lesson, wanted in learner["lessons"].items():
@@ -580,11 +607,13 @@ def differences(expected, rows):
                 said.append(f"{who}: no row")
             elif not wanted["least"] <= row["graded_points"] <= wanted["most"]:
                 said.append(
-                    f"{who}: {row['graded_points']} points, expected {wanted['least']} to {wanted['most']}: {row['verdict']}. {row['reason']}"
+                    f"{who}: {row['graded_points']} points, expected {wanted['least']} to "
+                    f"{wanted['most']}: {row['verdict']}. {row['reason']}"
                 )
             elif row["verdict"] not in wanted["verdicts"]:
                 said.append(
-                    f"{who}: verdict {row['verdict']}, expected {' or '.join(wanted['verdicts'])}: {row['reason']}"
+                    f"{who}: verdict {row['verdict']}, expected {' or '.join(wanted['verdicts'])}: "
+                    f"{row['reason']}"
                 )
     return said
 
@@ -627,7 +656,8 @@ def main():
             [root.lesson(name) for name in given.lessons or ()] or None,
         )
         print(
-            f"{given.folder} holds {len(value['learners'])} learners: submissions, roster.csv, expected.json"
+            f"{given.folder} holds {len(value['learners'])} learners: submissions, roster.csv, "
+            f"expected.json"
         )
         return 0
     except TitoError as error:

@@ -1,14 +1,18 @@
-"""Pairs of submissions that are too much alike: what learners wrote, cut into short runs of tokens, compared within one lesson.
+"""Pairs of submissions that are too much alike: what learners wrote, cut into short runs of tokens,
+compared within one lesson.
 
-Only cells that learners write are read, never run. Comments, layout and names do not count: `largest - x` and `m - x` are
-the same run, while `x.exp` and `x.log` differ, because a name of the course's own behind a dot or before a bracket
-cannot be changed by a copier. Runs that stand in the released lessons count nothing. Every other run counts
-log2(submissions / submissions that have it), so what everybody writes counts little and what two alone write counts most;
-the course's own solution is one of the submissions. The similarity of two is the weight of the runs they share, divided
-by the weight of all runs of the one with less. Two who agree by chance in one lesson seldom do in the next: compare several.
+Only cells that learners write are read, never run. Comments, layout and names do not count:
+`largest - x` and `m - x` are the same run, while `x.exp` and `x.log` differ, because a name of the
+course's own behind a dot or before a bracket cannot be changed by a copier. Runs that stand in the
+released lessons count nothing. Every other run counts log2(submissions / submissions that have it),
+so what everybody writes counts little and what two alone write counts most; the course's own
+solution is one of the submissions. The similarity of two is the weight of the runs they share,
+divided by the weight of all runs of the one with less. Two who agree by chance in one lesson seldom
+do in the next: compare several.
 
-Why not fixed cuts ("ignore what a fifth of the class has"): solutions here are one to five lines, so that after a
-cut often one line is left, and two honest learners agree in it by chance; and a large ring of copiers would hide itself.
+Why not fixed cuts ("ignore what a fifth of the class has"): solutions here are one to five lines,
+so that after a cut often one line is left, and two honest learners agree in it by chance; and a
+large ring of copiers would hide itself.
 """
 
 import math
@@ -31,7 +35,9 @@ LETTERS = (
     100_000  # of one lesson that are read: reading a single word of two million takes half a minute
 )
 LISTED = 200  # pairs of a lesson, and of all
-THRESHOLD = 0.85  # measured on lesson 02, where most answers are one line: in an honest class of 30, about 4 of 435 pairs are above
+# Measured on lesson 02, where most answers are one line: in an honest class of 30, about 4 of 435
+# pairs are above.
+THRESHOLD = 0.85
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,10 @@ class Token:
 
 @dataclass
 class Work:
-    """What one learner wrote for one lesson: {title of a cell: its text}. `course` is what `gives` told."""
+    """What one learner wrote for one lesson: {title of a cell: its text}.
+
+    `course` is what `gives` told.
+    """
 
     student: str
     texts: dict
@@ -85,7 +94,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Gives:
-    """What the course gives to everybody in its released cells: the names in them, their lines (stripped) and their runs."""
+    """What the course gives to everybody in its released cells: the names in them, their lines
+    (stripped) and their runs.
+    """
 
     vocabulary: frozenset
     lines: frozenset = frozenset()
@@ -121,7 +132,7 @@ def gives(root):
     """What all released lessons of the course hold."""
     texts = [
         cell.source for entry in root.lessons for cell in _released(entry) if cell.kind == "code"
-    ]
+    ] + [entry.declared.released_checks for entry in root.lessons]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
     found = {}
     for text in texts:
@@ -144,7 +155,8 @@ def compare(entry, texts, course, threshold=THRESHOLD):
     entry   the course's lesson
     texts   {learner: what `written` found in their file}
     course  what `gives(entry.root)` returned
-    Returns ([(Pair, what `side_by_side` takes)], sentences about submissions that were read in part).
+    Returns ([(Pair, what `side_by_side` takes)], sentences about submissions that were read in
+    part).
     """
     works = [Work(student, cells_of, course) for student, cells_of in sorted(texts.items())]
     notes = [
@@ -178,7 +190,8 @@ def compare(entry, texts, course, threshold=THRESHOLD):
             continue
         if len(found) == LISTED:
             notes.append(
-                f"{entry.name}: more than {LISTED} pairs are that much alike. A higher --threshold leaves fewer."
+                f"{entry.name}: more than {LISTED} pairs are that much alike. A higher --threshold "
+                f"leaves fewer."
             )
             break
         pair = Pair(
@@ -194,7 +207,9 @@ def compare(entry, texts, course, threshold=THRESHOLD):
 
 
 def _joined_once(alike):
-    """The pairs without those who are the same and joined already: of ten who handed in the same, nine pairs tell it, not forty-five."""
+    """The pairs without those who are the same and joined already: of ten who handed in the same,
+    nine pairs tell it, not forty-five.
+    """
     group, kept = {}, []
 
     def of(place):
@@ -212,8 +227,11 @@ def _joined_once(alike):
 
 
 def _promising(held, weights, totals, threshold):
-    """Pairs of places in `held` ([set of runs]) that may reach the threshold. A product of matrices finds them in a thousandth of the
-    time that 45,000 pairs of sets take, but its last digits differ between machines: the few that remain are weighed exactly."""
+    """Pairs of places in `held` ([set of runs]) that may reach the threshold.
+
+    A product of matrices finds them in a thousandth of the time that 45,000 pairs of sets take, but
+    its last digits differ between machines: the few that remain are weighed exactly.
+    """
     import numpy as np
 
     number = {run: i for i, run in enumerate({run for runs in held for run in runs})}
@@ -238,16 +256,17 @@ def weight_of(runs, weights):
 
 
 def written(source, entry):
-    """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the released lesson holds."""
+    """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the
+    released lesson holds.
+    """
     released = {cell.source for cell in _released(entry)}
-    exercises = {exercise.id for exercise in entry.declared.exercises}
-    checks = {check.cell.id for check in entry.declared.checks}
+    exercises = {exercise.name: exercise.id for exercise in entry.declared.exercises}
     found, own = {}, {}
     for cell in source.cells:
-        if cell.kind != "code" or cell.id in checks or cell.source in released:
+        if cell.kind != "code" or cell.checks or cell.source in released:
             continue
-        if cell.id in exercises and cell.id not in found:
-            found[cell.id] = cell.source
+        if (id := exercises.get(cell.exercise)) and id not in found:
+            found[id] = cell.source
         else:
             own[f"own cell {len(own) + 1}"] = cell.source
     kept, left = {}, LETTERS
@@ -265,8 +284,9 @@ def written(source, entry):
 
 
 def tokens(text, course, most):
-    """The first `most` `Token`s of Python text, right or wrong, that stand on lines which the course does not give: no comments,
-    strings all alike, and names all alike but the course's own."""
+    """The first `most` `Token`s of Python text, right or wrong, that stand on lines which the
+    course does not give: no comments, strings all alike, and names all alike but the course's own.
+    """
     from pygments import token
     from pygments.lexers import PythonLexer
 
@@ -296,7 +316,8 @@ def tokens(text, course, most):
     given = [line.strip() in course.lines for line in lines]
     own = []
     for number, (word, start, end, named) in enumerate(found):
-        # A variable of the course's may be renamed like any other; what stands behind a dot or is called is what it is.
+        # A variable of the course's may be renamed like any other; what stands behind a dot or is
+        # called is what it is.
         if named and not (
             word in course.vocabulary and (words[number - 1] == "." or words[number + 1] == "(")
         ):
@@ -316,7 +337,8 @@ def _runs(words):
 
 
 def side_by_side(one, two, *covered):
-    """[(title, pieces of the one, pieces of the two)]: the same exercise of both beside each other, then cells of their own.
+    """[(title, pieces of the one, pieces of the two)]: the same exercise of both beside each other,
+    then cells of their own.
 
     covered  for each of them {title: numbers of the tokens that both have}
     A column is a list of (text, whether both have it), or None where there is no such cell.
@@ -337,7 +359,9 @@ def side_by_side(one, two, *covered):
 
 
 def pieces(text, words, marked):
-    """`text` cut into (piece, marked or not); between two marked neighbours the space is marked, too."""
+    """`text` cut into (piece, marked or not); between two marked neighbours the space is marked,
+    too.
+    """
     edges = []
     for word in (words[number] for number in sorted(marked)):
         if edges and not text[edges[-1][1] : word.start].strip():
@@ -361,7 +385,8 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
     entries      lessons of the course
     submissions  `intake.Submission`s, one at a time
     told         called with how many lessons are done, and of how many
-    Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who are alike in most lessons.
+    Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who
+    are alike in most lessons.
     """
     course, found, notes = gives(entries[0].root), [], []
     texts = {entry.name: {} for entry in entries}
@@ -374,7 +399,8 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
                 texts[entry.name][submission.student] = written(file.source, entry)
             elif file:
                 notes.append(
-                    f"{entry.name} of {pages.name(submission.student)} was not compared: {file.problem}"
+                    f"{entry.name} of {pages.name(submission.student)} was not compared: "
+                    f"{file.problem}"
                 )
     for done, entry in enumerate(entries):
         told(done, len(entries))
@@ -387,13 +413,17 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
     found.sort(key=lambda each: each[0].order)
     if len(found) > LISTED:
         notes.append(
-            f"Of {len(found)} pairs in all lessons, the first {LISTED} are listed. A higher --threshold leaves fewer."
+            f"Of {len(found)} pairs in all lessons, the first {LISTED} are listed. A higher "
+            f"--threshold leaves fewer."
         )
     return [(pair, side_by_side(*works)) for pair, works in found[:LISTED]], notes
 
 
 def write(folder, found, threshold, notes):
-    """Write a page for each pair and `folder`/index.html. Sets the pairs' `page`. Returns the paths that were written because they changed."""
+    """Write a page for each pair and `folder`/index.html.
+
+    Sets the pairs' `page`. Returns the paths that were written because they changed.
+    """
     texts = {}
     for pair, columns in found:
         pair.page = (

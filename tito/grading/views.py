@@ -1,4 +1,7 @@
-"""How grading looks in a terminal: values in, rich renderables out. Nothing here prints, reads or decides."""
+"""How grading looks in a terminal: values in, rich renderables out.
+
+Nothing here prints, reads or decides.
+"""
 
 import re
 from decimal import Decimal
@@ -18,13 +21,17 @@ CHECKS = 5  # of a change that are named; `--json` has them all
 
 
 def plain(text, longest=200):
-    """Text of a learner's as a terminal can show it on one line: what moves the cursor or turns the direction becomes a question mark."""
+    """Text of a learner's as a terminal can show it on one line: what moves the cursor or turns the
+    direction becomes a question mark.
+    """
     text = HIDING.sub("?", str(text))
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def class_summary(progress, level, where):
-    """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what became of the lessons."""
+    """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what
+    became of the lessons.
+    """
     rate = (
         f", {progress.graded / progress.seconds:.1f} a second"
         if progress.graded and progress.seconds
@@ -32,7 +39,8 @@ def class_summary(progress, level, where):
     )
     parts = [
         Text(
-            f"{progress.graded} of {progress.total} submissions graded in {progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."
+            f"{progress.graded} of {progress.total} submissions graded in "
+            f"{progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."
         ),
         Text(f"isolation: {level}; gradebook: {where}", "dim"),
     ]
@@ -45,7 +53,10 @@ def class_summary(progress, level, where):
 
 
 def grades(rows, lessons):
-    """The class: a row per learner. `rows`: [(Learner, [Grade])]; `lessons`: {name: (number, title, points)}."""
+    """The class: a row per learner.
+
+    `rows`: [(Learner, [Grade])]; `lessons`: {name: (number, title, points)}.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("student", no_wrap=True)
     table.add_column("name")  # gives way when the terminal is narrow
@@ -80,7 +91,9 @@ def _points(grade):
 
 
 def grade_table(grades, notes=False):
-    """Some grades, a row for each, and why they are what they are; with `notes`, also which of several files counted."""
+    """Some grades, a row for each, and why they are what they are; with `notes`, also which of
+    several files counted.
+    """
     table = Table(
         "student",
         "lesson",
@@ -119,11 +132,14 @@ def grade_table(grades, notes=False):
 
 
 def grade_checks(grade):
-    """The checks of a grade with their ids, which `tito gradebook override --check` takes; below each what it has to say."""
+    """The checks of a grade with their ids, which `tito gradebook override --check` takes; below
+    each what it has to say.
+    """
     table = Table("points", "check", box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.columns[0].no_wrap = True
     for check in grade.result.checks:
-        points = f"{grade.check_points(check)}{'*' * (check.id in grade.check_overrides)} of {check.max_points}"
+        mark = "*" * (check.id in grade.check_overrides)
+        points = f"{grade.check_points(check)}{mark} of {check.max_points}"
         about = Text(plain(check.id) + " (hidden)" * check.hidden, overflow="fold")
         if (
             not check.passed or check.caused_by
@@ -152,7 +168,8 @@ def history(changes):
             told.append(change.text or "taken back")
         elif change.kind == "override":
             told.append(
-                f"{change.check or 'the lesson'} {'lifted' if change.points is None else f'set to {change.points}'}"
+                f"{change.check or 'the lesson'} "
+                f"{'lifted' if change.points is None else f'set to {change.points}'}"
             )
         elif change.kind == "extension":
             given = change.extension
@@ -166,7 +183,8 @@ def history(changes):
         elif change.text:
             told.append(change.text)
         told += [
-            f"{one['id']} {'new' if one['old'] is None else one['old']} -> {'gone' if one['new'] is None else one['new']}"
+            f"{one['id']} {'new' if one['old'] is None else one['old']} -> "
+            f"{'gone' if one['new'] is None else one['new']}"
             for one in change.checks[:CHECKS]
         ]
         if len(change.checks) > CHECKS:

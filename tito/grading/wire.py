@@ -1,9 +1,12 @@
-"""What may go between judge and jail: plain data by exact type, in length-prefixed frames. Both sides run this file.
+"""What may go between judge and jail: plain data by exact type, in length-prefixed frames.
 
-A message is a JSON document and the raw bytes of its arrays, told apart by lengths. Plain data is bool, int, float, str,
-bytes, None, list, tuple, dict, slice, `...`, NumPy numbers, dtypes and arrays of numbers; types and NumPy's own
-operations (`float`, `np.add`) go by name. Everything else is a handle: a number under which the jail keeps the object.
-There is no pickle, no eval and no object array: reading a message runs nothing of the sender's.
+Both sides run this file.
+
+A message is a JSON document and the raw bytes of its arrays, told apart by lengths. Plain data is
+bool, int, float, str, bytes, None, list, tuple, dict, slice, `...`, NumPy numbers, dtypes and
+arrays of numbers; types and NumPy's own operations (`float`, `np.add`) go by name. Everything else
+is a handle: a number under which the jail keeps the object. There is no pickle, no eval and no
+object array: reading a message runs nothing of the sender's.
 """
 
 import json
@@ -16,7 +19,8 @@ LONGEST_JSON = 8 << 20
 LONGEST_BLOBS = 64 << 20
 DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
-MOST_KEYS = 4096  # of a dictionary: keys that were chosen to collide take time by the square of their number
+# Of a dictionary: keys that were chosen to collide take time by the square of their number.
+MOST_KEYS = 4096
 ARRAYS = frozenset(
     np.dtype(code).str
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
@@ -37,10 +41,11 @@ class Closed(Exception):
     """The other side is gone."""
 
 
-# NumPy's functions that only compute. What else it has reads files, say: a name that comes from the jail must never be
-# one of those, for a check may call what it gets.
-COMPUTING = """argmax argmin argsort broadcast_to clip concatenate copy cumsum dot einsum expand_dims flip max mean min moveaxis outer
-pad prod ravel repeat reshape roll sort squeeze stack std sum swapaxes take tensordot tile transpose trapezoid tril triu var where"""
+# NumPy's functions that only compute. What else it has reads files, say: a name that comes from the
+# jail must never be one of those, for a check may call what it gets.
+COMPUTING = """argmax argmin argsort broadcast_to clip concatenate copy cumsum dot einsum
+expand_dims flip max mean min moveaxis outer pad prod ravel repeat reshape roll sort squeeze stack
+std sum swapaxes take tensordot tile transpose trapezoid tril triu var where"""
 TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, slice, object)
 
 
@@ -65,8 +70,10 @@ NAMES = {id(value): name for name, value in reversed(NAMED.items())}
 class Writer:
     """Turns values into one message.
 
-    foreign(value)  what to send for a value that is not plain, as a list that `Reader.foreign` understands
-    mutable         the arrays, lists and dictionaries that were sent, in order: the receiver may change them
+    foreign(value)  what to send for a value that is not plain, as a list that `Reader.foreign`
+                    understands
+    mutable         the arrays, lists and dictionaries that were sent, in order: the receiver may
+                    change them
     """
 
     def __init__(self, foreign):
@@ -135,7 +142,8 @@ class Reader:
     """Turns one message into values. Raises Malformed when it is not in the agreed form.
 
     foreign(parts)  the object that a list made by `Writer.foreign` stands for
-    mutable         the arrays, lists and dictionaries that came, in the order in which they were written
+    mutable         the arrays, lists and dictionaries that came, in the order in which they were
+                    written
     """
 
     def __init__(self, text, blobs, foreign):
@@ -239,7 +247,10 @@ class Reader:
 
 
 def send(sock, message, before=lambda: None):
-    """Send all of a message. before() is called before each part, to set the socket's timeout. Raises Closed when nobody is there."""
+    """Send all of a message. before() is called before each part, to set the socket's timeout.
+
+    Raises Closed when nobody is there.
+    """
     rest = memoryview(message)
     while rest:
         before()
@@ -250,7 +261,10 @@ def send(sock, message, before=lambda: None):
 
 
 def receive(sock, before=lambda: None):
-    """(text, blobs) of the next message. Raises Malformed when it claims more than is allowed or more follows it, Closed at the end."""
+    """(text, blobs) of the next message.
+
+    Raises Malformed when it claims more than is allowed or more follows it, Closed at the end.
+    """
     got, wanted = bytearray(), HEAD.size
     while len(got) < wanted:
         before()

@@ -45,16 +45,16 @@ def examine(start, given=None):
 
 
 def _python():
-    found = f"{sys.version.split()[0]} in {sys.prefix}"
+    interpreter = f"{sys.version.split()[0]} in {sys.prefix}"
     if sys.version_info < (3, 11):
-        return Finding("problem", "Python", found, "Install Python 3.11 or newer.")
-    return Finding("ok", "Python", found)
+        return Finding("problem", "Python", interpreter, "Install Python 3.11 or newer.")
+    return Finding("ok", "Python", interpreter)
 
 
 def _packages():
     """The packages that this distribution says it needs."""
     try:
-        needed = importlib.metadata.requires("tinytorch") or []
+        requirements = importlib.metadata.requires("tinytorch") or []
     except importlib.metadata.PackageNotFoundError:
         yield Finding(
             "problem",
@@ -63,7 +63,7 @@ def _packages():
             "Run bin/tito from the course, or pip install tinytorch.",
         )
         return
-    for line in needed:
+    for line in requirements:
         if "extra ==" in line:
             continue
         name = re.match(r"[\w.-]+", line).group(0)
@@ -86,11 +86,13 @@ def _lessons(root):
 
 
 def _imported(root):
-    """Which package `import tinytorch` gives in this root: asked of a fresh Python, started there."""
+    """Which package `import tinytorch` gives in this root: asked of a
+    fresh Python, started there.
+    """
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
-    wanted = root.path / root.package
+    package = root.path / root.package
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code],
             cwd=root.path,
             stdin=subprocess.DEVNULL,
@@ -105,25 +107,25 @@ def _imported(root):
             "problem",
             f"import {root.package}",
             f"takes longer than {IMPORT_SECONDS} s",
-            f"Look for an endless loop in {wanted}.",
+            f"Look for an endless loop in {package}.",
         )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
         return Finding(
             "problem",
             f"import {root.package}",
             last,
             "`tito init .` puts back what is missing; `tito export --all` the lessons.",
         )
-    found = Path(ast.literal_eval(done.stdout.splitlines()[-1]))
-    if found.resolve() != wanted.resolve():
+    origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
+    if origin.resolve() != package.resolve():
         return Finding(
             "problem",
             f"import {root.package}",
-            f"gives {found}, not {wanted}",
+            f"gives {origin}, not {package}",
             "Uninstall that package, or clear PYTHONPATH.",
         )
-    return Finding("ok", f"import {root.package}", str(found))
+    return Finding("ok", f"import {root.package}", str(origin))
 
 
 def _writable(root):
@@ -153,8 +155,8 @@ def editor():
 
 
 def _editor():
-    if found := editor():
-        return Finding("ok", "editor", found)
+    if command := editor():
+        return Finding("ok", "editor", command)
     return Finding(
         "optional",
         "editor",
@@ -188,8 +190,8 @@ def _sandbox():
             "Grade a class on Linux; learning needs no sandbox.",
         )
         return
-    if found := shutil.which("bwrap"):
-        yield Finding("ok", "bubblewrap", found)
+    if program := shutil.which("bwrap"):
+        yield Finding("ok", "bubblewrap", program)
     else:
         yield Finding(
             "optional",

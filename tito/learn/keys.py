@@ -13,7 +13,10 @@ ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and fu
 
 @contextmanager
 def single_keys(tell):
-    """Tell each key pressed, where standard input is a terminal. Restores the terminal at the end."""
+    """Tell each key pressed, where standard input is a terminal.
+
+    Restores the terminal at the end.
+    """
     if not sys.stdin.isatty():
         yield False
         return

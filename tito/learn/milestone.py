@@ -1,4 +1,5 @@
-"""Milestones: programs that show what the finished package can do, `modules/milestones/NN_year_name.py`.
+"""Milestones: programs that show what the finished package can do,
+`modules/milestones/NN_year_name.py`.
 
 Each says about itself, in comments at its top, what it needs and what it must reach:
 
@@ -11,9 +12,10 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # "test accuracy" = 0.97                       at least
     # ///
 
-and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure). It runs in a process of
-its own (`milestone_runner.py`) on the root's package and no other. In a workspace the course's own copy is what runs,
-so that a bar is the same for everybody; a learner's edited copy runs with plain `python`.
+and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
+It runs in a process of its own (`milestone_runner.py`) on the root's package and no other. In a
+workspace the course's own copy is what runs, so that a bar is the same for everybody; a learner's
+edited copy runs with plain `python`.
 """
 
 import difflib
@@ -44,7 +46,10 @@ RUNNER = Path(__file__).with_name("milestone_runner.py")
 
 @dataclass(frozen=True)
 class Milestone:
-    """One program. `bar` is {name: the least that must be measured}, `seconds` how long it may take."""
+    """One program.
+
+    `bar` is {name: the least that must be measured}, `seconds` how long it may take.
+    """
 
     path: Path
     number: int
@@ -91,7 +96,9 @@ class Result:
 
 @dataclass
 class Row:
-    """A milestone's state: passed, stale (passed once, the code was changed since), failed, helped or new."""
+    """A milestone's state: passed, stale (passed once, the code was changed
+    since), failed, helped or new.
+    """
 
     number: int
     year: int
@@ -105,10 +112,13 @@ class Row:
 
 
 def milestones(root):
-    """The milestones of a root, in order. Raises TitoError, with the file, when one is not in the agreed form."""
+    """The milestones of a root, in order.
+
+    Raises TitoError, with the file, when one is not in the agreed form.
+    """
     folder = root.path / (SOURCE if root.is_course else PRISTINE)
-    found = [_read(path) for path in sorted(folder.glob("*.py")) if FILE.fullmatch(path.name)]
-    return sorted(found, key=lambda one: one.number)
+    programs = [_read(path) for path in sorted(folder.glob("*.py")) if FILE.fullmatch(path.name)]
+    return sorted(programs, key=lambda program: program.number)
 
 
 def _read(path):
@@ -148,25 +158,28 @@ def _read(path):
     )
 
 
-def find(root, wanted):
-    """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`. Raises TitoError with a suggestion."""
-    found = milestones(root)
-    for one in found:
+def find(root, name):
+    """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`.
+
+    Raises TitoError with a suggestion.
+    """
+    programs = milestones(root)
+    for program in programs:
         if (
-            wanted in (one.name, one.path.stem)
-            or wanted.isdecimal()
-            and int(wanted) in (one.number, one.year)
+            name in (program.name, program.path.stem)
+            or name.isdecimal()
+            and int(name) in (program.number, program.year)
         ):
-            return one
-    names = [one.name for one in found]
+            return program
+    names = [program.name for program in programs]
     if not names:
         raise TitoError(
             f"There are no milestones in {root.path}.",
             "`tito init` adds what is missing to a workspace.",
         )
-    close = difflib.get_close_matches(wanted.lower(), names, n=1)
+    close = difflib.get_close_matches(name.lower(), names, n=1)
     raise TitoError(
-        f"There is no milestone {wanted!r}.",
+        f"There is no milestone {name!r}.",
         f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
     )
 
@@ -178,21 +191,23 @@ def rows(root, warn=lambda text: None):
     data = progress.load(root, warn)
     states = {row.name: row.state for row in status.rows(root, warn)}
     out = []
-    for one in milestones(root):
-        record = data.get("milestones", {}).get(one.name, {})
+    for program in milestones(root):
+        record = data.get("milestones", {}).get(program.name, {})
         state = record.get("verdict", "new")
-        if state in ("passed", "helped") and record.get("code") != code_of(one, modules(root, one)):
+        if state in ("passed", "helped") and record.get("code") != code_of(
+            program, modules(root, program)
+        ):
             state = "stale"
-        waiting = [name for name in one.needs if states.get(name) not in ("passed", "skipped")]
+        waiting = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
         out.append(
             Row(
-                one.number,
-                one.year,
-                one.name,
-                one.title,
+                program.number,
+                program.year,
+                program.name,
+                program.title,
                 state,
                 waiting,
-                one.bar,
+                program.bar,
                 record.get("measured", {}),
                 record.get("when"),
             )
@@ -201,7 +216,9 @@ def rows(root, warn=lambda text: None):
 
 
 def modules(root, milestone):
-    """{path: text} of the package's modules of the lessons it needs, as they are now; those that are not there are left out."""
+    """{path: text} of the package's modules of the lessons it needs, as they are now; those
+    that are not there are left out.
+    """
     paths = [root.lesson(name).module_path for name in milestone.needs]
     return {
         str(path): path.read_text(encoding="utf-8", errors="replace")
@@ -219,23 +236,26 @@ def code_of(milestone, texts):
 
 
 def run(root, milestone, seed=0, out=None, warn=lambda text: None):
-    """Bring the package up to date, run a milestone on it, and record what came of it. Returns a Result.
+    """Bring the package up to date, run a milestone on it, and record what came of it.
+
+    Returns a Result.
 
     out   where the program's own output goes, a file; None for this process's standard output
     """
     result = Result(milestone.name, milestone.title, seed, bar=milestone.bar)
     entries = [root.lesson(name) for name in milestone.needs]
     helped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    records, built = progress.load(root, warn)["lessons"], {}
+    records, modules_by_path = progress.load(root, warn)["lessons"], {}
     for entry in entries:
         if entry.name not in helped:
             try:
                 source = pair.read(entry, records.get(entry.name, {}))
                 module = export.current(entry, source)
-                built[str(entry.module_path)] = entry, source, module
-                if kept := export.put(entry, module)[1]:
+                modules_by_path[str(entry.module_path)] = entry, source, module
+                if backup := export.put(entry, module)[1]:
                     warn(
-                        f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                        f"{entry.relative(entry.module_path)} held code that its lesson does "
+                        f"not; a copy is in {backup}"
                     )
             except TitoError as error:
                 if error.code != 1:
@@ -247,19 +267,22 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 )
                 return _recorded(root, milestone, result, {}, warn)
     texts = modules(root, milestone)
-    told, picture = execute(root, milestone, texts, seed, out)
-    result.measured, result.seconds = told.get("measured", {}), told.get("seconds", 0.0)
+    report, picture = execute(root, milestone, texts, seed, out)
+    result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
     if picture:
         result.picture = root.path / SOURCE / milestone.picture
         files.write(result.picture, picture)
-    _judge(result, told, entries, helped, built, warn)
+    _judge(result, report, entries, helped, modules_by_path, warn)
     return _recorded(root, milestone, result, texts, warn)
 
 
 def execute(root, milestone, texts, seed, out):
-    """Run a milestone's program in a process of its own. Returns what it told, and the picture's bytes, or None.
+    """Run a milestone's program in a process of its own.
 
-    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson where that was when one is known.
+    Returns what it told, and the picture's bytes, or None.
+
+    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson
+    where that was when one is known.
     """
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
         answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
@@ -289,31 +312,36 @@ def execute(root, milestone, texts, seed, out):
             process.kill()
             process.wait()
         try:
-            told = json.loads(answer.read_text(encoding="utf-8"))
+            report = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {
-                "error": f"Its process ended with exit code {process.returncode} before it had an answer."
+                "error": f"Its process ended with exit code {process.returncode} "
+                "before it had an answer."
             }, None
-        return told, picture.read_bytes() if picture.exists() else None
+        return report, picture.read_bytes() if picture.exists() else None
 
 
-def _judge(result, told, entries, helped, built, warn):
+def _judge(result, report, entries, helped, modules_by_path, warn):
     """Fill in the verdict, and when it is no pass, why not and where to look.
 
-    built  {module's path: (lesson, source, module)} of the lessons that are the learner's own
+    modules_by_path  {module's path: (lesson, source, module)} of the lessons that are the
+                     learner's own
     """
     short = missed(result.bar, result.measured)
-    if not told.get("error") and not short:
+    if not report.get("error") and not short:
         result.verdict = "helped" if helped else "passed"
         if helped:
-            result.reason = f"This counts for nothing yet: {' and '.join(helped)} {'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+            result.reason = (
+                f"This counts for nothing yet: {' and '.join(helped)} "
+                f"{'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+            )
             result.lesson, result.remedy = helped[0], f"tito export {helped[0]}"
         return
-    result.reason = told.get("error") or f"{'; '.join(short)}."
+    result.reason = report.get("error") or f"{'; '.join(short)}."
     names = [entry.name for entry in entries]
-    if told.get("unwritten"):
+    if report.get("unwritten"):
         result.lesson = max(
-            (name for name in names if told["unwritten"].startswith(f"{name}-")),
+            (name for name in names if report["unwritten"].startswith(f"{name}-")),
             key=len,
             default="",
         )
@@ -321,8 +349,10 @@ def _judge(result, told, entries, helped, built, warn):
         return
     from tito.learn import verdict
 
-    if told.get("frame") and (place := verdict.place_of(told["frame"], built, entries[0])[1]):
-        result.reason = f"{verdict.at_place(place)}: {told['message']}"
+    if report.get("frame") and (
+        place := verdict.place_of(report["frame"], modules_by_path, entries[0])[1]
+    ):
+        result.reason = f"{verdict.at_place(place)}: {report['message']}"
     for entry in entries:
         if entry.name not in helped and not (tested := verdict.test(entry, warn=warn)).passed:
             first = next((check for check in tested.checks if check.wrong), None)
@@ -335,8 +365,11 @@ def _judge(result, told, entries, helped, built, warn):
             else:  # why the lesson cannot be tested is why the program could not run
                 result.reason = tested.reason
             return
-    result.lesson = told.get("lesson", "") if told.get("lesson") in names else ""
-    result.remedy = f"Every lesson it needs passes its checks. Try another seed: tito milestone run {result.name} --seed {result.seed + 1}"
+    result.lesson = report.get("lesson", "") if report.get("lesson") in names else ""
+    result.remedy = (
+        "Every lesson it needs passes its checks. Try another seed: tito milestone run "
+        f"{result.name} --seed {result.seed + 1}"
+    )
 
 
 def missed(bar, measured):

@@ -1,7 +1,9 @@
-"""The process that runs a milestone: `python -I milestone_runner.py`, a request on standard input, the answer in a file.
+"""The process that runs a milestone: `python -I milestone_runner.py`, a request on standard
+input, the answer in a file.
 
-The package of one root is imported and no other, as `runner.py` does it for checks. The program's output goes to the
-terminal. It decides nothing: `milestone.py`, in the process that started this one, compares with the bar.
+The package of one root is imported and no other, as `runner.py` does it for checks. The program's
+output goes to the terminal. It decides nothing: `milestone.py`, in the process that started this
+one, compares with the bar.
 """
 
 import importlib.util
@@ -51,19 +53,19 @@ def main():
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BaseException as error:  # also sys.exit() in a lesson
-        told = runner.explain(error, request)
+        explanation = runner.explained(error, request)
         core = os.path.join(request["root"], request["package"], "core") + os.sep
-        frames = [frame for frame in told["frames"] if frame["file"].startswith(core)]
+        frames = [frame for frame in explanation["frames"] if frame["file"].startswith(core)]
         where = (
             f" ({os.path.relpath(frames[-1]['file'], request['root'])}:{frames[-1]['line']})"
             if frames
             else ""
         )
         answer |= {
-            "error": f"{told['message']}{where}",
-            "message": told["message"],
+            "error": f"{explanation['message']}{where}",
+            "message": explanation["message"],
             "frame": frames[-1] if frames else None,
-            "unwritten": told.get("unwritten"),
+            "unwritten": explanation.get("unwritten"),
             "lesson": os.path.basename(frames[-1]["file"]).removesuffix(".py") if frames else "",
         }
     answer["modules"] = sorted(

@@ -1,19 +1,22 @@
 """A lesson's script and its notebook, kept in step without ever guessing.
 
-The pairing is by content and never by a file's time: progress remembers the hashes of both files when they last agreed. If one
-changed since, it is the newer; if both did, the learner says which.
+The pairing is by content and never by a file's time: progress remembers the hashes of both files
+when they last agreed. If one changed since, it is the newer; if both did, the learner says which.
 """
 
 import hashlib
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import progress
 from tito.lesson import cells, notebook
+from tito.lesson.course import Entry
 
 
-def choose(entry, record):
+def choose(entry: Entry, record: dict) -> str:
     """Which file of a lesson holds the learner's work now: "script" or "notebook".
 
     Raises TitoError when both were edited since they last agreed, or neither is there.
@@ -35,27 +38,31 @@ def choose(entry, record):
         f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
     )
     raise TitoError(
-        f"{entry.script.name} and {entry.notebook.name} in {folder} were both edited {when}{parts}.",
-        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). The other is saved first.",
+        f"{entry.script.name} and {entry.notebook.name} in {folder} were "
+        f"both edited {when}{parts}.",
+        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). "
+        "The other is saved first.",
         1,
     )
 
 
-def agree(entry):
+def agree(entry: Entry) -> bool:
     """Whether both files hold the same cells, whatever else differs (outputs, ids)."""
     try:
         sides = [cells.read(path) for path in (entry.script, entry.notebook)]
     except TitoError:
         return False
-    one, two = ([(c.kind, c.source) for c in side.cells if c.source] for side in sides)
-    return one == two
+    first, second = ([(c.kind, c.source) for c in side.cells if c.source] for side in sides)
+    return first == second
 
 
-def differing(entry):
-    """The ids of the exercises and checks that differ between the two files; text and cells without an id are not compared."""
+def differing(entry: Entry) -> list[str]:
+    """The ids of the exercises that differ between the two files; text and
+    other cells are not compared.
+    """
     try:
         script, book = (
-            {cell.id: cell.source for cell in cells.read(path).cells if cell.id}
+            {f"{entry.name}-{c.exercise}": c.source for c in cells.read(path).cells if c.exercise}
             for path in (entry.script, entry.notebook)
         )
     except TitoError:
@@ -63,8 +70,10 @@ def differing(entry):
     return [name for name in script | book if script.get(name) != book.get(name)]
 
 
-def hashes(entry):
-    """{"script", "notebook"}: what progress remembers of a pair that agrees; None for a file that is not there."""
+def hashes(entry: Entry) -> dict[str, str | None]:
+    """{"script", "notebook"}: what progress remembers of a pair that agrees; None
+    for a file that is not there.
+    """
     return {"script": _hash(entry.script), "notebook": _hash(entry.notebook)}
 
 
@@ -79,8 +88,10 @@ def _hash(path):
         ) from None
 
 
-def hash_of(path, data):
-    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text: running cells changes only outputs."""
+def hash_of(path: Path, data: bytes) -> str:
+    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text:
+    running cells changes only outputs.
+    """
     if path.suffix == ".ipynb":
         try:
             book = json.loads(data.decode("utf-8-sig"))
@@ -92,15 +103,23 @@ def hash_of(path, data):
     return hashlib.sha256(data).hexdigest()
 
 
-def read(entry, record):
+def read(entry: Entry, record: dict) -> cells.Source:
     """The learner's source for a lesson, from whichever file holds the newer work."""
     return cells.read(entry.script if choose(entry, record) == "script" else entry.notebook)
 
 
-def settle(entry, keep=None, make=False, warn=lambda text: None):
-    """Bring script and notebook into step. `keep` says which side counts; `make` makes a missing notebook.
+def settle(
+    entry: Entry,
+    keep: str | None = None,
+    make: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Path | None:
+    """Bring script and notebook into step.
 
-    Returns the backup folder when something was overwritten. Raises TitoError when both were edited and `keep` is None.
+    `keep` says which side counts; `make` makes a missing notebook.
+
+    Returns the backup folder when something was overwritten. Raises TitoError when both
+    were edited and `keep` is None.
     """
     if not (make or entry.notebook.exists()):
         return None
@@ -114,13 +133,15 @@ def settle(entry, keep=None, make=False, warn=lambda text: None):
         if not keep and seen == record.get("pair"):
             return None
         if side == "script":
-            changes = {entry.notebook: notebook.to_notebook(text, _text(entry.notebook))}
+            changes = {
+                entry.notebook: notebook.to_notebook(text, entry.declared, _text(entry.notebook))
+            }
         else:
             changes = {entry.script: _to_script(entry, text)}
-        kept = files.replace(entry.root, "notebook", changes, step=bool(keep))
+        backup = files.replace(entry.root, "notebook", changes, step=bool(keep))
         # What was read, not what stands there by now: a save in between counts as an edit.
         record["pair"] = hashes(entry) | {side: seen[side]}
-        return kept
+        return backup
 
 
 def _to_script(entry, text):
@@ -129,7 +150,8 @@ def _to_script(entry, text):
         return notebook.to_script(text, _text(entry.script) or _text(entry.declared_path))
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
         raise TitoError(
-            f"{entry.notebook}: jupytext cannot read this notebook: {type(error).__name__}: {error}.",
+            f"{entry.notebook}: jupytext cannot read this notebook: "
+            f"{type(error).__name__}: {error}.",
             f"`tito notebook {entry.name} --keep script` makes it anew from the script.",
             1,
         ) from None

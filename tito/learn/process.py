@@ -1,4 +1,6 @@
-"""The process that runs checks (`runner.py`), from outside: start it, put a request to it, end it and all it started."""
+"""The process that runs checks (`runner.py`), from outside: start it, put a request to
+it, end it and all it started.
+"""
 
 import json
 import os
@@ -13,6 +15,7 @@ from pathlib import Path
 from tito.errors import TitoError
 
 RUNNER = Path(__file__).with_name("runner.py")
+IDLE = 0.05  # of a time span on the processor, at the most, is waiting
 GRACE = 3  # seconds in which a process that was told to end must have ended
 SUPERSEDED = object()
 
@@ -61,7 +64,8 @@ class Process:
     def run(self, request, patience):
         """The events of one request; the last is {"event": "exit", "code", "killed"}.
 
-        patience()  seconds to wait for the next event; then the process that runs the checks is killed
+        patience()  seconds for the next event; a process that has computed as long, or waits, is
+                    then killed. One that got little time, on a busy machine, gets more
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
@@ -81,7 +85,8 @@ class Process:
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun
         killed = superseded = False
-        until = time.monotonic() + patience()
+        budget, used = patience(), None  # used: seconds on the processor at the last event
+        until = time.monotonic() + budget
         while True:
             try:
                 line = self.lines.get(timeout=max(0, until - time.monotonic()))
@@ -89,6 +94,10 @@ class Process:
                 if killed:  # it does not even die
                     yield {"event": "exit", "code": None, "killed": True}
                     return
+                spent = cpu_seconds(child or self.process.pid)
+                if spent is not None and used is not None and IDLE * budget < spent - used < budget:
+                    until = time.monotonic() + budget - (spent - used)
+                    continue
                 killed = True
             else:
                 if line is SUPERSEDED:
@@ -103,7 +112,8 @@ class Process:
                         child = event["pid"]
                     elif child is None:
                         raise TitoError(
-                            f"The process that runs the checks did not start (exit code {event.get('code')}).",
+                            "The process that runs the checks did not start (exit "
+                            f"code {event.get('code')}).",
                             "`tito doctor` looks for the cause.",
                             3,
                         )
@@ -115,7 +125,8 @@ class Process:
                     else:
                         yield event
                     if not killed:
-                        until = time.monotonic() + patience()
+                        budget, used = patience(), cpu_seconds(child or self.process.pid)
+                        until = time.monotonic() + budget
             if killed:
                 kill(child or self.process.pid)
                 until = time.monotonic() + GRACE
@@ -132,7 +143,9 @@ class Process:
             self._start()
 
     def close(self):
-        """End the process, and a fork that runs a check: that one leads a group of its own, which a warm process ends."""
+        """End the process, and a fork that runs a check: that one leads a group of its
+        own, which a warm process ends.
+        """
         if self.warm:
             self.process.terminate()
             try:
@@ -160,3 +173,12 @@ def kill(pid):
         os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
     except (ProcessLookupError, PermissionError):
         pass  # it is gone already
+
+
+def cpu_seconds(pid):
+    """The seconds that a process has spent on the processor, or None where that cannot be told."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None

@@ -1,4 +1,5 @@
-"""What a learner has done so far, in `.tito/progress.json`: derived from check results and hashes of the code tested.
+"""What a learner has done so far, in `.tito/progress.json`: derived from check results
+and hashes of the code tested.
 
 {"version": 1, "lessons": {"tensor": {
     "started": "2026-11-20T17:30:00",
@@ -10,20 +11,26 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime
 
 from tito import files
 from tito.errors import TitoError
-from tito.lesson import export
+from tito.lesson import cells, export
+from tito.lesson.course import Entry, Root
+from tito.lesson.form import Lesson
 
 
-def now():
+def now() -> str:
     return datetime.now().isoformat(timespec="seconds")
 
 
-def load(root, warn=lambda text: None):
-    """The progress of a root. A damaged file is set aside, `warn` is told where, and the record begins anew."""
+def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
+    """The progress of a root.
+
+    A damaged file is set aside, `warn` is told where, and the record begins anew.
+    """
     path = root.state / "progress.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -48,13 +55,16 @@ def load(root, warn=lambda text: None):
             3,
         ) from None
     warn(
-        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test --all` earns the marks again."
+        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test "
+        "--all` earns the marks again."
     )
     return {"version": 1, "lessons": {}}
 
 
 def _is_sound(data):
-    """Whether `data` has the shape that this file describes, so that no reader of it can stumble."""
+    """Whether `data` has the shape that this file describes, so that
+    no reader of it can stumble.
+    """
 
     def of(value, **kinds):
         return isinstance(value, dict) and all(
@@ -65,24 +75,24 @@ def _is_sound(data):
         of(data, lessons=dict, milestones=dict)
         and "lessons" in data
         and all(
-            of(one, when=str, verdict=str, measured=dict, code=str)
-            for one in data.get("milestones", {}).values()
+            of(record, when=str, verdict=str, measured=dict, code=str)
+            for record in data.get("milestones", {}).values()
         )
         and all(
-            of(one, started=str, hints=dict, last=dict, pair=dict)
-            and all(isinstance(n, int) and n >= 0 for n in one.get("hints", {}).values())
-            and of(one.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, shown=list)
+            and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
+            and of(record.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
             and (
-                not one.get("last")
-                or one["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
+                not record.get("last")
+                or record["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
             )
-            for one in data["lessons"].values()
+            for record in data["lessons"].values()
         )
     )
 
 
 @contextmanager
-def locked(root):
+def locked(root: Root):
     """One process at a time changes a root. May be entered again inside itself."""
     import filelock
 
@@ -107,8 +117,12 @@ def locked(root):
 
 
 @contextmanager
-def change(root, name, warn=lambda text: None, kind="lessons"):
-    """The record of one lesson (or of one of the "milestones"), to be changed inside the `with`; saved when it ends well."""
+def change(
+    root: Root, name: str, warn: Callable[[str], None] = lambda text: None, kind: str = "lessons"
+):
+    """The record of one lesson (or of one of the "milestones"), to be changed inside the
+    `with`; saved when it ends well.
+    """
     with locked(root):
         data = load(root, warn)
         before = json.dumps(data)
@@ -119,19 +133,20 @@ def change(root, name, warn=lambda text: None, kind="lessons"):
             )
 
 
-def code_of(source, lesson):
+def code_of(source: cells.Source, lesson: Lesson) -> str:
     """A hash of what a verdict depends on: the code and the checks, not prose or outputs."""
     digest = hashlib.sha256()
-    graded = {c.cell.id for c in lesson.checks}
-    for text in [c.source for c in source.cells if c.kind == "code" and c.id not in graded] + [
-        c.cell.source for c in lesson.checks
-    ]:
+    code = [c.source for c in source.cells if c.kind == "code" and not c.checks]
+    for text in [*code, lesson.checks_source.text]:
         digest.update(text.strip().encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 
 
-def state_of(entry, source, record):
-    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since). `source` may be None: unreadable."""
+def state_of(entry: Entry, source: cells.Source | None, record: dict) -> str:
+    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
+
+    `source` may be None: unreadable.
+    """
     if export.is_skipped(entry):
         return "skipped"
     last = record.get("last")

@@ -1,37 +1,45 @@
-"""The process that runs a lesson's checks: `python -I runner.py`, one request in, one line of JSON per event out.
+"""The process that runs a lesson's checks: `python -I runner.py`, one request in,
+one line of JSON per event out.
 
-It imports the package of one root and no other, runs each declared check under pytest with a time limit, then the rest
-of the lesson top to bottom. It decides nothing: `verdict.py`, in the process that started it, does.
+It imports the package of one root and no other, runs each declared check under pytest with a time
+limit, then the rest of the lesson top to bottom. It decides nothing: `verdict.py`, in the process
+that started it, does.
 
-Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as each cell of the
-rest begins, "stopped" when it did not end; and "done", only when the process came to its own end.
+Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as
+each cell of the rest begins, "stopped" when it did not end; and "done", only when the process came
+to its own end.
 """
 
-import ast
 import atexit
 import functools
 import importlib.machinery
 import importlib.util
 import json
-import linecache
 import os
-import re
 import signal
 import sys
+import time
 import traceback
+
+from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
+from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_FRAMES = 20  # of an error are passed on
-LONGEST = 4000  # characters of a learner's message or output that are passed on
+IDLE = 0.05  # of a time span on the processor, at the most, is waiting
 # Parts of pytest that no check uses; to start them would be a third of what pytest itself takes.
 UNUSED = (
-    "assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath logging monkeypatch pastebin recwarn setuponly setupplan "
-    "skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings"
+    "assertion cacheprovider debugging doctest faulthandler freeze_support junitxml legacypath "
+    "logging monkeypatch pastebin recwarn setuponly setupplan skipping stepwise subtests "
+    "terminal threadexception tmpdir unittest unraisableexception warnings"
 ).split()
 
 
 class OutOfTime(BaseException):
-    """A check ran longer than it may. Not an Exception, so that a learner's `except Exception` does not eat it."""
+    """A check ran longer than it may.
+
+    Not an Exception, so that a learner's `except Exception` does not eat it.
+    """
 
 
 class Incomplete(Exception):
@@ -39,9 +47,11 @@ class Incomplete(Exception):
 
 
 class Fresh:
-    """Finds the package under one root and no other, compiled from source in this moment, never from cached bytecode.
+    """Finds the package under one root and no other, compiled from source in this
+    moment, never from cached bytecode.
 
-    `texts` ({path: text}) are the modules as the caller has read them: what was tested is what was read.
+    `texts` ({path: text}) are the modules as the caller has read them: what
+    was tested is what was read.
     """
 
     def __init__(self, root, package, texts):
@@ -97,75 +107,53 @@ def compile_lower(request):
                 pass
 
 
-def imported(request, *sources):
-    """What the lesson's import statements bind, of those that these sources use: drawing, say, takes long to import."""
-    words = set(re.findall(r"\w+", "\n".join(sources)))
-    space = {"__name__": "check"}
-    for statement, names in request["imports"].items():
-        if words & set(names):
-            exec(statement, space)
-    return space
-
-
 def namespace(check, request, module):
-    """What a check sees: the lesson's imports, the names that its exported cells define, and those of its learner-side cells."""
+    """What a check sees: see `tito.lesson.checks`."""
+    beside = request["learner_side"]
+    setup = request["setup"]
     space = imported(
-        request, check["source"], *(cell["source"] for cell in request["learner_side"])
+        request["imports"],
+        check["source"],
+        *(section["source"] for section in [*beside, *setup]),
     )
     space |= {name: getattr(module, name) for name in request["names"] if hasattr(module, name)}
-    for cell in request["learner_side"]:
-        remember_lines(cell)
-        exec(compile("\n" * (cell["line"] - 1) + cell["source"], cell["file"], "exec"), space)
+    for section in setup:
+        remember_lines(**section)
+        exec(helpers_of(**section), space)
+    for section in beside:
+        remember_lines(**section)
+        exec(functions_of(**section), space)
     return space
-
-
-@functools.cache  # a cell holds several checks
-def check_functions(source, filename, line=1):
-    """Code that defines a check cell's functions without calling the tests on its last lines."""
-    tree = ast.parse("\n" * (line - 1) + source, filename)
-    tree.body = [node for node in tree.body if not _calls_test(node)]
-    return compile(tree, filename, "exec")
-
-
-def _calls_test(node):
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id.startswith("test_")
-    )
 
 
 def run_check(check, request, module):
     """Run one check's function. Whatever it raises passes through."""
-    if check["own"]:
-        space = dict(vars(module)) | imported(
-            request, check["source"]
-        )  # a learner's own test sees all that the lesson does
+    section = {key: check[key] for key in ("source", "file", "line")}
+    if check["own"]:  # a learner's own test sees all that the lesson does
+        space = dict(vars(module)) | imported(request["own_imports"], check["source"])
         missing = []
     else:
         space = namespace(check, request, module)
         missing = [name for name in request["names"] if name not in space]
-    remember_lines(check)
-    exec(check_functions(check["source"], check["file"], check["line"]), space)
+    remember_lines(**section)
+    exec(functions_of(**section), space)
     try:
         space[check["function"]]()
     except NameError as error:
         if error.name in missing:
             raise Incomplete(
-                f"your lesson does not define {error.name}: is its cell gone, or its line `#| export`?"
+                f"your lesson does not define {error.name}: is its cell gone, "
+                "or its line `#| export`?"
             ) from None
         raise
 
 
-def remember_lines(cell):
-    """Let tracebacks show the cell's own lines."""
-    lines = ("\n" * (cell["line"] - 1) + cell["source"]).splitlines(True)
-    linecache.cache[cell["file"]] = (0, None, lines, cell["file"])
+def explained(error, request, file=""):
+    """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in
+    the package, outermost first.
 
-
-def explain(error, request):
-    """{"status", "message", "frames"} of an exception, in the learner's terms; frames are those in the package, outermost first."""
+    file  of the check that it came out of
+    """
     package = os.path.join(request["root"], request["package"]) + os.sep
     trace = traceback.extract_tb(error.__traceback__)
     frames = [
@@ -173,31 +161,34 @@ def explain(error, request):
         for f in trace
         if f.filename.startswith(package)
     ]
-    text, status = str(error), "error"
+    name, text, status = type(error).__name__, str(error), "error"
     if isinstance(error, OutOfTime):
-        status, text = "timeout", f"still running after {request['seconds']:g} s: an endless loop?"
+        status, text = "timeout", str(error)
     elif isinstance(error, AssertionError):
         status, text = "failed", text or f"this should hold: {trace[-1].line if trace else ''}"
         frames = frames if trace and trace[-1].filename.startswith(package) else []
-    elif isinstance(error, NotImplementedError) and " is yours to write" in text:
-        return {"status": "failed", "message": text, "frames": [], "unwritten": text.split()[1]}
+    elif exercise := unwritten_exercise(name, text):
+        return {"status": "unwritten", "message": text, "frames": [], "unwritten": exercise}
     elif isinstance(error, Incomplete):
         frames = []
     elif isinstance(error, SystemExit):
         text = f"your code ends the program with sys.exit({error.code!r}): return a value instead"
     elif isinstance(error, RecursionError):
         text = "RecursionError: a function calls itself without end"
+    elif isinstance(error, MemoryError):
+        status, text = "memory", "more memory than there is"
     elif isinstance(error, SyntaxError) and (error.filename or "").startswith(package):
         frames = [
             {"file": error.filename, "line": error.lineno, "code": (error.text or "").strip()}
         ]
         text = f"SyntaxError: {error.msg}"
     else:
-        forgotten = isinstance(error, (AttributeError, TypeError)) and "'NoneType' object" in text
-        text = (f"{type(error).__name__}: {text}" if text else type(error).__name__) + (
-            ". Does a function lack its `return`?" if forgotten else ""
-        )
-    return {"status": status, "message": _cut(text), "frames": frames[-MOST_FRAMES:]}
+        nones = None
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename.startswith(package):
+                nones = none_parameters(frame)
+        text = explain(name, text, call_in(error, file) if file else "", nones)
+    return {"status": status, "message": cut(text), "frames": frames[-MOST_FRAMES:]}
 
 
 def _no_debugger(*arguments, **options):
@@ -205,22 +196,29 @@ def _no_debugger(*arguments, **options):
 
 
 def _alarm(seconds):
-    """Raise OutOfTime in this process after `seconds` (0: never). Where there are no alarms, the parent's kill remains."""
-    if hasattr(signal, "setitimer"):
+    """Raise OutOfTime in this process when it has computed for `seconds`,
+    or waited as long (0: never).
 
-        def ring(signum, frame):
-            raise OutOfTime
+    Time on the processor counts, so that a busy machine changes no verdict. Where there are no
+    alarms, the parent's kill remains.
+    """
+    if not hasattr(signal, "setitimer"):
+        return
 
-        signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+    def computed(number, frame):
+        raise OutOfTime(f"still running after {seconds:g} s: an endless loop?")
 
+    def looked_at(number, frame):
+        nonlocal used
+        before, used = used, time.process_time()
+        if used - before < seconds * IDLE:
+            raise OutOfTime(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
 
-def _cut(text):
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
-    )
+    used = time.process_time()
+    signal.signal(signal.SIGPROF, computed)
+    signal.signal(signal.SIGALRM, looked_at)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def plugin(request, module, emit):
@@ -278,7 +276,7 @@ def plugin(request, module, emit):
             report = yield
             if call.when == "call" or call.excinfo:
                 result = (
-                    explain(call.excinfo.value, request)
+                    explained(call.excinfo.value, request, item.check["file"])
                     if call.excinfo
                     else {"status": "passed", "message": "", "frames": []}
                 )
@@ -287,7 +285,7 @@ def plugin(request, module, emit):
                 if self.late >= MOST_LATE:
                     item.session.shouldstop = "too many checks ran out of time"
             if call.when == "teardown" and (out := "".join(text for _, text in report.sections)):
-                emit(event="output", id=item.check["id"], text=_cut(out))
+                emit(event="output", id=item.check["id"], text=cut(out))
             return report
 
     return Plugin()
@@ -316,37 +314,42 @@ def run_pytest(request, module, emit):
 
 
 def run_rest(request, module, emit):
-    """Run the lesson's other cells top to bottom, as `python tensor_dev.py` would: a lesson passes only if it runs to its end."""
+    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would: a
+    lesson passes only if none fails.
+
+    Slow ones are stopped, which is told and changes nothing.
+    """
     space = dict(vars(module), __name__="__main__", display=print)
     for cell in request["rest"]:
         emit(event="rest")
-        remember_lines(cell)
+        remember_lines(cell["source"], cell["file"], cell["line"])
         _alarm(request["rest_seconds"])
         try:
             exec(compile("\n" * (cell["line"] - 1) + cell["source"], cell["file"], "exec"), space)
+        except OutOfTime:
+            _alarm(0)
+            emit(event="slow", cell=cell["number"], line=cell["line"])
+            return
         except BaseException as error:  # noqa: BLE001  whatever stops the lesson is what is to be told
             _alarm(0)
-            lines = [
-                frame.lineno
-                for frame in traceback.extract_tb(error.__traceback__)
-                if frame.filename == cell["file"]
-            ]
+            trace = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in trace if frame.filename == cell["file"]]
             line = lines[-1] if lines else getattr(error, "lineno", None) or cell["line"]
-            late = isinstance(error, OutOfTime)
-            text = (
-                f"still running after {request['rest_seconds']:g} s"
-                if late
-                else f"{type(error).__name__}: {error}"
-            )
-            emit(event="stopped", cell=cell["number"], line=line, message=_cut(text))
+            text = cut(f"{type(error).__name__}: {error}")
+            emit(event="stopped", cell=cell["number"], line=line, message=text)
             return
         finally:
             _alarm(0)
+        emit(event="shown", cell=cell["number"])
 
 
 def answer(request, emit):
-    """Run one request from import to end, emitting events. What is left then is to end the process."""
-    # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy and pytest: 15 ms.
+    """Run one request from import to end, emitting events.
+
+    What is left then is to end the process.
+    """
+    # Runs after the lesson's threads and its own handlers, and spares the clearing
+    # away of NumPy and pytest: 15 ms.
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
     sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
@@ -363,7 +366,7 @@ def answer(request, emit):
         _alarm(0)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a lesson is one of the things to be told
         _alarm(0)
-        emit(event="failed", **explain(error, request))
+        emit(event="failed", **explained(error, request))
     else:
         emit(event="imported")
         run_pytest(request, module, count)
@@ -373,7 +376,9 @@ def answer(request, emit):
 
 
 def _quiet_streams():
-    """Keep the real output for events; what a learner prints goes nowhere but into pytest's hands."""
+    """Keep the real output for events; what a learner prints goes
+    nowhere but into pytest's hands.
+    """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -382,7 +387,9 @@ def _quiet_streams():
 
 
 def main():
-    """Answer one request from standard input; with `--serve`, each line's in a fork of this warm process."""
+    """Answer one request from standard input; with `--serve`, each line's in
+    a fork of this warm process.
+    """
     _die_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     out = _quiet_streams()

@@ -1,14 +1,18 @@
 """Where a learner stands: one row per lesson, what to do next, and the next hint."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tito.errors import TitoError
 from tito.learn import pair, progress
+from tito.lesson.course import Entry, Root
+from tito.lesson.form import Exercise
 
 
 @dataclass
 class Row:
-    """A lesson's state: new, started, passed, stale (edited since it passed) or skipped; points of its last run.
+    """A lesson's state: new, started, passed, stale (edited since it passed) or
+    skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
     """
@@ -36,13 +40,13 @@ class Hint:
     again: bool
 
 
-def rows(root, warn=lambda text: None):
+def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
     """A Row for every lesson of the root."""
     records = progress.load(root, warn)["lessons"]
     return [row(entry, records.get(entry.name, {})) for entry in root.lessons]
 
 
-def row(entry, record):
+def row(entry: Entry, record: dict) -> Row:
     try:
         source = pair.read(entry, record)
     except TitoError:
@@ -65,7 +69,9 @@ def row(entry, record):
 
 
 def next_step(rows):
-    """The command to type next, and why, as two strings; None when every lesson is passed or skipped."""
+    """The command to type next, and why, as two strings; None when every
+    lesson is passed or skipped.
+    """
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -74,13 +80,15 @@ def next_step(rows):
         if row.state == "started":
             return (
                 f"tito test {row.name}",
-                f"{row.title} is begun: {row.points} of {row.max_points} points {'before your last edit' if row.edited else 'so far'}.",
+                f"{row.title} is begun: {row.points} of {row.max_points} points "
+                f"{'before your last edit' if row.edited else 'so far'}.",
             )
     return None
 
 
-def current(root, warn=lambda text: None):
-    """The name of the lesson one is at, and why it is that one; None when every lesson is passed or skipped.
+def current(root: Root, warn: Callable[[str], None] = lambda text: None) -> tuple[str, str] | None:
+    """The name of the lesson one is at, and why it is that one; None when every
+    lesson is passed or skipped.
 
     The one that was tested last, unless it passed; then the first that has not.
     """
@@ -92,18 +100,27 @@ def current(root, warn=lambda text: None):
     return (waiting[0].name, "the first that has not passed") if waiting else None
 
 
-def needs(entry, records):
-    """The names of the lessons that this one needs and that have neither passed nor been skipped."""
+def needs(entry: Entry, records: dict) -> list[str]:
+    """The names of the lessons that this one needs and that have
+    neither passed nor been skipped.
+    """
     missing = []
     for name in entry.declared.prerequisites:
-        needed = entry.root.lesson(name)
-        if row(needed, records.get(needed.name, {})).state not in ("passed", "stale", "skipped"):
-            missing.append(needed.name)
+        prerequisite = entry.root.lesson(name)
+        if row(prerequisite, records.get(prerequisite.name, {})).state not in (
+            "passed",
+            "stale",
+            "skipped",
+        ):
+            missing.append(prerequisite.name)
     return missing
 
 
-def first_open(entry, record):
-    """The first exercise with a check that did not pass in the last run, or None. Without a run: the first exercise."""
+def first_open(entry: Entry, record: dict) -> Exercise | None:
+    """The first exercise with a check that did not pass in the last run, or None.
+
+    Without a run: the first exercise.
+    """
     checks = record.get("last", {}).get("checks", {})
     return next(
         (
@@ -115,29 +132,32 @@ def first_open(entry, record):
     )
 
 
-def hint(entry, exercise=None, warn=lambda text: None):
+def hint(
+    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
+) -> Hint:
     """The next hint of an exercise (default: the first that fails), remembered as shown.
 
     Raises TitoError when nothing fails, or the exercise has no hints.
     """
     with progress.change(entry.root, entry.name, warn) as record:
-        wanted = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
-        if wanted is None:
+        target = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
+        if target is None:
             raise TitoError(
                 f"Every exercise of {entry.name} passed in its last test.",
-                f"Name one to read its hints anyway: tito hint {entry.name} {entry.declared.exercises[0].id}",
+                f"Name one to read its hints anyway: tito hint {entry.name} "
+                f"{entry.declared.exercises[0].id}",
             )
-        if not wanted.hints:
+        if not target.hints:
             raise TitoError(
-                f"Exercise {wanted.id} has no hints.", "Read its task and docstring again."
+                f"Exercise {target.id} has no hints.", "Read its task and docstring again."
             )
-        shown = record.setdefault("hints", {}).get(wanted.id, 0)
-        record["hints"][wanted.id] = level = min(shown + 1, len(wanted.hints))
+        level_before = record.setdefault("hints", {}).get(target.id, 0)
+        record["hints"][target.id] = level = min(level_before + 1, len(target.hints))
         return Hint(
             entry.name,
-            wanted.id,
+            target.id,
             level,
-            len(wanted.hints),
-            wanted.hints[level - 1],
-            shown >= len(wanted.hints),
+            len(target.hints),
+            target.hints[level - 1],
+            level_before >= len(target.hints),
         )

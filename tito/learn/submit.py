@@ -1,10 +1,11 @@
 """Hand in: the lessons of a workspace in one zip, and back from such a zip into a workspace.
 
-    manifest.json                                   what is in it, from which course, and what the local test said
+    manifest.json                                   what is in it, from which course,
+                                                    and what the local test said
     modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
-A zip comes from anywhere, so `restore` believes nothing of it: lesson files of known names only, within limits, as the
-manifest's hashes say. What it overwrites is saved first.
+A zip comes from anywhere, so `restore` believes nothing of it: lesson files of known names only,
+within limits, as the manifest's hashes say. What it overwrites is saved first.
 """
 
 import hashlib
@@ -31,7 +32,10 @@ MOST_FILES = 1000
 
 @dataclass
 class Submission:
-    """What was handed in. `verdicts` are of the local test; `notes` say what the learner should know before sending it."""
+    """What was handed in.
+
+    `verdicts` are of the local test; `notes` say what the learner should know before sending it.
+    """
 
     path: Path
     size: int
@@ -41,7 +45,9 @@ class Submission:
 
 @dataclass
 class Restored:
-    """What came back: the lessons' names, the paths that changed, where the copies of what stood there are, and what to know."""
+    """What came back: the lessons' names, the paths that changed, where the copies of what stood
+    there are, and what to know.
+    """
 
     lessons: list = field(default_factory=list)
     changed: list = field(default_factory=list)
@@ -49,14 +55,15 @@ class Restored:
     notes: list = field(default_factory=list)
 
 
-def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda verdict: None):
+def submit(root, lessons=None, output=None, warn=lambda text: None, report=lambda verdict: None):
     """Test lessons of a workspace and put them into a zip. Returns a Submission.
 
     lessons  Entries; None for all that were begun
     output   where the zip goes; None for the next free number in the workspace's folder
-    told     is called with each Verdict as it comes
+    report   is called with each Verdict as it comes
 
-    A lesson that fails is handed in all the same. Raises TitoError when there is nothing to hand in, or `output` is there.
+    A lesson that fails is handed in all the same. Raises TitoError when there is nothing to
+    hand in, or `output` is there.
     """
     if root.is_course:
         raise TitoError(
@@ -84,32 +91,34 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, told=lambda 
     with Process(warm=len(lessons) > 1) as process:
         for entry in lessons:
             verdicts.append(verdict.test(entry, process=process, warn=warn))
-            told(verdicts[-1])
+            report(verdicts[-1])
             notes += _notes(entry, verdicts[-1], before[entry.name])
-    held = {}
+    contents = {}
     for entry in lessons:
-        found = {
+        lesson_files = {
             entry.relative(path): path.read_bytes()
             for path in (entry.script, entry.notebook)
             if path.is_file()
         }
-        if not found:
+        if not lesson_files:
             notes.append(
-                f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so nothing of it is handed in."
+                f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so "
+                "nothing of it is handed in."
             )
-        held |= found
-    if not held:
+        contents |= lesson_files
+    if not contents:
         raise TitoError(
             "None of these lessons has a file, so there is nothing to hand in.",
             "`tito reset` brings a starting version back, `tito undo` the last one.",
         )
     notes += [
-        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its outputs and submit again."
-        for name, data in held.items()
+        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
+        "outputs and submit again."
+        for name, data in contents.items()
         if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
     ]
-    held[MANIFEST] = _manifest(root, verdicts, held)
-    data = files.archive(held, zipfile.ZIP_DEFLATED)
+    contents[MANIFEST] = _manifest(root, verdicts, contents)
+    data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)
 
 
@@ -119,12 +128,16 @@ def _notes(entry, result, before):
     why = " ".join(f"{result.reason} {result.remedy}".split())
     was = "It had passed and was edited since. " if before == "stale" else ""
     return [
-        f"{entry.name} does not pass: {result.points} of {result.max_points} points. {was}{why}".strip()
+        f"{entry.name} does not pass: {result.points} of {result.max_points} points. "
+        f"{was}{why}".strip()
     ]
 
 
-def _manifest(root, verdicts, held):
-    """The manifest's bytes: the same for the same work, so no time is in it. When it arrived, the collector knows."""
+def _manifest(root, verdicts, contents):
+    """The manifest's bytes: the same for the same work, so no time is in it.
+
+    When it arrived, the collector knows.
+    """
     lessons = [
         {
             "lesson": v.lesson,
@@ -138,7 +151,7 @@ def _manifest(root, verdicts, held):
     ]
     listed = {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        for name, data in held.items()
+        for name, data in contents.items()
     }
     value = {
         "version": 1,
@@ -152,7 +165,10 @@ def _manifest(root, verdicts, held):
 
 
 def _put(root, data, output):
-    """Write the zip. Nothing is overwritten; the newest of this workspace serves again when it holds the same bytes."""
+    """Write the zip.
+
+    Nothing is overwritten; the newest of this workspace serves again when it holds the same bytes.
+    """
     if output is not None:
         path = Path(output).expanduser().absolute()
         if path.exists() and (not path.is_file() or path.read_bytes() != data):
@@ -163,9 +179,9 @@ def _put(root, data, output):
     else:
         name = re.sub(r"[^\w.-]+", "-", root.path.resolve().name).strip("-.") or "submission"
         numbers = [
-            int(found.group(1))
-            for one in root.path.glob("*.zip")
-            if (found := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", one.name))
+            int(number.group(1))
+            for archive in root.path.glob("*.zip")
+            if (number := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", archive.name))
         ]
         newest = max(numbers, default=0)
         path = root.path / f"{name}-{newest}.zip"
@@ -179,14 +195,15 @@ def _put(root, data, output):
 def restore(root, path, warn=lambda text: None):
     """Bring the lesson files of a submission into a workspace. Returns a Restored.
 
-    Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson files, or is of another course.
+    Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson
+    files, or is of another course.
     """
     if root.is_course:
         raise TitoError(
             f"{root.path} is the course itself; its lessons are the solutions.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    held, manifest = _read(path)
+    contents, manifest = _read(path)
     if manifest["course"] != root.name:
         raise TitoError(
             f"{path} was handed in for {manifest['course']!r}; this is a workspace of {root.name}.",
@@ -195,11 +212,12 @@ def restore(root, path, warn=lambda text: None):
     out = Restored()
     if manifest["edition"] != root.edition:
         out.notes.append(
-            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: exercises may have changed."
+            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: "
+            "exercises may have changed."
         )
     entries = {entry.folder: entry for entry in root.lessons}
     changes = {}
-    for name, data in held.items():
+    for name, data in contents.items():
         folder = NAME.fullmatch(name).group(1)
         if folder in entries:
             changes[root.path / name] = data
@@ -235,7 +253,10 @@ def _pair(entry, warn):
 
 
 def _read(path):
-    """The lesson files of a submission, {name: bytes}, and its manifest. Raises TitoError for anything that `submit` does not write."""
+    """The lesson files of a submission, {name: bytes}, and its manifest.
+
+    Raises TitoError for anything that `submit` does not write.
+    """
 
     def refuse(what):
         raise TitoError(
@@ -250,7 +271,7 @@ def _read(path):
             )
         if path.stat().st_size > LARGEST:
             refuse(f"it has {path.stat().st_size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
-        held = _unpacked(io.BytesIO(path.read_bytes()), refuse)
+        contents = _unpacked(io.BytesIO(path.read_bytes()), refuse)
     except OSError as error:
         raise TitoError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -258,19 +279,21 @@ def _read(path):
             3,
         ) from None
     try:
-        manifest = json.loads(held.pop(MANIFEST).decode("utf-8"))
-        listed = {name: one["sha256"] for name, one in manifest["files"].items()}
+        manifest = json.loads(contents.pop(MANIFEST).decode("utf-8"))
+        listed = {name: entry["sha256"] for name, entry in manifest["files"].items()}
         sound = all(isinstance(manifest[key], str) for key in ("course", "edition"))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         sound = False
     if not sound:
         refuse(f"its {MANIFEST} is missing or damaged")
-    if listed.keys() != held.keys():
-        refuse(f"{sorted(listed.keys() ^ held.keys())[0]!r} is not both in it and in its manifest")
-    for name, data in held.items():
+    if listed.keys() != contents.keys():
+        refuse(
+            f"{sorted(listed.keys() ^ contents.keys())[0]!r} is not both in it and in its manifest"
+        )
+    for name, data in contents.items():
         if hashlib.sha256(data).hexdigest() != listed[name]:
             refuse(f"{name} is not what its manifest says")
-    return held, manifest
+    return contents, manifest
 
 
 def _unpacked(data, refuse):
@@ -280,26 +303,26 @@ def _unpacked(data, refuse):
             entries = archive.infolist()
             if len(entries) > MOST_FILES:
                 refuse(f"it holds {len(entries)} files")
-            held = {}
+            contents = {}
             for entry in entries:
                 kind = stat.S_IFMT(entry.external_attr >> 16)
                 if not (
                     entry.filename == MANIFEST or NAME.fullmatch(entry.filename)
                 ) or kind not in (0, stat.S_IFREG):
                     refuse(f"it holds {entry.filename[:100]!r}, which is no lesson file")
-                if entry.filename in held:
+                if entry.filename in contents:
                     refuse(f"it holds {entry.filename!r} twice")
                 if entry.flag_bits & 1:
                     refuse(f"{entry.filename!r} is encrypted")
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     refuse(f"{entry.filename!r} is packed in a way that `tito submit` does not use")
-                if sum(map(len, held.values())) + entry.file_size > LARGEST:
+                if sum(map(len, contents.values())) + entry.file_size > LARGEST:
                     refuse(f"{entry.filename!r} would take {entry.file_size / 2**20:.0f} MB")
                 with archive.open(entry) as member:
-                    held[entry.filename] = member.read(
+                    contents[entry.filename] = member.read(
                         entry.file_size + 1
                     )  # zipfile itself gives no byte more than the entry tells
-            return held
+            return contents
     except (
         zipfile.BadZipFile,
         zlib.error,

@@ -1,64 +1,62 @@
 """Test a lesson: export it, run its checks in a fresh process, and say what that earned.
 
-A lesson passes only if the process came to its end, the checks that ran are exactly those the course declares, each
-passed, and the lesson itself runs to its last line. What a learner's file says about its checks does not count: the
-course's own copy is what runs.
+A lesson passes only if the process came to its end, the checks that ran are exactly those the
+course declares, each passed, and no demonstration of the lesson raises. What a learner's file says
+about its checks does not count: the course's own copy is what runs.
 """
 
 import ast
-import functools
+import hashlib
 import os
+import re
 import time
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import TitoError
 from tito.learn import pair, progress
 from tito.learn.process import GRACE, Process
-from tito.lesson import cells, export
-from tito.lesson.form import TEST, stub
+from tito.lesson import cells, export, outcome
+from tito.lesson.course import Entry
+from tito.lesson.form import TEST
 
 CHECK_SECONDS = 10  # a check may take
-REST_SECONDS = 60  # one cell of the rest of a lesson may take
+HEADING = re.compile(r"^## ", re.M)
+REST_SECONDS = 20  # one demonstration may take
+IMPORTED = {
+    "timeout": "timed out",
+    "memory": "out of memory",
+}  # {what ended the import: the verdict}
 START_SECONDS = 10  # more, for NumPy and pytest to load on a slow disk
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 
 
 @dataclass
-class Outcome:
+class Outcome(outcome.Outcome):
     """What became of one check.
 
     where      {"path", "line", "cell", "code"} in the lesson, or None
     unwritten  the exercise that it waits for because that is not written yet
-    waits      the exercise that it waits for because its error arises in that one's code, which fails checks of its own
+    waits      the exercise that it waits for because its error arises in that one's code,
+               which fails checks of its own
     """
 
-    id: str
-    exercise: str
-    name: str
-    points: int
-    max_points: int
-    status: str = "missing"
-    message: str = "did not run"
-    seconds: float = 0.0
     where: dict | None = None
     output: str = ""
     unwritten: str | None = None
     waits: str | None = None
 
     @property
-    def passed(self):
-        return self.status == "passed"
-
-    @property
-    def wrong(self):
+    def wrong(self) -> bool:
         """Whether it ran and failed by itself."""
-        return not (self.passed or self.status == "missing" or self.unwritten or self.waits)
+        return self.status not in ("passed", "not run", "unwritten") and not self.waits
 
 
 @dataclass
 class Verdict:
     """What one lesson earned in one run.
 
+    verdict a key of `outcome.VERDICTS`
+    shown   the keys of the demonstrations that are known to run, see `demonstrations`
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
@@ -82,24 +80,25 @@ class Verdict:
     places: dict = field(default_factory=dict)
     saved: list = field(default_factory=list)
     partial: bool = False
+    shown: list = field(default_factory=list)
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return self.verdict == "passed"
 
     @property
-    def asked(self):
+    def asked(self) -> list[Outcome]:
         """The checks that were run."""
-        return [c for c in self.checks if c.status != "missing"]
+        return [c for c in self.checks if c.status != "not run"]
 
     @property
-    def asked_passed(self):
+    def asked_passed(self) -> bool:
         """Whether the lesson passed or, when only some checks were asked for, those did."""
         return self.passed or (
             self.partial and bool(self.asked) and all(c.passed for c in self.asked)
         )
 
-    def as_json(self):
+    def as_json(self) -> dict:
         """The object that `tito test --json` prints."""
         keys = (
             "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
@@ -119,7 +118,9 @@ def test(
     process=None,
     warn=lambda text: None,
 ):
-    """Test one lesson of a root. Returns its Verdict; records it in the progress unless only a part was asked for.
+    """Test one lesson of a root.
+
+    Returns its Verdict; records it in the progress unless only a part was asked for.
 
     keyword     run only the checks that pytest's -k would select
     first_only  stop at the first check that fails
@@ -135,18 +136,30 @@ def test(
     result.partial = bool(keyword or first_only)
     source = None
     try:
-        source = pair.read(entry, progress.load(entry.root, warn)["lessons"].get(entry.name, {}))
+        record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+        result.verdict = (
+            "unreadable" if entry.script.exists() or entry.notebook.exists() else "missing"
+        )
+        source = pair.read(entry, record)
+        result.verdict = "syntax error"
         result.source = entry.relative(source.path)
         result.sha256 = source.sha256
-        result.places = {c.id: short(source.place(c), entry) for c in source.cells if c.id}
+        result.places = {
+            f"{entry.name}-{c.exercise}": short(source.place(c), entry)
+            for c in source.cells
+            if c.exercise
+        }
         module = export.current(entry, source)
-        if kept := export.put(entry, module)[1]:
+        result.verdict = ""
+        if backup := export.put(entry, module)[1]:
             result.saved.append(
-                f"{entry.relative(entry.module_path)} held code that its lesson does not; a copy is in {kept}"
+                f"{entry.relative(entry.module_path)} held code that its lesson does "
+                f"not; a copy is in {backup}"
             )
-        built, broken = _export_lower(entry, result)
-        built[str(entry.module_path)] = entry, source, module
-        run = Run(entry, source, result, built, {str(entry.module_path): module.text} | broken)
+        modules, broken = _export_lower(entry, result)
+        modules[str(entry.module_path)] = entry, source, module
+        run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
+        run.known = [] if result.partial else record.get("shown", [])
         if process:
             run.go(process, keyword, first_only, seconds)
         else:
@@ -161,7 +174,7 @@ def test(
             error.excerpt,
         )
     result.points = sum(o.points for o in result.checks)
-    result.verdict = "failed" if result.reason else "passed"
+    result.verdict = result.verdict or ("failed" if result.reason else "passed")
     result.seconds = round(time.perf_counter() - began, 3)
     if not result.partial:
         _record(entry, source, result, warn)
@@ -169,44 +182,46 @@ def test(
     return result
 
 
-def short(text, entry):
+def short(text: str, entry: Entry) -> str:
     """`text` with paths as one types them from the root."""
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
 def _export_lower(entry, result):
-    """Bring the package's modules of the lower lessons up to date, so that the test runs on what their files say now.
+    """Bring the package's modules of the lower lessons up to date, so that the test runs
+    on what their files say now.
 
-    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of those that cannot be: whoever
-    needs one learns why.
+    Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of
+    those that cannot be: whoever needs one learns why.
     """
-    records, built, broken = progress.load(entry.root)["lessons"], {}, {}
+    records, modules, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
-                built[str(lower.module_path)] = lower, source, module
-                if kept := export.put(lower, module)[1]:
+                modules[str(lower.module_path)] = lower, source, module
+                if backup := export.put(lower, module)[1]:
                     result.saved.append(
-                        f"{entry.relative(lower.module_path)} held code that its lesson does not; a copy is in {kept}"
+                        f"{entry.relative(lower.module_path)} held code that its lesson does "
+                        f"not; a copy is in {backup}"
                     )
             except TitoError as error:
                 if error.code != 1:
                     raise
-                broken[str(lower.module_path)] = (
-                    f"raise ImportError({f'lesson {lower.name} cannot be exported: {short(error.what, entry)}'!r})\n"
-                )
-    return built, broken
+                cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
+                broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
+    return modules, broken
 
 
 def _settle(entry, source, result, warn):
     """Bring a notebook and its script into step, now that the one that counts was tested."""
     try:
-        if kept := pair.settle(entry, warn=warn):
+        if backup := pair.settle(entry, warn=warn):
             follows = entry.script if source and source.is_notebook else entry.notebook
             result.saved.append(
-                f"{entry.relative(follows)} was brought up to date; what it held before is in {kept}"
+                f"{entry.relative(follows)} was brought up to date; what it "
+                f"held before is in {backup}"
             )
     except TitoError as error:
         if error.code != 1:  # what is wrong with the lesson, the verdict has told
@@ -214,7 +229,10 @@ def _settle(entry, source, result, warn):
 
 
 def _record(entry, source, result, warn):
-    """Remember a whole run. One that could not test anything takes nothing away: what the run before it earned stays."""
+    """Remember a whole run.
+
+    One that could not test anything takes nothing away: what the run before it earned stays.
+    """
     code = progress.code_of(source, entry.declared) if source else ""
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
@@ -226,104 +244,178 @@ def _record(entry, source, result, warn):
                 "points": result.points,
                 "checks": {o.id: o.status for o in result.checks},
             }
+            record["shown"] = result.shown
         elif record.get("last", {}).get("code") == code:
-            record["last"]["code"] = (
-                ""  # the fault is elsewhere, in an earlier lesson, say: this code is not known to pass any more
-            )
+            # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
+            # more.
+            record["last"]["code"] = ""
 
 
 def request_of(entry, source, texts, seconds):
-    """What the runner needs to know to run a lesson's checks. `texts` are modules as they were read, {path: text}."""
+    """What the runner needs to know to run a lesson's checks.
+
+    `texts` are modules as they were read, {path: text}.
+    """
     lesson = entry.declared
-    declared = {c.function for c in lesson.checks} | {c.cell.id for c in lesson.checks}
+    file = str(lesson.checks_source.path)
+
+    def section(cell, file):
+        return {"source": cell.source, "file": file, "line": cell.line}
+
     checks = [
-        {
-            "id": c.id,
-            "function": c.function,
-            "exercise": c.exercise,
-            "source": c.cell.source,
-            "file": str(lesson.path),
-            "line": c.cell.line,
-            "own": False,
-        }
-        for c in lesson.checks
+        section(check.cell, file)
+        | {"id": check.id, "function": check.function, "exercise": check.exercise, "own": False}
+        for check in lesson.checks
     ]
-    rest, exported = [], source.exported
     for cell in source.cells:
-        tests = TEST.findall(cell.source)
-        if cell.kind != "code" or cell in exported or cell.id in declared or declared & set(tests):
-            continue
-        file = f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
-        if tests:
+        if cell.kind == "code" and cell not in source.exported:
             checks += [
-                {
-                    "id": f"own.{name}",
-                    "function": name,
-                    "exercise": "",
-                    "source": cell.source,
-                    "file": file,
-                    "line": cell.line,
-                    "own": True,
-                }
-                for name in tests
+                section(cell, _file(source, cell))
+                | {"id": f"own.{name}", "function": name, "exercise": "", "own": True}
+                for name in TEST.findall(cell.source)
             ]
-        else:
-            rest.append(
-                {"source": cell.source, "file": file, "line": cell.line, "number": cell.number}
-            )
     return {
         "root": str(entry.root.path),
         "lesson": entry.folder,
         "package": entry.root.package,
         "module": lesson.module,
         "texts": texts,
-        "imports": imports_of(lesson),
+        "imports": lesson.imports,
+        "own_imports": imports_of(source) if any(check["own"] for check in checks) else {},
         "names": export.exported_names(lesson),
-        "learner_side": [
-            {"source": c.source, "file": str(lesson.path), "line": c.line}
-            for c in lesson.learner_side
-        ],
+        "setup": [section(lesson.setup, file)] if lesson.setup else [],
+        "learner_side": [section(cell, file) for cell in lesson.learner_side],
         "checks": checks,
-        "rest": rest,
         "seconds": seconds,
         "rest_seconds": REST_SECONDS,
     }
 
 
-@functools.cache  # `tito watch` asks at each save
-def imports_of(lesson):
-    """The import statements of a lesson's own code cells, which its checks may rely on: {statement: the names it binds}."""
-    found = {}
-    for cell in lesson.source.cells:
-        if cell.kind == "code" and "import " in cell.source and not cell.nbgrader.get("grade"):
-            for node in cells.tree_of(cell.source).body:
+def _file(source, cell):
+    """What tracebacks call the file of a cell."""
+    return f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
+
+
+def imports_of(source: cells.Source) -> dict:
+    """The import statements of a learner's code cells, which tests of their own may rely on:
+    {statement: the names it binds}.
+    """
+    statements = {}
+    for cell in source.cells:
+        if cell.kind == "code" and "import " in cell.source:
+            try:
+                tree = cells.tree_of(cell.source)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue  # running it will tell
+            for node in tree.body:
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    found[ast.unparse(node)] = [
-                        (alias.asname or alias.name).split(".")[0] for alias in node.names
-                    ]
-    return found
+                    names = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+                    statements[ast.unparse(node)] = names
+    return statements
+
+
+def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
+    """The cells that are neither exported nor checks, as the runner takes them, each with a key.
+
+    The key is a hash of all code that a demonstration may depend on: the package's lower modules
+    and the lesson's cells up to the end of its section. One that ran well with the same key would
+    run well again.
+    """
+    digest = hashlib.sha256()
+    for lower in entry.root.lessons:
+        if lower.number < entry.number and lower.module_path.exists():
+            digest.update(lower.module_path.read_bytes() + b"\0")
+    rows, section = [], []
+
+    def close():
+        for place, row in enumerate(section):
+            row["key"] = f"{digest.hexdigest()[:16]}-{place}"
+        rows.extend(section)
+        section.clear()
+
+    for cell in source.cells:
+        if cell.kind == "markdown" and HEADING.search(cell.source):
+            close()
+        if cell.kind != "code" or cell.checks:
+            continue
+        digest.update(cell.source.encode("utf-8", "surrogatepass") + b"\0")
+        if cell not in source.exported and not TEST.search(cell.source):
+            section.append(
+                {
+                    "source": cell.source,
+                    "file": _file(source, cell),
+                    "line": cell.line,
+                    "number": cell.number,
+                }
+            )
+    close()
+    return rows
+
+
+def needed(rows, known):
+    """The demonstrations to run: those whose key is not among the `known`, and
+    earlier ones that give them names.
+    """
+    selection, names = [], set()
+    for row in reversed(rows):
+        bound, used = _names(row["source"])
+        if row["key"] not in known or bound & names:
+            selection.insert(0, row)
+            names |= used
+    return selection
+
+
+def _names(source):
+    """The names that a cell's code binds, and those it uses; of code
+    that is no Python, every word.
+    """
+    try:
+        nodes = list(ast.walk(cells.tree_of(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        words = set(re.findall(r"\w+", source))
+        return words, words
+    bound = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    bound |= {
+        (alias.asname or alias.name).split(".")[0]
+        for node in nodes
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+    return bound, {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 class Run:
-    """One run of a lesson's checks, in as many processes as it takes: what the runner tells becomes a Verdict."""
+    """One run of a lesson's checks, in as many processes as it takes: what the
+    runner tells becomes a Verdict.
+    """
 
-    def __init__(self, entry, source, result, built, texts):
-        self.entry, self.source, self.result, self.built, self.texts = (
+    def __init__(self, entry, source, result, modules, texts):
+        self.entry, self.source, self.result, self.modules, self.texts = (
             entry,
             source,
             result,
-            built,
+            modules,
             texts,
         )
         self.outcomes = {o.id: o for o in result.checks}
         self.arose = {}  # {check: the exercise in whose cell its error arose}
+        self.known = []  # keys of demonstrations that ran well before
 
     def go(self, process, keyword, first_only, seconds):
-        """Run all that is asked for, again without the check that killed its process when one did; fill in the result."""
+        """Run all that is asked for, again without the check that killed its process when
+        one did; fill in the result.
+        """
         request = request_of(self.entry, self.source, self.texts, seconds) | {
             "keyword": keyword,
             "first_only": first_only,
         }
+        rows = demonstrations(self.entry, self.source)
+        request["rest"] = needed(rows, self.known)
+        self.keys = {row["number"]: row["key"] for row in rows}
+        self.result.shown = [key for key in self.known if key in self.keys.values()]
         own = [
             Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
             for c in request["checks"]
@@ -333,7 +425,7 @@ class Run:
         deaths = 0
         while True:
             ended = self._once(process, request)
-            left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "missing"]
+            left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "not run"]
             if ended or self.result.reason:
                 break
             deaths += 1
@@ -344,18 +436,19 @@ class Run:
         late = sum(o.status == "timeout" for o in self.outcomes.values())
         if (late or deaths) and not self.result.partial:
             for check in left:
-                self.outcomes[
-                    check["id"]
-                ].message = f"not run: {late or deaths} before it {'ran out of time' if late else 'ended the process'}"
+                self.outcomes[check["id"]].message = (
+                    f"not run: {late or deaths} before it "
+                    f"{'ran out of time' if late else 'ended the process'}"
+                )
         self._wait()
         self.result.own_checks = [
-            o for o in own if o.status != "missing" or not self.result.partial
+            o for o in own if o.status != "not run" or not self.result.partial
         ]
         self.result.reason = self.result.reason or self._why(ended and not deaths)
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
-        current, done, end = None, False, {}
+        current, finished, end = None, False, {}
         wait = request["seconds"] + START_SECONDS
         for event in process.run(request, lambda: wait):
             kind = event["event"]
@@ -374,43 +467,58 @@ class Run:
                 self.result.reason = f"{at_place(where)}: the" if where else "The"
                 self.result.reason += f" lesson stops while it is imported: {event['message']}"
                 self.result.excerpt = where["code"] or "" if where else ""
+                self.result.verdict = IMPORTED.get(event["status"], "import failed")
             elif kind == "rest":
                 wait = request["rest_seconds"] + GRACE
+            elif kind == "shown":
+                self.result.shown.append(self.keys[event["cell"]])
+            elif kind == "slow":
+                cell = next(c for c in self.source.cells if c.number == event["cell"])
+                place = short(self.source.place(cell), self.entry)
+                self.result.saved.append(
+                    f"{place}: a demonstration takes more than {request['rest_seconds']:g} s; it "
+                    "was stopped, which changes nothing"
+                )
             elif kind == "stopped":
                 cell = next(c for c in self.source.cells if c.number == event["cell"])
                 place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
-                self.result.reason = f"Every check passes, but the lesson does not run to its end: {place}: {event['message']}"
+                self.result.reason = (
+                    "Every check passes, but the lesson does not run to its end: "
+                    f"{place}: {event['message']}"
+                )
             elif kind == "refused":
                 raise TitoError(
                     f"pytest did not run the checks (exit code {event['code']}).",
-                    f'Is {request["keyword"]!r} an expression that its -k takes, like "add and not scalar"?'
+                    f"Is {request['keyword']!r} an expression that its -k takes, "
+                    'like "add and not scalar"?'
                     if request["keyword"]
                     else "`tito doctor` looks for the cause.",
                     2 if request["keyword"] else 3,
                 )
             elif kind == "done":
-                done, wait = True, GRACE
+                finished, wait = True, GRACE
             elif kind == "exit":
                 end = event
         if current:
-            current.status = "timeout" if end["killed"] else "error"
+            current.status = "timeout" if end["killed"] else "crashed"
             current.message = (
                 f"still running after {request['seconds']:g} s, and it could not be interrupted"
                 if end["killed"]
-                else f"the whole process ended here, with exit code {end['code']}: does your code call os._exit, or crash Python?"
+                else f"the whole process ended here, with exit code {end['code']}: does your "
+                "code call os._exit, or crash Python?"
             )
             return False
         if not self.result.reason:
-            self.result.reason = self._how_it_ended(done, end)
-        return done
+            self.result.reason = self._how_it_ended(finished, end)
+        return finished
 
-    def _check(self, outcome, event):
-        outcome.status, outcome.message = event["status"], event["message"]
-        outcome.seconds, outcome.unwritten = round(event["seconds"], 4), event.get("unwritten")
-        outcome.points = outcome.max_points if outcome.passed else 0
-        outcome.where, self.arose[outcome.id] = self._where(event["frames"], outcome.exercise)
-        if outcome.unwritten and outcome.unwritten != outcome.exercise:
-            outcome.message = f"needs exercise {outcome.unwritten}, which is not written yet"
+    def _check(self, check, event):
+        check.status, check.message = event["status"], event["message"]
+        check.seconds, check.unwritten = round(event["seconds"], 4), event.get("unwritten")
+        check.points = check.max_points if check.passed else 0
+        check.where, self.arose[check.id] = self._where(event["frames"], check.exercise)
+        if check.unwritten and check.unwritten != check.exercise:
+            check.message = f"needs exercise {check.unwritten}, which is not written yet"
 
     def _wait(self):
         """Say of the checks that cannot be right yet which exercise they wait for."""
@@ -418,39 +526,42 @@ class Run:
             [
                 o
                 for o in self.result.checks
-                if not o.passed and o.status != "missing" and not o.unwritten
+                if not o.passed and o.status != "not run" and not o.unwritten
             ],
             self.unwritten(),
         )
-        for outcome in failing:
-            if outcome.exercise in stubs:
-                outcome.unwritten = outcome.exercise
-        # An exercise that passes its own checks may raise because it was called wrongly: then the caller is to blame.
+        for check in failing:
+            if check.exercise in stubs:
+                check.status, check.unwritten = "unwritten", check.exercise
+        # An exercise that passes its own checks may raise because it was called wrongly:
+        # then the caller is to blame.
         wrong = {
             o.exercise
             for o in failing
             if not o.unwritten and self.arose.get(o.id) in (None, o.exercise)
         }
-        for outcome in failing:
+        for check in failing:
             if (
-                not outcome.unwritten
-                and outcome.status == "error"
-                and outcome.exercise != (arose := self.arose.get(outcome.id))
+                not check.unwritten
+                and check.status == "error"
+                and check.exercise != (arose := self.arose.get(check.id))
                 and arose in wrong
             ):
-                outcome.waits = arose
+                check.waits = arose
 
-    def _how_it_ended(self, done, end):
+    def _how_it_ended(self, finished, end):
         """What is to be said of a process that did not end well, or ""."""
         how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
-        if done:
+        if finished:
             well = not end["killed"] and end["code"] == 0
             return (
                 ""
                 if well
-                else f"The process {how} after the last check: something in the lesson goes on, or crashes, at the end."
+                else f"The process {how} after the last check: something in the lesson goes "
+                "on, or crashes, at the end."
             )
-        if all(o.status == "missing" for o in self.outcomes.values()):
+        if all(o.status == "not run" for o in self.outcomes.values()):
+            self.result.verdict = "timed out" if end["killed"] else "crashed"
             return f"The process {how} while the lesson was imported."
         if all(o.passed for o in self.result.checks):
             return (
@@ -459,22 +570,28 @@ class Run:
         return f"The process {how} before its last check was done."
 
     def _places(self, frames):
-        """(cell, place) of each frame of an error that lies in a lesson, (None, None) of the others."""
-        return [place_of(frame, self.built, self.entry) for frame in frames]
+        """(cell, place) of each frame of an error that lies in a
+        lesson, (None, None) of the others.
+        """
+        return [place_of(frame, self.modules, self.entry) for frame in frames]
 
     def _where(self, frames, exercise):
-        """The place to look at: the innermost in the exercise, else in the lesson, else of all. And the innermost exercise on the way, or None."""
+        """The place to look at: the innermost in the exercise, else in the lesson, else of all.
+
+        And the innermost exercise on the way, or None.
+        """
         ids, places, arose = {e.id for e in self.entry.declared.exercises}, [], None
         for frame, (cell, place) in zip(frames, self._places(frames)):
             mine = cell and frame["file"] == str(self.entry.module_path)
+            name = f"{self.entry.name}-{cell.exercise}" if cell else None
             place = place or {
                 "path": short(frame["file"], self.entry),
                 "line": frame["line"],
                 "cell": None,
                 "code": frame["code"],
             }
-            places.append((2 if mine and cell.id == exercise else 1 if mine else 0, place))
-            arose = cell.id if mine and cell.id in ids else arose
+            places.append((2 if mine and name == exercise else 1 if mine else 0, place))
+            arose = name if mine and name in ids else arose
         best = max((rank for rank, _ in places), default=0)
         return next((place for rank, place in reversed(places) if rank == best), None), arose
 
@@ -482,43 +599,35 @@ class Run:
         """Why the lesson did not pass, or "" when it did."""
         result, exercises = self.result, self.entry.declared.exercises
         if len(self.unwritten()) == len(exercises):
+            result.verdict = "stub"
             return f"Nothing is written yet: all {len(exercises)} exercises are as released."
         if result.partial and not result.asked:
             return "No check was run: none has that name."
-        wrong, behind = sum(o.wrong for o in result.asked), sum(bool(o.waits) for o in result.asked)
-        waiting = sum(bool(o.unwritten) for o in result.asked)
-        missing = len(result.checks) - len(result.asked)
-        parts = [
-            (wrong, f"{wrong} of {len(result.checks)} checks fail"),
-            (
-                behind,
-                f"{behind} wait{'s' * (behind == 1)} for {' and '.join(dict.fromkeys(o.waits for o in result.asked if o.waits))}",
-            ),
-            (waiting, f"{waiting} wait{'s' * (waiting == 1)} for what is not written yet"),
-            (missing, f"{missing} did not run"),
-        ]
-        if any(number for number, _ in parts):
-            return ", ".join(words for number, words in parts if number) + "."
-        return "" if ended else "A check ended the whole process."
+        statuses = [o.status for o in result.checks]
+        result.verdict = outcome.verdict_of(statuses, sum(o.points for o in result.checks))
+        if result.verdict == "passed":
+            result.verdict = "" if ended else "crashed"
+            return "" if ended else "A check ended the whole process."
+        behind = [o.waits for o in result.asked if o.waits]
+        return outcome.count_of(statuses, behind)
 
     def unwritten(self):
         """The exercises that are as released."""
         return [
-            e.id
-            for e in self.entry.declared.exercises
-            if stub(self.entry.name, e.id) in e.cell.source
-            and (cell := self.source.cell(e.id))
-            and cell.source == e.cell.source
+            exercise.id
+            for exercise in self.entry.declared.exercises
+            if self.entry.declared.is_unwritten(exercise, self.source)
         ]
 
 
-def place_of(frame, built, entry):
-    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told in the lesson's own lines; (None, None) outside.
+def place_of(frame, modules, entry):
+    """(cell, {"path", "line", "cell", "code"}) of a frame of an error in a package's module, told
+    in the lesson's own lines; (None, None) outside.
 
-    built  {module's path: (lesson, source, module)}
-    entry  a lesson of the root that paths are told from
+    modules  {module's path: (lesson, source, module)}
+    entry    a lesson of the root that paths are told from
     """
-    lesson, source, module = built.get(frame["file"], (None, None, None))
+    lesson, source, module = modules.get(frame["file"], (None, None, None))
     if (
         not module
         or not 0 < (frame["line"] or 0) <= len(module.origin)
@@ -534,7 +643,7 @@ def place_of(frame, built, entry):
     }
 
 
-def at_place(where):
+def at_place(where: dict) -> str:
     """A place, told: "path:12", or "path cell 3:2" in a notebook."""
     return (
         f"{where['path']} cell {where['cell']}:{where['line']}"

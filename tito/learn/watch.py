@@ -1,6 +1,7 @@
 """Test a lesson at each save, in a warm process that forks: NumPy and pytest are loaded once.
 
-In a terminal single keys work (h hint, l list, n next lesson, q quit); elsewhere it only watches, until Ctrl-C.
+In a terminal single keys work (h hint, l list, n next lesson, q quit); elsewhere
+it only watches, until Ctrl-C.
 """
 
 import errno
@@ -29,7 +30,10 @@ HALF_SECONDS = 0.25  # what looks like half a save gets so long to become whole
 
 @dataclass
 class Watcher:
-    """What goes on while a lesson is watched. `out` prints renderables, `show` a verdict, `warn` a sentence."""
+    """What goes on while a lesson is watched.
+
+    `out` prints renderables, `show` a verdict, `warn` a sentence.
+    """
 
     entry: object
     out: object
@@ -65,7 +69,10 @@ class Watcher:
         return None
 
     def test(self):
-        """Test and show the verdict. Returns the hashes of what it is about, or None when a newer event ended the test."""
+        """Test and show the verdict.
+
+        Returns the hashes of what it is about, or None when a newer event ended the test.
+        """
         before, result, problem = _now(self.entry), None, None
         try:
             with self.sign_of_life():
@@ -116,7 +123,10 @@ class Watcher:
 
 
 def watch(entry, out, show, warn):
-    """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal. Shows a verdict at the start and after each save."""
+    """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal.
+
+    Shows a verdict at the start and after each save.
+    """
     events = queue.SimpleQueue()
     with _ending(), Process(warm=True) as process:
 
@@ -166,7 +176,8 @@ def _saves(entry, tell):
                 yield_on_timeout=True,
                 recursive=False,
             ):
-                # Editors touch and rename; only new content counts. What looks like half a save gets a moment to be done.
+                # Editors touch and rename; only new content counts. What looks like half a
+                # save gets a moment to be done.
                 stats = _stats(entry)
                 if stats == looked and not half:
                     continue
@@ -193,18 +204,20 @@ def _saves(entry, tell):
 
 
 def _stats(entry):
-    found = []
+    stats = []
     for path in (entry.script, entry.notebook):
         try:
-            one = path.stat()
-            found.append((one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
+            stat = path.stat()
+            stats.append((stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
         except OSError:
-            found.append(None)
-    return found
+            stats.append(None)
+    return stats
 
 
 def _is_half(entry, hashes):
-    """Whether a file may be in the middle of being saved: gone, empty, or a notebook that breaks off."""
+    """Whether a file may be in the middle of being saved: gone, empty,
+    or a notebook that breaks off.
+    """
     if hashes.get("script") in (None, EMPTY):
         return True
     try:
@@ -218,7 +231,9 @@ def _is_half(entry, hashes):
 
 @contextmanager
 def _ending():
-    """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a word to a terminal that is gone."""
+    """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a
+    word to a terminal that is gone.
+    """
     numbers = [
         getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
     ]

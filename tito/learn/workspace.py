@@ -1,20 +1,25 @@
-"""A learner's folder: made from a course, with the way back to the starting version of every lesson.
+"""A learner's folder: made from a course, with the way back to the
+starting version of every lesson.
 
 modules/source/01_tensor/tensor_dev.py    the learner's
 tinytorch/                                exported from it
-.tito/pristine/                           the lessons as released: what the checks are, what `reset` restores
+.tito/pristine/                           the lessons as released: what the
+                                          checks are, what `reset` restores
 .tito/course, .tito/environment           where it came from: the course, and the Python environment
 """
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import milestone, pair, progress
 from tito.lesson import cells, course, export, notebook
-from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
+from tito.lesson.form import CHECKS, HINTS
+from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = (
@@ -33,8 +38,9 @@ SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that 
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 
-def init(folder, source):
-    """Make `folder` a workspace of the course `source`; in a workspace, add what is missing and nothing else.
+def init(folder: Path, source: Root) -> list[Path]:
+    """Make `folder` a workspace of the course `source`; in a workspace, add what
+    is missing and nothing else.
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
@@ -49,7 +55,8 @@ def init(folder, source):
             )
         if root.name != source.name or root.edition != source.edition:
             raise TitoError(
-                f"{folder} was made from {root.name} {root.edition}; this is {source.name} {source.edition}.",
+                f"{folder} was made from {root.name} {root.edition}; this is "
+                f"{source.name} {source.edition}.",
                 "Use the tito of that course, or make a new workspace in another folder.",
             )
     elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
@@ -59,14 +66,14 @@ def init(folder, source):
         )
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
-    wanted = contents(source)
+    targets = contents(source)
     missing = {
         name: data
-        for name, data in wanted.items()
+        for name, data in targets.items()
         if not (folder / name).exists()
         and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
     }  # its notebook holds the work
-    for name, data in (missing | {name: wanted[name] for name in MACHINE}).items():
+    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
         files.write(folder / name, data)
         if name.startswith("bin/"):
             os.chmod(folder / name, 0o755)
@@ -78,58 +85,82 @@ def _is_unfinished(folder):
     return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
 
 
-def contents(source, lessons=None):
-    """Every file of a workspace of that course, {path in it: bytes}, in the order in which they are written.
+def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, bytes]:
+    """Every file of a workspace of that course, {path in it: bytes}, in the
+    order in which they are written.
 
     lessons  Entries, those it has; None for all
     """
     lessons = lessons or source.lessons
     out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
-    released = {f"{entry.folder}/{entry.script.name}": entry.declared.released for entry in lessons}
-    out |= {f"{PRISTINE.as_posix()}/{name}": text for name, text in released.items()}
-    out |= {f"{SOURCE.as_posix()}/{name}": text for name, text in released.items()}
+    for place in (PRISTINE, SOURCE):
+        for entry in lessons:
+            lesson_texts = {
+                entry.script.name: entry.declared.released,
+                CHECKS: entry.declared.released_checks,
+            }
+            if place == PRISTINE and entry.declared.hints_text:
+                lesson_texts[HINTS] = entry.declared.hints_text
+            out |= {
+                f"{(place / entry.folder / name).as_posix()}": text
+                for name, text in lesson_texts.items()
+            }
     out |= _milestones(source, {entry.name for entry in lessons})
-    for path in sorted(p for p in (source.path / source.package).rglob("*") if p.suffix in SHIPPED):
-        name = path.relative_to(source.path / source.package)
-        if (
-            name.parts[0] != "core" or name.name == "__init__.py"
-        ):  # core/<lesson>.py is exported, not copied
-            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    out |= given_modules(source)
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
     out["README.md"] = readme(source, lessons)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = (
-        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\npackage = "{source.package}"\n'
+        "[workspace]\n"
+        f'course = "{source.name}"\n'
+        f'edition = "{source.edition}"\n'
+        f'package = "{source.package}"\n'
     )
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
     }
 
 
+def given_modules(source: Root) -> dict[str, bytes]:
+    """The package's files around the lessons, {path: bytes}. A lesson's own module is exported."""
+    package = source.path / source.package
+    out = {}
+    for path in sorted(p for p in package.rglob("*") if p.suffix in SHIPPED):
+        name = path.relative_to(package)
+        if name.parts[0] != "core" or name.name == "__init__.py":
+            out[f"{source.package}/{name.as_posix()}"] = path.read_bytes()
+    return out
+
+
 def _milestones(source, names):
-    """{path: bytes} of the milestones that these lessons are enough for, twice: to be edited, and as they are."""
-    found = milestone.milestones(source)
-    held = [one.path for one in found if names.issuperset(one.needs)]
-    if held:  # and what they share
-        folder = held[0].parent
-        held += sorted(
-            path for path in folder.glob("*.py") if path not in {one.path for one in found}
+    """{path: bytes} of the milestones that these lessons are enough for, twice:
+    to be edited, and as they are.
+    """
+    programs = milestone.milestones(source)
+    paths = [program.path for program in programs if names.issuperset(program.needs)]
+    if paths:  # and what they share
+        folder = paths[0].parent
+        paths += sorted(
+            path
+            for path in folder.glob("*.py")
+            if path not in {program.path for program in programs}
         )
     return {
         f"{place.as_posix()}/{path.name}": path.read_bytes()
         for place in (milestone.PRISTINE, milestone.SOURCE)
-        for path in held
+        for path in paths
     }
 
 
-def readme(source, lessons):
+def readme(source: Root, lessons: list[Entry]) -> str:
     """The learner's README: the way of one lesson, in the words of the first one."""
     first = lessons[0]
     return f"""# My {source.name}
 
-Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` that you edit in any
+Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` \
+that you edit in any
 editor or as a notebook; what you write there becomes the package `{source.package}`.
 
     source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
@@ -146,7 +177,8 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
 | `tito notebook {first.name}` | opens the lesson as a notebook |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
-| `tito submit` | tests what you have begun and puts it into a zip, to hand in; `tito restore ZIP` brings it back |
+| `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
+`tito restore ZIP` brings it back |
 | `tito milestone list` | shows what your package can do in the end: it reads handwritten digits |
 | `tito doctor` | looks for what is missing on this machine |
 
@@ -154,8 +186,12 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 """
 
 
-def reset(entry, exercise=None, warn=lambda text: None):
-    """Put a lesson, or one exercise of it, back to its starting version. Returns the backup folder (None: it was as released).
+def reset(
+    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
+) -> Path | None:
+    """Put a lesson, or one exercise of it, back to its starting version.
+
+    Returns the backup folder (None: it was as released).
 
     Works on whichever of script and notebook are there.
     """
@@ -170,35 +206,40 @@ def reset(entry, exercise=None, warn=lambda text: None):
         if exercise is None:
             changes[entry.script] = pristine
             if entry.notebook.exists():
-                changes[entry.notebook] = notebook.to_notebook(pristine)
+                changes[entry.notebook] = notebook.to_notebook(pristine, entry.declared)
         else:
-            wanted = entry.declared.exercise(exercise)
+            target = entry.declared.exercise(exercise)
             pair.settle(entry, warn=warn)
             source = cells.read(entry.script)
-            if not (cell := source.cell(wanted.id)):
+            if not (cell := source.cell(target.name)):
                 raise TitoError(
-                    f"{entry.script} has no cell {wanted.id!r} any more.",
+                    f"{entry.script} has no cell {target.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
                     1,
                 )
-            changes[entry.script] = source.replaced(cell, wanted.cell.source)
+            changes[entry.script] = source.replaced(cell, target.cell.source)
             if entry.notebook.exists():
                 changes[entry.notebook] = notebook.to_notebook(
-                    changes[entry.script], entry.notebook.read_text(encoding="utf-8")
+                    changes[entry.script],
+                    entry.declared,
+                    entry.notebook.read_text(encoding="utf-8"),
                 )
-        kept = files.replace(entry.root, "reset", changes)
+        backup = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
             with progress.change(entry.root, entry.name, warn) as record:
-                # Of what was written, not of what stands there by now: a save in between counts as an edit.
+                # Of what was written, not of what stands there by now: a save
+                # in between counts as an edit.
                 record["pair"] = {
                     side: pair.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
                 }
-        return kept
+        return backup
 
 
 def undo(root, warn=lambda text: None, back=files.undo):
-    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows any more that the two agreed."""
+    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows
+    any more that the two agreed.
+    """
     with progress.locked(root):
         step = back(root)
         for entry in root.lessons:
@@ -208,8 +249,11 @@ def undo(root, warn=lambda text: None, back=files.undo):
     return step
 
 
-def skip(entry):
-    """Put the course's own module for a lesson into the package. Returns the backup folder if a hand-edited one was there."""
+def skip(entry: Entry) -> Path | None:
+    """Put the course's own module for a lesson into the package.
+
+    Returns the backup folder if a hand-edited one was there.
+    """
     if entry.root.is_course:
         raise TitoError(
             f"{entry.root.path} is the course itself: nothing to skip.",
@@ -217,7 +261,7 @@ def skip(entry):
         )
     reference = entry.root.reference.lesson(entry.name).declared
     if not reference.source.exported or any(
-        " is yours to write" in c.source for c in reference.source.exported
+        UNWRITTEN.search(c.source) for c in reference.source.exported
     ):
         raise TitoError(
             f"The course at {reference.path} holds no solutions.",

@@ -1,1 +1,4 @@
-"""What a lesson is: its files read, held to their form, exported and made into other forms. Knows nothing of progress or grades."""
+"""What a lesson is: its files read, held to their form, exported and made into other forms.
+
+Knows nothing of progress or grades.
+"""

@@ -1,8 +1,9 @@
 """Read the cells of a lesson file, script or notebook, fast.
 
-A lesson is read on every command, so this reader takes about a millisecond where importing jupytext takes
-a quarter of a second. It only reads: whatever is written goes through jupytext (`notebook.py`) or is the
-lesson's own text with some lines replaced (`lesson.py`). A test holds it to jupytext, cell by cell.
+A lesson is read on every command, so this reader takes about a millisecond where importing jupytext
+takes a quarter of a second. It only reads: whatever is written goes through jupytext
+(`notebook.py`) or is the lesson's own text with some lines replaced (`lesson.py`). A test holds it
+to jupytext, cell by cell.
 """
 
 import ast
@@ -13,6 +14,7 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tito.errors import TitoError
 
@@ -22,6 +24,8 @@ LARGEST = {
     ".py": 2_000_000,
     ".ipynb": 10_000_000,
 }  # bytes that grading reads; a notebook holds pictures
+ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
+TITLE = re.compile(r"(?:(?!\s*[\w.-]+=).)*")
 DECODER = json.JSONDecoder()
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
@@ -31,7 +35,7 @@ COMMENTED = re.compile(
 )  # as `comment_magics` writes them; `# right?` is more likely a question
 
 
-@dataclass
+@dataclass(eq=False)
 class Cell:
     """One cell.
 
@@ -50,17 +54,46 @@ class Cell:
     gap: int = 1
 
     @property
-    def nbgrader(self):
-        found = self.metadata.get("nbgrader")
-        return found if isinstance(found, dict) else {}
+    def title(self) -> str:
+        """The words that stand behind `# %%` before any `key=value`: "order hidden"."""
+        return self.metadata.get("title", "")
 
     @property
-    def id(self):
-        found = self.nbgrader.get("grade_id")
-        return found if isinstance(found, str) else None
+    def tags(self) -> list:
+        tags = self.metadata.get("tags")
+        return tags if isinstance(tags, list) else []
 
     @property
-    def directive_lines(self):
+    def exercise(self) -> str | None:
+        """The name of the exercise that this cell is, or None.
+
+        Of a notebook's cell, nbgrader's metadata tell, too.
+        """
+        return self._named("exercise", "solution")
+
+    @property
+    def checks(self) -> str | None:
+        """The name of the exercise whose checks this cell runs, or None."""
+        return self._named("checks", "grade")
+
+    def _named(self, key, flag):
+        name = self.metadata.get(key)
+        if name is None:
+            meta = self.metadata.get("nbgrader")
+            if isinstance(meta, dict) and meta.get(flag) and isinstance(meta.get("grade_id"), str):
+                name = meta["grade_id"].partition("-")[2]  # tensor-strides, check-strides
+        return name if isinstance(name, str) and name else None
+
+    @property
+    def alt(self) -> str:
+        """What its picture shows, in words: the comment `# alt: ...`, which may go on
+        over lines of its own; or "".
+        """
+        match = ALT.search(self.source)
+        return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
+
+    @property
+    def directive_lines(self) -> set[int]:
         """The numbers of its leading `#| ...` lines, from 0."""
         leading = itertools.takewhile(
             lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
@@ -68,35 +101,39 @@ class Cell:
         return {number for number, line in enumerate(leading) if line.strip()}
 
     @property
-    def directives(self):
-        """The leading `#| ...` lines, as nbdev reads them: {"export": "", "default_exp": "core.tensor"}."""
-        found = {}
+    def directives(self) -> dict[str, str]:
+        """The leading `#| ...` lines, as nbdev reads them: {"export": "",
+        "default_exp": "core.tensor"}.
+        """
+        directives = {}
         for line in self.source.splitlines() if "#|" in self.source else ():
             if not line.startswith("#|"):
                 if line.strip():
                     break
                 continue
             name, _, value = line[2:].strip().partition(" ")
-            found[name] = value.strip()
-        return found
+            directives[name] = value.strip()
+        return directives
 
 
 @dataclass(eq=False)
 class Source:
-    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text` all of it, `sha256` of its bytes."""
+    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text`
+    all of it, `sha256` of its bytes.
+    """
 
-    path: object
+    path: Path
     text: str
     header: dict
-    cells: list
+    cells: list[Cell]
     sha256: str = ""
 
     @property
-    def is_notebook(self):
+    def is_notebook(self) -> bool:
         return self.path.suffix == ".ipynb"
 
     @property
-    def exported(self):
+    def exported(self) -> list[Cell]:
         """The code cells that go into the package."""
         return [
             c
@@ -104,23 +141,25 @@ class Source:
             if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
         ]
 
-    def cell(self, grade_id):
-        """The first cell with that grade_id, or None."""
-        return next((c for c in self.cells if c.id == grade_id), None)
+    def cell(self, exercise: str) -> Cell | None:
+        """The first cell that is the exercise of that name, or None."""
+        return next((c for c in self.cells if c.exercise == exercise), None)
 
-    def replaced(self, cell, text):
+    def replaced(self, cell: Cell, text: str) -> str:
         """The script's text with the source of one cell replaced."""
         lines = self.text.split("\n")
         lines[cell.line - 1 : cell.line - 1 + len(cell.source.split("\n"))] = text.split("\n")
         return "\n".join(lines)
 
-    def place(self, cell, line=0):
-        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or "path cell 3:2" in a notebook."""
+    def place(self, cell: Cell, line: int = 0) -> str:
+        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or
+        "path cell 3:2" in a notebook.
+        """
         where = f"{self.path} cell {cell.number}" if self.is_notebook else str(self.path)
         return f"{where}:{cell.line + line}"
 
 
-def read(path):
+def read(path: Path) -> Source:
     """Read a lesson file. Raises TitoError when it is missing, empty, not text, or damaged."""
     try:
         if path.exists() and not path.is_file():
@@ -153,7 +192,8 @@ def _source(path, raw):
     if not text.strip():
         raise TitoError(
             f"{path} is empty.",
-            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. What you exported last is in the package.",
+            "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. "
+            "What you exported last is in the package.",
             1,
         )
     source = parse(path, text)
@@ -161,7 +201,7 @@ def _source(path, raw):
     return source
 
 
-def parse(path, text):
+def parse(path: Path, text: str) -> Source:
     """The cells of `text`, read as the kind of file that `path` names."""
     return (_notebook if path.suffix == ".ipynb" else _script)(path, text)
 
@@ -219,23 +259,26 @@ def _header(path, lines):
 
 
 def _options(path, line, text):
-    """Kind and metadata from what stands behind `# %%`: `[markdown] tags=["x"] nbgrader={...}`."""
+    """Kind and metadata from what stands behind `# %%`: `words [markdown] tags=["x"] points=2`."""
     kind = "code"
-    if found := KIND.search(text.split("=")[0]):
-        kind = {"md": "markdown"}.get(found.group(1), found.group(1))
-        text = text.replace(found.group(0), "", 1)
+    if match := KIND.search(text.split("=")[0]):
+        kind = {"md": "markdown"}.get(match.group(1), match.group(1))
+        text = text.replace(match.group(0), "", 1)
     metadata = {}
-    while found := re.search(r"(?:^|\s)([\w.-]+)=", text):
+    title = TITLE.match(text).group()
+    while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
-            value, end = DECODER.raw_decode(text, found.end())
+            value, end = DECODER.raw_decode(text, match.end())
         except json.JSONDecodeError:
             raise TitoError(
-                f"{path}:{line}: the cell's metadata {found.group(1)}=... is not valid JSON.",
+                f"{path}:{line}: the cell's metadata {match.group(1)}=... is not valid JSON.",
                 "Copy the `# %%` line of another cell and change its values.",
                 1,
             ) from None
-        metadata[found.group(1)] = value
+        metadata[match.group(1)] = value
         text = text[end:]
+    if title.strip():
+        metadata["title"] = " ".join(title.split())
     return kind, metadata
 
 
@@ -266,7 +309,9 @@ def _notebook(path, text):
             source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
-            cells.append(Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {})))
+            made = Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {}))
+            if not is_made_hint(made.metadata, source):
+                cells.append(made)
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         broken = isinstance(error, json.JSONDecodeError)
@@ -277,13 +322,25 @@ def _notebook(path, text):
         )
         raise TitoError(
             f"{path}{where}: {what}.",
-            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from the script; this one is saved first.",
+            f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from "
+            "the script; this one is saved first.",
             1,
         ) from None
     return Source(path, text, header, cells)
 
 
-def comment_magics(source):
+def hint_metadata(source: str) -> dict:
+    """The metadata of a notebook's cell of hints, which is made and no part of the lesson."""
+    return {"tags": ["hints"], "hints": hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
+
+
+def is_made_hint(metadata: dict, source: str) -> bool:
+    """Whether a cell holds hints as they were made. One that somebody edited is theirs."""
+    made = hint_metadata(source)
+    return all(metadata.get(key) == value for key, value in made.items())
+
+
+def comment_magics(source: str) -> str:
     """Turn notebook commands (`%time`, `!ls`, `x?`) into comments, so that the cell is Python."""
     lines = source.split("\n")
     if not any(MAGIC.match(line) for line in lines) or _is_python(
@@ -298,8 +355,10 @@ def comment_magics(source):
     return python
 
 
-def uncomment_magics(source):
-    """Turn what `comment_magics` made of notebook commands into commands again; other comments stay as they are."""
+def uncomment_magics(source: str) -> str:
+    """Turn what `comment_magics` made of notebook commands into commands again;
+    other comments stay as they are.
+    """
     lines = source.split("\n")
     if lines[0].startswith("# %%") and all(line.startswith("# ") for line in lines):
         commands = "\n".join(line[2:] for line in lines)
@@ -313,8 +372,10 @@ def uncomment_magics(source):
 PARSING = threading.Lock()
 
 
-def tree_of(source):
-    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all threads, and fails over what another counted."""
+def tree_of(source: str) -> ast.Module:
+    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all
+    threads, and fails over what another counted.
+    """
     with PARSING:
         return ast.parse(source)
 

@@ -1,7 +1,8 @@
 """Where things are: the root one works in, its lessons, and the course it came from.
 
-A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a learner's). Everything
-about a lesson is read from the lesson itself; in a workspace, from the pristine copy under `.tito/`.
+A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a
+learner's). Everything about a lesson is read from the lesson itself; in a workspace, from the
+pristine copy under `.tito/`.
 """
 
 import difflib
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from tito.errors import TitoError
 from tito.lesson import form as lessons_module
-from tito.lesson.form import FOLDER
+from tito.lesson.form import FOLDER, Lesson
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -32,17 +33,20 @@ class Root:
     package: str
 
     @property
-    def is_course(self):
+    def is_course(self) -> bool:
         return self.kind == "course"
 
     @property
-    def state(self):
+    def state(self) -> Path:
         """The folder of everything tito keeps about this root."""
         return self.path / ".tito"
 
     @cached_property
-    def lessons(self):
-        """Its lessons in order, as `Entry`s. Raises TitoError when there are none or numbers collide."""
+    def lessons(self) -> "list[Entry]":
+        """Its lessons in order, as `Entry`s.
+
+        Raises TitoError when there are none or numbers collide.
+        """
         declared = self.path / (SOURCE if self.is_course else PRISTINE)
         if not declared.is_dir():
             raise TitoError(
@@ -52,44 +56,45 @@ class Root:
                 else "A course keeps its lessons there.",
                 3,
             )
-        found = [
+        entries = [
             Entry(self, folder.name)
             for folder in declared.iterdir()
             if FOLDER.fullmatch(folder.name)
         ]
-        found = sorted(
-            (e for e in found if e.declared_path.exists()), key=lambda e: (e.number, e.name)
+        entries = sorted(
+            (e for e in entries if e.declared_path.exists()), key=lambda e: (e.number, e.name)
         )
-        for one, two in zip(found, found[1:]):
-            if one.number == two.number:
+        for entry, following in zip(entries, entries[1:]):
+            if entry.number == following.number:
                 raise TitoError(
-                    f"{one.folder} and {two.folder} have the same number.",
+                    f"{entry.folder} and {following.folder} have the same number.",
                     "Rename one of the folders.",
                 )
-        if not found:
+        if not entries:
             raise TitoError(
                 f"There is no lesson in {declared}.",
                 "A lesson is a file like 01_tensor/tensor_dev.py.",
             )
-        return found
+        return entries
 
-    def lesson(self, wanted):
-        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`. Raises TitoError with a suggestion."""
-        wanted = str(wanted)
+    def lesson(self, key: str | int) -> "Entry":
+        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`.
+
+        Raises TitoError with a suggestion.
+        """
+        key = str(key)
         for entry in self.lessons:
-            if wanted in (entry.name, entry.folder) or (
-                wanted.isdecimal() and int(wanted) == entry.number
-            ):
+            if key in (entry.name, entry.folder) or (key.isdecimal() and int(key) == entry.number):
                 return entry
         names = [entry.name for entry in self.lessons]
-        close = difflib.get_close_matches(re.sub(r"^\d+_", "", wanted.lower()), names, n=1)
+        close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
         raise TitoError(
-            f"There is no lesson {wanted!r} in {self.path}.",
+            f"There is no lesson {key!r} in {self.path}.",
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
 
     @property
-    def reference(self):
+    def reference(self) -> "Root":
         """The course that this workspace was made from. Raises TitoError when it is gone."""
         if self.is_course:
             return self
@@ -108,23 +113,23 @@ class Entry:
     folder: str
 
     @property
-    def number(self):
+    def number(self) -> int:
         return int(FOLDER.fullmatch(self.folder).group(1))
 
     @property
-    def name(self):
+    def name(self) -> str:
         return FOLDER.fullmatch(self.folder).group(2)
 
     @property
-    def script(self):
+    def script(self) -> Path:
         return self.root.path / SOURCE / self.folder / f"{self.name}_dev.py"
 
     @property
-    def notebook(self):
+    def notebook(self) -> Path:
         return self.script.with_suffix(".ipynb")
 
     @property
-    def declared_path(self):
+    def declared_path(self) -> Path:
         """The course's own copy, which says what the exercises and checks are."""
         return (
             self.script
@@ -133,20 +138,20 @@ class Entry:
         )
 
     @cached_property
-    def declared(self):
+    def declared(self) -> Lesson:
         return lessons_module.load(self.declared_path)
 
     @property
-    def module_path(self):
+    def module_path(self) -> Path:
         """Its file in the package."""
         return self.root.path / self.root.package / "core" / f"{self.name}.py"
 
-    def relative(self, path):
+    def relative(self, path: Path) -> str:
         """`path` as one types it from the root."""
         return path.relative_to(self.root.path).as_posix()
 
 
-def open_root(folder):
+def open_root(folder: Path) -> Root:
     """The root at `folder`, which holds a tito.toml. Raises TitoError when that file is damaged."""
     path = folder / "tito.toml"
     try:
@@ -180,8 +185,11 @@ def open_root(folder):
     )
 
 
-def find_root(start, given=None):
-    """The root that `given` names, or the nearest one from `start` upward. Raises TitoError when there is none."""
+def find_root(start: Path, given: str | Path | None = None) -> Root:
+    """The root that `given` names, or the nearest one from `start` upward.
+
+    Raises TitoError when there is none.
+    """
     if given is not None:
         folder = Path(given).expanduser().resolve()
         if not (folder / "tito.toml").exists():
@@ -199,10 +207,12 @@ def find_root(start, given=None):
     )
 
 
-def installed_course():
-    """The course that came with this tito: the checkout it runs from, or the data in its distribution."""
-    here = Path(__file__).resolve().parents[1]
-    for folder in (here.parent, here / "course"):
+def installed_course() -> Root:
+    """The course that came with this tito: the checkout it runs from, or
+    the data in its distribution.
+    """
+    package_parent = Path(__file__).resolve().parents[1]
+    for folder in (package_parent.parent, package_parent / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():
             return open_root(folder)
     raise TitoError(
@@ -210,7 +220,7 @@ def installed_course():
     )
 
 
-def version():
+def version() -> str:
     """The version of the tito that runs. Raises TitoError when it was not installed."""
     from importlib import metadata
 

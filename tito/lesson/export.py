@@ -1,7 +1,8 @@
 """From a lesson's exported cells to its module in the package.
 
-The cells' text is kept as it is; only imports move to the top, and solution markers and directives go. Every line
-of the module remembers the line of the lesson it came from, so that an error can be told in the lesson's own lines.
+The cells' text is kept as it is; only imports move to the top, and solution markers and directives
+go. Every line of the module remembers the line of the lesson it came from, so that an error can be
+told in the lesson's own lines.
 """
 
 import ast
@@ -11,11 +12,13 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
 from tito.lesson import cells
-from tito.lesson.form import MARK, stub
+from tito.lesson.course import Entry
+from tito.lesson.form import MARK, Lesson, stub
 
 LONGEST = 120  # characters in an import line before it is folded
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
@@ -25,14 +28,16 @@ SKIPPED = "# From the course's own {source} by `tito skip`"
 
 @dataclass
 class Module:
-    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None; `lesson`, as the course has it."""
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
+    `lesson`, as the course has it.
+    """
 
     text: str
-    origin: list
-    lesson: object
+    origin: list[tuple[cells.Cell, int] | None]
+    lesson: Lesson
 
 
-def build(source, declared, relative, package):
+def build(source: cells.Source, declared: Lesson, relative: str, package: str) -> Module:
     """The package module of a lesson.
 
     source    the cells to export (cells.Source), a learner's perhaps
@@ -103,19 +108,24 @@ def _parse(source, cell):
             1,
         )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
-            problem.excerpt = f"{text.strip()}\n{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+            problem.excerpt = (
+                f"{text.strip()}\n"
+                f"{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
+            )
         raise problem from None
 
 
 def _shares_a_line(node, tree):
-    """Whether another statement stands on a line of `node` (`import a; a.b()`): then it stays where it is."""
+    """Whether another statement stands on a line of `node`
+    (`import a; a.b()`): then it stays where it is.
+    """
     return any(
         other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno
         for other in tree.body
     )
 
 
-def defined(node):
+def defined(node: ast.stmt) -> list[str]:
     """The names that a top-level statement defines: functions, classes, assigned names."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
@@ -132,7 +142,7 @@ def defined(node):
 
 
 @functools.cache  # `tito watch` asks at each save
-def exported_names(lesson):
+def exported_names(lesson: Lesson) -> list[str]:
     """Every top-level name that a lesson's exported cells define, private ones too."""
     return [
         name
@@ -143,7 +153,9 @@ def exported_names(lesson):
 
 
 def _tidy(nodes, ours):
-    """Import lines, once each and in three groups: Python's own, installed, ours. Each with the place of the first that asks for it.
+    """Import lines, once each and in three groups: Python's own, installed, ours.
+
+    Each with the place of the first that asks for it.
 
     nodes  [(import statement, (cell, line in it))]
     """
@@ -174,14 +186,14 @@ def _tidy(nodes, ours):
     lines = [
         (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
     ]
-    for module, found in named.items():
-        texts = [_as(name, alias) for name, alias in sorted(found, key=str)]
+    for module, members in named.items():
+        texts = [_as(name, alias) for name, alias in sorted(members, key=str)]
         line = f"from {module} import {', '.join(texts)}"
         if len(line) > LONGEST:
             line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
         lines.append((group(module), 1, module, line, places[module]))
     out, last = [], None
-    for kind, _, _, line, place in sorted(lines, key=lambda one: one[:4]):
+    for kind, _, _, line, place in sorted(lines, key=lambda row: row[:4]):
         if last not in (None, kind):
             out.append(("", None))
         out.append((line, place))
@@ -211,7 +223,7 @@ def _checksum(text):
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def current(entry, source):
+def current(entry: Entry, source: cells.Source) -> Module:
     """What the package's module of this lesson should be: a Module built from `source`."""
     return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
 
@@ -221,8 +233,10 @@ _current = functools.lru_cache(maxsize=64)(
 )  # like the sources of lower lessons, see `cells.read`
 
 
-def is_skipped(entry):
-    """Whether the package holds the course's reference for this lesson, put there by `tito skip`."""
+def is_skipped(entry: Entry) -> bool:
+    """Whether the package holds the course's reference for this
+    lesson, put there by `tito skip`.
+    """
     try:
         with entry.module_path.open(encoding="utf-8") as file:
             return file.readline().startswith(SKIPPED.split("{")[0])
@@ -230,11 +244,12 @@ def is_skipped(entry):
         return False
 
 
-def put(entry, module, command="export"):
+def put(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
-    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one with an exercise written
-    that the lesson has lost: emptied by an editor, say, it would take the last copy with it.
+    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one
+    with an exercise written that the lesson has lost: emptied by an editor, say, it would take the
+    last copy with it.
     """
     path = entry.module_path
     try:
@@ -246,7 +261,7 @@ def put(entry, module, command="export"):
     if old == module.text:
         return False, None
     before = path.stat().st_mtime if path.exists() else 0
-    kept = None
+    backup = None
     by_hand = old is not None and not _is_ours(old)
     if (
         by_hand
@@ -254,18 +269,18 @@ def put(entry, module, command="export"):
         and not old.startswith(SKIPPED.split("{")[0])
         and _written(old, module.lesson) - _written(module.text, module.lesson)
     ):
-        kept = files.replace(entry.root, command, {path: module.text}, step=by_hand)
+        backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
     _look_newer(path, before)
-    return True, kept
+    return True, backup
 
 
 def _is_ours(text):
     """Whether `text` is exactly as an export wrote it."""
     head = text.split("\n", 2)
-    found = CHECKSUM.match("\n".join(head[1:2]) + "\n")
-    return bool(found) and len(head) == 3 and found.group(1) == _checksum(head[2])
+    match = CHECKSUM.match("\n".join(head[1:2]) + "\n")
+    return bool(match) and len(head) == 3 and match.group(1) == _checksum(head[2])
 
 
 def _written(text, declared):
@@ -274,7 +289,7 @@ def _written(text, declared):
     return {
         exercise.id
         for exercise in declared.exercises
-        if stub(declared.name, exercise.id) not in text
+        if stub(declared.name, exercise.name) not in text
         and names.issuperset(DEFINED.findall(exercise.cell.source))
     }
 
@@ -282,8 +297,8 @@ def _written(text, declared):
 def _look_newer(path, before):
     """Give `path` a time in a later second than `before`.
 
-    Python takes compiled code for fresh when second and size agree; two exports within one second, `+` changed
-    to `-`, would run the old code.
+    Python takes compiled code for fresh when second and size agree; two exports within one second,
+    `+` changed to `-`, would run the old code.
     """
     if int(path.stat().st_mtime) <= int(before):
         os.utime(path, (before + 1, before + 1))

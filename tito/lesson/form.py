@@ -1,28 +1,33 @@
-"""What a lesson file means: its metadata, exercises, hints and checks, and the form that learners get.
+"""What a lesson's files mean: its metadata, exercises, checks and hints,
+and the form that learners get.
 
-`Lesson` is strict: the course's own copy of a lesson must be right in every part, and what is wrong is told with
-file and line. A learner's file is read with `cells.read` only, which forgives everything but damage.
+    tensor_dev.py           the chapter: prose, exercises with solutions, demonstrations
+    checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
+                            `# %% strides hidden points=2`, `# %% learner-side`
+    hints.md                `## strides`, then a numbered list, gentlest first
+    misconceptions.toml     see `misconceptions.py`
+
+`Lesson` is strict: the course's own copy of a lesson must be right in every part, and what is wrong
+is told with file and line. A learner's file is read with `cells.read` only, which forgives
+everything but damage.
 """
 
+import ast
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
 
 from tito.errors import TitoError
 from tito.lesson import cells
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
+CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
 TEST = re.compile(r"^def (test_\w+)\(", re.M)
-HINT = re.compile(r"<details>\s*<summary>\s*Hint[^<]*</summary>(.*?)</details>", re.S)
-MARK = re.compile(r"^\s*### (BEGIN|END) (SOLUTION|HIDDEN TESTS)\s*$")
-NBGRADER = {"grade": bool, "locked": bool, "schema_version": int, "solution": bool}
-NBGRADER_TOO = {
-    "grade_id": str,
-    "points": (int, float),
-    "task": bool,
-    "cell_type": str,
-    "checksum": str,
-}
+MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+SETUP, LEARNER_SIDE, HIDDEN = "setup", "learner-side", "hidden"
 HEADER = {
     "title": str,
     "summary": str,
@@ -30,122 +35,194 @@ HEADER = {
     "hours": (int, float),
     "prerequisites": list,
     "enables": list,
+    "terms": list,
 }
+KINDS = {str: "text", int: "a whole number", list: "a list", (int, float): "a number"}
+STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
 
 @dataclass
 class Check:
-    """One inline test.
+    """One unit test of an exercise.
 
-    id        the cell's grade_id, a dot, the function's name; never changes once released
-    name      the function's name without `test_`, as words
-    exercise  the exercise it belongs to: the nearest one above
+    id        "check-strides.test_...", or
+              "check-strides-hidden.test_..."; never changes once released
+    function  its name
+    exercise  the id of its exercise
+    cell      the section of checks.py that it stands in
+    hidden    whether it never leaves the course
     """
 
     id: str
     function: str
     exercise: str
     points: int
-    cell: object
+    cell: cells.Cell
+    hidden: bool = False
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The function's name without `test_`, as words."""
         return self.function.removeprefix("test_").replace("_", " ")
 
 
 @dataclass
 class Exercise:
-    """One cell for the learner to fill in, with its hints (gentlest first) and its checks."""
+    """One cell for the learner to fill in, with its hints (gentlest first) and its checks.
+
+    id    "tensor-strides", by which everything outside the chapter knows it
+    name  "strides", by which the chapter and the files beside it do
+    """
 
     id: str
-    cell: object
-    hints: list
-    checks: list = field(default_factory=list)
+    name: str
+    cell: cells.Cell
+    hints: list[str] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
 
     @property
-    def points(self):
+    def points(self) -> int:
         return sum(check.points for check in self.checks)
 
 
 class Lesson:
-    """A lesson of the course, checked for form. Raises TitoError with file and line when the form is broken."""
+    """A lesson of the course, held to its form.
 
-    def __init__(self, source):
-        self.source, self.path = source, source.path
-        found = FOLDER.fullmatch(self.path.parent.name)
-        if not found:
+    Raises TitoError with file and line where it is broken.
+
+    source  the chapter's cells
+    checks  the cells of checks.py
+    hints   the text of hints.md, "" without one
+    """
+
+    def __init__(self, source: cells.Source, checks: cells.Source, hints: str = ""):
+        self.source, self.path, self.checks_source, self.hints_text = (
+            source,
+            source.path,
+            checks,
+            hints,
+        )
+        match = FOLDER.fullmatch(self.path.parent.name)
+        if not match:
             raise TitoError(
                 f"{self.path}: the folder should be named like 01_tensor.", "Rename the folder."
             )
-        self.number, self.name, self.folder = (
-            int(found.group(1)),
-            found.group(2),
-            self.path.parent.name,
-        )
+        self.number, self.name, self.folder = int(match[1]), match[2], self.path.parent.name
         self.meta = self._meta()
         self.module = self._module()
-        self._check_cells()
         self.exercises = self._exercises()
+        self.setup, self.learner_side = None, []
+        self._add_checks()
+        self._add_hints()
+        self._check_chapter()
 
     @property
-    def title(self):
+    def title(self) -> str:
         return self.meta["title"]
 
     @property
-    def prerequisites(self):
+    def prerequisites(self) -> list[str]:
         return self.meta["prerequisites"]
 
     @property
-    def checks(self):
+    def checks(self) -> list[Check]:
         return [check for exercise in self.exercises for check in exercise.checks]
 
     @property
-    def points(self):
+    def points(self) -> int:
         return sum(check.points for check in self.checks)
 
-    @property
-    def learner_side(self):
-        """The cells that hold code of the checks which must run beside the learner's: subclasses of their classes, say."""
-        return [
-            c
-            for c in self.source.cells
-            if c.kind == "code" and "learner-side" in c.metadata.get("tags", ())
-        ]
-
-    def exercise(self, wanted):
-        """The exercise with that id. Raises TitoError naming the others."""
+    def exercise(self, key: str) -> Exercise:
+        """The exercise with that id or name. Raises TitoError naming the others."""
         for exercise in self.exercises:
-            if wanted in (exercise.id, exercise.id.removeprefix(f"{self.name}-")):
+            if key in (exercise.id, exercise.name):
                 return exercise
         raise TitoError(
-            f"Lesson {self.name} has no exercise {wanted!r}.",
+            f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
         )
 
     @cached_property
-    def released(self):
-        """The text that learners get: solutions replaced by a `raise`, hidden tests gone."""
-        out, cell_of = [], {n: c for c in self.source.cells for n in _lines_of(c)}
-        solution, behind = False, None
-        for number, line in enumerate(self.source.text.split("\n"), 1):
+    def imports(self) -> dict[str, list[str]]:
+        """The imports that checks rely on, of the setup section:
+        {statement: the names it binds}.
+        """
+        return {
+            ast.unparse(node): [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+            for node in self._setup_nodes
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+        }
+
+    @cached_property
+    def helpers(self) -> str:
+        """What else the setup section holds: constants and functions of
+        the checks themselves, as code.
+        """
+        nodes = [n for n in self._setup_nodes if not isinstance(n, (ast.Import, ast.ImportFrom))]
+        return "\n".join(map(ast.unparse, nodes))
+
+    @cached_property
+    def _setup_nodes(self):
+        return cells.tree_of(self.setup.source).body if self.setup else []
+
+    @cached_property
+    def released(self) -> str:
+        """The chapter that learners get: a `raise` in place of each solution,
+        and where hints are to be had.
+        """
+        out, lines = [], self.source.text.split("\n")
+        cell_of = {n: c for c in self.source.cells for n in _lines_of(c)}
+        last_of = {_lines_of(c)[-1]: c for c in self.source.cells}
+        following = dict(zip(self.source.cells, self.source.cells[1:]))
+        hinted = {exercise.name for exercise in self.exercises if exercise.hints}
+        solution = False
+        for number, line in enumerate(lines, 1):
             cell = cell_of.get(number)
-            behind = cell or behind
             mark = MARK.match(line) if cell and cell.kind == "code" else None
-            if mark and mark.group(2) == "SOLUTION":
-                solution = mark.group(1) == "BEGIN"
+            if mark:
+                solution = mark[1] == "BEGIN"
                 if solution:
-                    out.append(_indent(line) + stub(self.name, cell.id))
-            elif not solution and not (
-                behind and is_hidden(behind)
-            ):  # with the empty lines behind it, or they would tell
+                    out.append(_indent(line) + stub(self.name, cell.exercise))
+            elif not solution:
                 out.append(line)
+            cell = last_of.get(number)
+            if cell and cell.kind == "markdown" and cell in following:
+                name = following[cell].exercise
+                words = STUCK.format(lesson=self.name, exercise=name)
+                if name in hinted and words not in cell.source:
+                    out += ["#", f"# {words}"]
         return "\n".join(out)
+
+    @cached_property
+    def released_checks(self) -> str:
+        """The checks.py that learners get, to be read: without the hidden sections."""
+        lines, hidden = self.checks_source.text.split("\n"), set()
+        starts = [cell.line - cell.gap for cell in self.checks_source.cells] + [len(lines) + 1]
+        for cell, start, end in zip(self.checks_source.cells, starts, starts[1:]):
+            if HIDDEN in cell.title.split():
+                hidden |= set(range(start, end))
+        rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
+        return "\n".join(rows).rstrip("\n") + "\n"
+
+    def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
+        """Whether an exercise stands in a learner's file as it was released."""
+        cell = source.cell(exercise.name)
+        return cell is not None and cell.source.strip() == self._stubs[exercise.name]
+
+    @cached_property
+    def _stubs(self):
+        """{exercise: its cell as learners get it}."""
+        released = cells.parse(self.path.with_suffix(".py"), self.released)
+        return {cell.exercise: cell.source.strip() for cell in released.cells if cell.exercise}
 
     # What follows reads and refuses.
 
-    def _refuse(self, what, remedy, cell=None, line=0):
-        where = self.source.place(cell, line) if cell else f"{self.path}:1"
+    def _refuse(self, what, remedy, cell=None, line=0, source=None) -> NoReturn:
+        where = (source or self.source).place(cell, line) if cell else f"{self.path}:1"
         raise TitoError(f"{where}: {what}", remedy)
+
+    def _refuse_section(self, what, remedy, cell) -> NoReturn:
+        self._refuse(what, remedy, cell, -cell.gap, self.checks_source)
 
     def _meta(self):
         block = self.source.header.get("tinytorch")
@@ -156,7 +233,7 @@ class Lesson:
             if not isinstance(value, kind) or isinstance(value, bool):
                 self._refuse(
                     f"`{key}` in the header's tinytorch block is {value!r}.",
-                    f"It should be {_kind(kind)}.",
+                    f"It should be {KINDS[kind]}.",
                 )
         if not 1 <= block["difficulty"] <= 5:
             self._refuse(f"`difficulty` is {block['difficulty']}.", "It goes from 1 to 5.")
@@ -165,125 +242,73 @@ class Lesson:
                 f"the header's tinytorch block has an unknown key {min(unknown)!r}.",
                 f"It takes {', '.join(HEADER)}.",
             )
-        for key in ("prerequisites", "enables"):
+        for key in ("prerequisites", "enables", "terms"):
             if not all(isinstance(name, str) for name in block[key]):
-                self._refuse(f"`{key}` is {block[key]!r}.", "It should be a list of lesson names.")
+                self._refuse(f"`{key}` is {block[key]!r}.", "It should be a list of names.")
         return block
 
     def _module(self):
-        found = [
+        exports = [
             (c, c.directives["default_exp"])
             for c in self.source.cells
             if c.kind == "code" and "default_exp" in c.directives
         ]
-        wanted = f"core.{self.name}"
-        if not found:
+        module = f"core.{self.name}"
+        if not exports:
             self._refuse(
                 "no cell says where the lesson is exported to.",
-                f"Begin a code cell with `#| default_exp {wanted}`.",
+                f"Begin a code cell with `#| default_exp {module}`.",
             )
-        if len(found) > 1 or found[0][1] != wanted:
-            cell, value = found[-1]
+        if len(exports) > 1 or exports[0][1] != module:
+            cell, value = exports[-1]
             self._refuse(
-                f"`#| default_exp {value}`, {len(found)} in the lesson.",
-                f"One is needed: `#| default_exp {wanted}`.",
+                f"`#| default_exp {value}`, {len(exports)} in the lesson.",
+                f"One is needed: `#| default_exp {module}`.",
                 cell,
             )
-        return wanted
+        return module
 
-    def _check_cells(self):
-        seen = {}
+    def _exercises(self):
+        exercises = {}
         for cell in self.source.cells:
-            if "nbgrader" in cell.metadata:
-                self._check_metadata(cell)
-            if cell.id:
-                if cell.id in seen:
-                    self._refuse(
-                        f"grade_id {cell.id!r} is used a second time (first in {self.source.place(seen[cell.id])}).",
-                        "Give each cell its own.",
-                        cell,
-                        -cell.gap,
-                    )
-                seen[cell.id] = cell
             self._check_markers(cell)
-
-    def _check_metadata(self, cell):
-        meta, head = (
-            cell.metadata["nbgrader"],
-            0 if self.source.is_notebook else -cell.gap,
-        )  # its `# %%` line
-        if not isinstance(meta, dict):
-            self._refuse(
-                "the nbgrader metadata is not a mapping.",
-                "Copy another cell's and change its values.",
-                cell,
-                head,
-            )
-        for key, kind in NBGRADER.items():
-            if type(meta.get(key)) is not kind:
+            if not (name := cell.exercise):
+                continue
+            mark = 0 if self.source.is_notebook else -cell.gap  # its `# %%` line
+            if not NAME.fullmatch(name) or name in (SETUP, LEARNER_SIDE):
                 self._refuse(
-                    f"nbgrader metadata: `{key}` is {meta.get(key)!r}.",
-                    f"It should be {_kind(kind)}.",
+                    f"exercise={name!r} is no name.",
+                    "It needs letters, digits, - and _ only.",
                     cell,
-                    head,
+                    mark,
                 )
-        for key in meta.keys() - NBGRADER.keys():
-            if key not in NBGRADER_TOO or not isinstance(meta[key], NBGRADER_TOO[key]):
+            if name in exercises:
+                first = self.source.place(exercises[name].cell)
                 self._refuse(
-                    f"nbgrader metadata: {key!r}: {meta[key]!r} is not known.",
-                    f"It takes {', '.join([*NBGRADER, *NBGRADER_TOO])}.",
+                    f"exercise {name!r} is there a second time (first in {first}).",
+                    "Give each its own name.",
                     cell,
-                    head,
+                    mark,
                 )
-        if meta["schema_version"] != 3:
-            self._refuse(
-                f"nbgrader schema_version is {meta['schema_version']}.",
-                "It should be 3.",
-                cell,
-                head,
-            )
-        flagged = meta["grade"] or meta["solution"] or meta["locked"] or meta.get("task")
-        if flagged and not re.fullmatch(r"[A-Za-z0-9_-]+", meta.get("grade_id", "")):
-            self._refuse(
-                f"grade_id is {meta.get('grade_id')!r}.",
-                "It needs letters, digits, - and _ only.",
-                cell,
-                head,
-            )
-        if not meta["grade"] and "points" in meta:
-            self._refuse(
-                f"{meta['points']} points on a cell that is not graded.",
-                "Set `grade` or drop `points`.",
-                cell,
-                head,
-            )
-        if meta["grade"]:
-            tests, points = TEST.findall(cell.source), meta.get("points")
-            if not tests:
+            if "### BEGIN SOLUTION" not in cell.source and stub(self.name, name) not in cell.source:
                 self._refuse(
-                    f"{points} points on a cell without a `def test_...`.",
-                    "Write the check, or drop the points.",
+                    f"exercise {name} has no solution between markers.",
+                    "Add `### BEGIN SOLUTION` and `### END SOLUTION`.",
                     cell,
-                    head,
                 )
-            if (
-                not isinstance(points, int)
-                or isinstance(points, bool)
-                or points <= 0
-                or points % len(tests)
-            ):
-                self._refuse(
-                    f"{points} points cannot be shared evenly by {len(tests)} tests.",
-                    f"Use a multiple of {len(tests)}.",
-                    cell,
-                    head,
-                )
+            exercises[name] = Exercise(f"{self.name}-{name}", name, cell)
+        if not exercises:
+            self._refuse(
+                "the lesson has no exercise.",
+                'Mark a cell with `# %% exercise="name"` and solution markers.',
+            )
+        return list(exercises.values())
 
     def _check_markers(self, cell):
         opened = None
         for number, line in enumerate(cell.source.split("\n") if "### " in cell.source else ()):
-            found = MARK.match(line)
-            if not found:
+            mark = MARK.match(line)
+            if not mark:
                 if "### BEGIN" in line or "### END" in line:
                     self._refuse(
                         f"not a marker: {line.strip()}",
@@ -292,130 +317,200 @@ class Lesson:
                         number,
                     )
                 continue
-            mark, region = found.groups()
-            if mark == "BEGIN":
-                if opened:
+            if mark[1] == "BEGIN":
+                if opened is not None:
                     self._refuse(
-                        f"BEGIN {region} inside {opened[0]}.",
-                        f"End {opened[0]} first; regions never nest.",
+                        "BEGIN SOLUTION inside a solution.",
+                        "End it first; they never nest.",
                         cell,
                         number,
                     )
-                flag = "solution" if region == "SOLUTION" else "grade"
-                if not cell.nbgrader.get(flag):
+                if not cell.exercise:
                     self._refuse(
-                        f"BEGIN {region} in a cell whose metadata does not say `{flag}`.",
-                        f'Set "{flag}": true in the cell\'s nbgrader metadata.',
+                        "BEGIN SOLUTION in a cell that is no exercise.",
+                        'Mark the cell: `# %% exercise="name"`.',
                         cell,
                         number,
                     )
-                if (
-                    region == "SOLUTION"
-                    and cell.directives.keys() & {"export", "exporti"}
-                    and not _indent(line)
-                ):
+                if cell.directives.keys() & {"export", "exporti"} and not _indent(line):
                     self._refuse(
                         "a solution at the left margin of an exported cell.",
-                        "Put it inside a function: its stub would stop every import of the package.",
+                        "Put it inside a function: its stub would stop "
+                        "every import of the package.",
                         cell,
                         number,
                     )
-                opened = (region, number)
-            elif not opened or opened[0] != region:
+                opened = number
+            elif opened is None:
                 self._refuse(
-                    f"END {region} without its BEGIN.", "Markers come in pairs.", cell, number
+                    "END SOLUTION without its BEGIN.", "Markers come in pairs.", cell, number
                 )
             else:
                 opened = None
-        if opened:
-            self._refuse(
-                f"BEGIN {opened[0]} is never ended.", f"Add `### END {opened[0]}`.", cell, opened[1]
-            )
-        if (
-            cell.nbgrader.get("solution")
-            and "### BEGIN SOLUTION" not in cell.source
-            and not self._is_released(cell)
-        ):
-            self._refuse(
-                f"exercise {cell.id} has no solution between markers.",
-                "Add `### BEGIN SOLUTION` and `### END SOLUTION`.",
-                cell,
-            )
+        if opened is not None:
+            self._refuse("BEGIN SOLUTION is never ended.", "Add `### END SOLUTION`.", cell, opened)
 
-        if is_hidden(cell) and TEST.search(
-            re.sub(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", "", cell.source, flags=re.S)
-        ):
-            self._refuse(
-                f"check {cell.id} mixes hidden and visible tests.",
-                "Give the hidden ones a cell of their own.",
-                cell,
-            )
-
-    def _is_released(self, cell):
-        return stub(self.name, cell.id) in cell.source
-
-    def _exercises(self):
-        found, hints, tests = [], [], {}
-        for cell in self.source.cells:
-            if cell.kind == "markdown":
-                hints += [" ".join(hint.split()) for hint in HINT.findall(cell.source)]
-            elif cell.nbgrader.get("solution"):
-                found.append(Exercise(cell.id, cell, hints))
-                hints = []
-            elif cell.nbgrader.get("grade"):
-                if not found:
-                    self._refuse(
-                        f"check {cell.id} has no exercise above it.",
-                        "Put it behind the exercise it checks.",
+    def _add_checks(self):
+        """Give each exercise its checks, and keep the other sections of checks.py."""
+        order = {exercise.name: number for number, exercise in enumerate(self.exercises)}
+        functions, last = {}, (-1, False)
+        for cell in self.checks_source.cells:
+            if cell.kind != "code":
+                continue
+            name, *words = cell.title.split() or [""]
+            if name == SETUP and not words:
+                if self.setup:
+                    self._refuse_section("a second setup section.", "Put both into one.", cell)
+                self.setup = cell
+            elif name == LEARNER_SIDE and not words:
+                self.learner_side.append(cell)
+            elif name in order and words in ([], [HIDDEN]):
+                if (order[name], bool(words)) <= last:
+                    self._refuse_section(
+                        f"the section {cell.title} stands behind a later one, or is there twice.",
+                        "Sections stand in the order of the exercises, visible before hidden.",
                         cell,
                     )
-                names = TEST.findall(cell.source)
-                for name in names:
-                    if name in tests:
-                        self._refuse(
-                            f"{name} is defined twice (also in {tests[name]}).",
-                            "Give each check its own name.",
-                            cell,
-                            -cell.gap,
-                        )
-                    tests[name] = cell.id
-                    found[-1].checks.append(
-                        Check(
-                            f"{cell.id}.{name}",
-                            name,
-                            found[-1].id,
-                            cell.nbgrader["points"] // len(names),
-                            cell,
-                        )
-                    )
-        for exercise in found:
-            if not exercise.checks:
-                self._refuse(
-                    f"exercise {exercise.id} has no check.",
-                    "Add a graded cell behind it.",
-                    exercise.cell,
+                last = order[name], bool(words)
+                self._add_section(self.exercises[order[name]], cell, bool(words), functions)
+            elif name or any(
+                line.strip() and not line.startswith("#") for line in cell.source.split("\n")
+            ):
+                self._refuse_section(
+                    f"{cell.title or 'code before the first section'!r} is no section.",
+                    f"A section is named after an exercise ({', '.join(order)}), hidden or not; "
+                    "or it is setup or learner-side.",
+                    cell,
                 )
-        if not found:
-            self._refuse(
-                "the lesson has no exercise.",
-                "Mark a cell with solution: true and solution markers.",
+        for exercise in self.exercises:
+            if all(check.hidden for check in exercise.checks):
+                raise TitoError(
+                    f"{self.checks_source.path}: "
+                    f"exercise {exercise.name} has no check that learners see.",
+                    f"Add a section `# %% {exercise.name} points=2`.",
+                )
+
+    def _add_section(self, exercise, cell, hidden, functions):
+        names, points = TEST.findall(cell.source), cell.metadata.get("points")
+        if not names:
+            self._refuse_section(
+                f"{cell.title} holds no `def test_...`.",
+                "Write the check, or take the section out.",
+                cell,
             )
-        return found
+        if type(points) is not int or points <= 0 or points % len(names):
+            self._refuse_section(
+                f"{points} points cannot be shared evenly by {len(names)} tests.",
+                f"Use a multiple of {len(names)}: `# %% {cell.title} points={2 * len(names)}`.",
+                cell,
+            )
+        for function in names:
+            if function in functions:
+                self._refuse_section(
+                    f"{function} is defined twice (also in {functions[function]}).",
+                    "Give each check its own name.",
+                    cell,
+                )
+            functions[function] = cell.title
+            id = f"check-{exercise.name}{'-hidden' * hidden}.{function}"
+            exercise.checks.append(
+                Check(id, function, exercise.id, points // len(names), cell, hidden)
+            )
+
+    def _add_hints(self):
+        path = self.path.with_name(HINTS)
+        exercises = {exercise.name: exercise for exercise in self.exercises}
+        for line, name, hints in parse_hints(path, self.hints_text):
+            if name not in exercises:
+                raise TitoError(
+                    f"{path}:{line}: the lesson has no exercise {name!r}.",
+                    f"There are: {', '.join(exercises)}.",
+                )
+            if exercises[name].hints:
+                raise TitoError(
+                    f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
+                )
+            exercises[name].hints = hints
+
+    def _check_chapter(self):
+        """Each exercise with checks that learners see has one cell that
+        runs them, somewhere behind it.
+        """
+        waiting = {e.name for e in self.exercises if any(not c.hidden for c in e.checks)}
+        above = set()
+        for cell in self.source.cells:
+            above.add(cell.exercise)
+            if not (name := cell.checks):
+                continue
+            mark = 0 if self.source.is_notebook else -cell.gap
+            if name not in waiting or name not in above:
+                self._refuse(
+                    f"checks={name!r}: no exercise of that name with visible checks stands "
+                    "above, or its checks were run already.",
+                    "One cell behind each exercise runs its checks.",
+                    cell,
+                    mark,
+                )
+            waiting.discard(name)
+            if cell.source.strip() != f'check("{name}")':
+                self._refuse(
+                    f"a cell of checks holds {cell.source.strip()[:60]!r}.",
+                    f'One line: check("{name}"). The checks themselves stand in {CHECKS}.',
+                    cell,
+                )
+        if waiting:
+            name = next(e.name for e in self.exercises if e.name in waiting)
+            self._refuse(
+                f"nothing runs the checks of exercise {name}.",
+                f'Add a cell `# %% checks="{name}"` with the line check("{name}").',
+                self.source.cell(name),
+            )
 
 
-def stub(lesson, exercise):
+def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
+    """The sections of a hints.md: [(line, exercise, its hints)], each hint as Markdown."""
+    sections, number = [], 0
+    for line, row in enumerate(text.split("\n"), 1):
+        if head := re.fullmatch(r"## (\S+)\s*", row):
+            sections.append((line, head[1], []))
+            number = 0
+        elif item := re.fullmatch(r"(\d+)\. (.*)", row):
+            if not sections or int(item[1]) != number + 1:
+                raise TitoError(
+                    f"{path}:{line}: hint {item[1]} does not come next here.",
+                    "Below `## exercise`, number the hints from 1.",
+                )
+            number += 1
+            sections[-1][2].append(item[2])
+        elif number and (row.startswith("   ") or not row.strip()):
+            sections[-1][2][-1] += "\n" + row[3:].rstrip()
+        elif row.strip():
+            raise TitoError(
+                f"{path}:{line}: this belongs to no hint: {row[:60]}",
+                "A hint goes on over lines that are indented by three spaces.",
+            )
+    return [(line, name, [hint.strip() for hint in hints]) for line, name, hints in sections]
+
+
+def stub(lesson: str, exercise: str) -> str:
     """The line that stands in a released exercise instead of its solution."""
-    return f'raise NotImplementedError("exercise {exercise} is yours to write; for a hint: tito hint {lesson} {exercise}")'
+    return (
+        f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
+        f'hint {lesson} {exercise}")'
+    )
 
 
-def is_hidden(cell):
-    """Whether the cell holds hidden tests, which no learner gets."""
-    return "### BEGIN HIDDEN TESTS" in cell.source
+def load(path: Path) -> Lesson:
+    """The course's lesson whose chapter is at `path`.
 
-
-def load(path):
-    """The course's lesson at `path`. Raises TitoError with file and line when its form is broken."""
-    return Lesson(cells.read(path))
+    Raises TitoError with file and line when its form is broken.
+    """
+    hints = path.with_name(HINTS)
+    try:
+        text = hints.read_text(encoding="utf-8") if hints.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise TitoError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.", 3) from None
+    return Lesson(cells.read(path), cells.read(path.with_name(CHECKS)), text.replace("\r\n", "\n"))
 
 
 def _lines_of(cell):
@@ -425,14 +520,3 @@ def _lines_of(cell):
 
 def _indent(line):
     return line[: len(line) - len(line.lstrip())]
-
-
-def _kind(kind):
-    names = {
-        str: "text",
-        int: "a whole number",
-        list: "a list",
-        bool: "true or false",
-        (int, float): "a number",
-    }
-    return names[kind]

@@ -1,62 +1,129 @@
-"""The wrong solutions that learners really write, recorded beside each lesson in `misconceptions.toml`.
+"""What learners really write, recorded beside each lesson in `misconceptions.toml`:
+wrong solutions, and right ones.
 
-[[misconception]]
-id = "subtract-reversed"
-exercise = "tensor-subtract"        grade_id of the exercise
-mistake = "Swaps the operands."     one sentence
-old = "..."                         text that stands once in the exercise's cell
-new = "..."                         what they write instead
+[[mistake]]
+id = "subtract-reversed"            default: made from the name
+exercise = "subtract"               its name in the chapter
+name = "Swaps the operands."        one sentence
 message = "5 - x should be"         part of the message that a check of the exercise must give
+old = "self, other"                 text that stands once in the exercise's cell, and
+new = "other, self"                 what they write instead; or, in place of both,
+code = "..."                        what they write between the solution markers
+
+[[right]]                           a right solution in another style, which must pass
+exercise, name, and old and new, or code, as above
+
+[[equivalent]]                      a mutation that changes nothing a check could see
+exercise, change, reason
 """
 
+import re
+import textwrap
 import tomllib
 from dataclasses import dataclass
 
 from tito.errors import TitoError
+from tito.lesson.form import MARK, MISCONCEPTIONS, Lesson
 
-KEYS = ("id", "exercise", "mistake", "old", "new", "message")
+KINDS = ("mistake", "right", "equivalent")
+NEEDED = {"mistake": {"exercise", "name", "message"}, "right": {"exercise", "name"}}
 
 
 @dataclass
-class Misconception:
+class Variant:
+    """Another solution of an exercise, the one with that id.
+
+    `cell` is the whole cell with it; `message`, of a mistake, part of what a check must say.
+    """
+
     id: str
     exercise: str
-    mistake: str
-    old: str
-    new: str
-    message: str
+    name: str
+    cell: str
+    message: str = ""
 
-    def apply(self, lesson):
-        """The lesson's text with the mistake made."""
-        cell = lesson.exercise(self.exercise).cell
-        return lesson.source.replaced(cell, cell.source.replace(self.old, self.new))
+    def apply(self, lesson: Lesson) -> str:
+        """The chapter's text with this solution."""
+        return lesson.source.replaced(lesson.exercise(self.exercise).cell, self.cell)
 
 
-def load(lesson):
-    """The misconceptions recorded for a lesson of the course. Raises TitoError when one does not fit the lesson."""
-    path = lesson.path.with_name("misconceptions.toml")
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("misconception", [])
-    except FileNotFoundError:
-        return []
-    except tomllib.TOMLDecodeError as error:
-        raise TitoError(f"{path}: {error}.", "Mend the TOML.") from None
-    found = []
-    for entry in entries:
-        if entry.keys() != set(KEYS) or not all(
+def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
+    """The recorded mistakes of a lesson of the course, or with kind
+    "right" its other right solutions.
+
+    Raises TitoError when one does not fit the lesson.
+    """
+    path = lesson.path.with_name(MISCONCEPTIONS)
+    variants = {}
+    for entry in _entries(lesson).get(kind, []):
+        keys = entry.keys() - {"id"}
+        way = keys - NEEDED[kind]
+        if not (NEEDED[kind] <= keys and way in ({"old", "new"}, {"code"})) or not all(
             isinstance(value, str) and value for value in entry.values()
         ):
             raise TitoError(
-                f"{path}: {entry.get('id', entry)} has the keys {', '.join(entry)}.",
-                f"Each needs {', '.join(KEYS)}, all text.",
+                f"{path}: {entry.get('id') or entry.get('name') or entry} has the "
+                f"keys {', '.join(entry)}.",
+                f"A [[{kind}]] needs {', '.join(sorted(NEEDED[kind]))}, and old "
+                "and new, or code; all text.",
             )
-        one = Misconception(**entry)
-        if one.id in {other.id for other in found}:
-            raise TitoError(f"{path}: {one.id!r} is there twice.", "Give each its own id.")
-        if (times := lesson.exercise(one.exercise).cell.source.count(one.old)) != 1:
+        id = entry.get("id") or re.sub(r"\W+", "-", entry["name"].lower()).strip("-")
+        if id in variants:
+            raise TitoError(f"{path}: {id!r} is there twice.", "Give each its own id.")
+        exercise = lesson.exercise(entry["exercise"])
+        source = exercise.cell.source
+        if "code" in entry:
+            changed = _with_body(path, id, source, entry["code"])
+        elif (times := source.count(entry["old"])) != 1:
             raise TitoError(
-                f"{path}: {one.id}: `old` stands {times} times in {one.exercise}.",
+                f"{path}: {id}: `old` stands {times} times in {entry['exercise']}.",
                 "It should stand once, in the solution.",
             )
-        found.append(one)
-    return found
+        else:
+            changed = source.replace(entry["old"], entry["new"])
+        variants[id] = Variant(id, exercise.id, entry["name"], changed, entry.get("message", ""))
+    return list(variants.values())
+
+
+def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
+    """{(exercise, change): reason} of mutations that change nothing a check could see."""
+    entries = _entries(lesson).get("equivalent", [])
+    for entry in entries:
+        if entry.keys() != {"exercise", "change", "reason"} or not entry["reason"].strip():
+            raise TitoError(
+                f"{lesson.path.with_name(MISCONCEPTIONS)}: an [[equivalent]] has the "
+                f"keys {', '.join(entry)}.",
+                "It needs exercise, change and reason.",
+            )
+    return {
+        (lesson.exercise(entry["exercise"]).id, entry["change"]): entry["reason"]
+        for entry in entries
+    }
+
+
+def _entries(lesson):
+    path = lesson.path.with_name(MISCONCEPTIONS)
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise TitoError(f"{path}: {error}.", "Mend the TOML.") from None
+    if unknown := entries.keys() - KINDS:
+        raise TitoError(f"{path}: {min(unknown)!r} is unknown.", f"There are: {', '.join(KINDS)}.")
+    return entries
+
+
+def _with_body(path, id, source, code):
+    """The cell's source with `code` between its solution markers."""
+    lines = source.split("\n")
+    marks = [number for number, line in enumerate(lines) if MARK.match(line)]
+    if len(marks) != 2:
+        raise TitoError(
+            f"{path}: {id}: its exercise has {len(marks) // 2} solutions between markers.",
+            "Use old and new.",
+        )
+    first, last = marks
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    body = textwrap.indent(textwrap.dedent(code).strip("\n"), indent)
+    return "\n".join([*lines[: first + 1], body, *lines[last:]])

@@ -1,17 +1,26 @@
-"""The notebook of a lesson's script, and back. jupytext converts; which of the two counts is for `learn/pair.py`."""
+"""The notebook of a lesson's script, and back. jupytext converts; which of the two
+counts is for `learn/pair.py`.
+
+A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
+before each exercise a cell with its hints, folded. Both are made here, and go on the way back.
+"""
 
 import re
 import sys
 
 from tito.lesson import cells
+from tito.lesson.form import Exercise, Lesson
 
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
-# jupytext would turn a comment such as `# cat of three arrays` into a shell command; `cells` knows the magics.
+# jupytext would turn a comment such as `# cat of three arrays` into a shell
+# command; `cells` knows the magics.
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 
 
 def _libraries():
-    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a second, and nobody here needs."""
+    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a
+    second, and nobody here needs.
+    """
     name = "rfc3987_syntax"
     block = name not in sys.modules
     if block:
@@ -25,15 +34,26 @@ def _libraries():
     return jupytext, nbformat
 
 
-def to_notebook(script, old=None):
-    """The notebook (text) of a script's text, same bytes each time. `old` lends the outputs of unchanged cells."""
+def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
+    """The notebook (text) of a script's text, same bytes each time.
+
+    lesson  the course's, for hints and points
+    old     a notebook's text that lends the outputs of unchanged cells
+    """
     jupytext, nbformat = _libraries()
 
     book = jupytext.reads(script, fmt=dict(PERCENT))
     book.metadata.get("jupytext", {}).pop("comment_magics", None)
+    exercises = {exercise.name: exercise for exercise in lesson.exercises}
+    rows = []
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.source = cells.uncomment_magics(cell.source)
+        if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
+            text = hints_of(hints)
+            rows.append(nbformat.v4.new_markdown_cell(text, metadata=cells.hint_metadata(text)))
+        rows.append(cell)
+    book.cells = rows
     if old:
         from jupytext.combine import combine_inputs_with_outputs
 
@@ -45,30 +65,76 @@ def to_notebook(script, old=None):
             pass
     taken = set()
     for number, cell in enumerate(book.cells, 1):
-        wanted = cells.Cell("", "", 1, number, cell.metadata).id or ""
-        if (
-            not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted) or wanted in taken
-        ):  # a cell that was copied, say
-            wanted = f"cell-{number}"
-        taken.add(wanted)
-        cell["id"] = wanted
+        cell_id = _add_nbgrader(cell, lesson, exercises)
+        if cells.is_made_hint(cell.metadata, cell.source):
+            cell_id = f"hints-{number}"
+        if not cell_id or cell_id in taken:  # a cell that was copied, say
+            cell_id = f"cell-{number}"
+        taken.add(cell_id)
+        cell["id"] = cell_id
     book.nbformat, book.nbformat_minor = 4, 5
     return nbformat.writes(book)
 
 
-def to_script(notebook, old=None):
-    """The script (text) of a notebook's text. `old`, a script's text, lends its header, which jupytext would lay out anew."""
+def hints_of(hints: list[str]) -> str:
+    """The Markdown of an exercise's hints, each folded."""
+    return "\n\n".join(
+        f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>"
+        for number, hint in enumerate(hints, 1)
+    )
+
+
+def _add_nbgrader(cell, lesson, exercises):
+    """Give a cell of an exercise or of checks nbgrader's metadata;
+    returns its grade_id, or None.
+    """
+    name = cell.metadata.get("exercise") or cell.metadata.get("checks")
+    if name not in exercises:
+        return None
+    solution = "exercise" in cell.metadata
+    grade_id = f"{lesson.name}-{name}" if solution else f"check-{name}"
+    cell.metadata["nbgrader"] = nbgrader(
+        grade_id, None if solution else visible_points(exercises[name])
+    )
+    return grade_id
+
+
+def nbgrader(grade_id: str, points: int | None) -> dict:
+    """nbgrader's metadata, schema 3: of an exercise (no points), or of its checks."""
+    graded = {} if points is None else {"points": points}
+    return {
+        "grade": points is not None,
+        "grade_id": grade_id,
+        "locked": points is not None,
+        **graded,
+        "schema_version": 3,
+        "solution": points is None,
+        "task": False,
+    }
+
+
+def visible_points(exercise: Exercise) -> int:
+    return sum(check.points for check in exercise.checks if not check.hidden)
+
+
+def to_script(notebook: str, old: str | None = None) -> str:
+    """The script (text) of a notebook's text.
+
+    old  a script's text that lends its header, which jupytext would lay out anew
+    """
     jupytext, nbformat = _libraries()
 
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
+    book.cells = [c for c in book.cells if not cells.is_made_hint(c.metadata, c.source)]
     for cell in book.cells:
-        if cell.cell_type == "code" and not cell.source.startswith(
-            "%%"
-        ):  # of those, jupytext notes the language
+        cell.metadata.pop("nbgrader", None)
+        if cell.metadata.pop("hints", None):  # edited, so it is the learner's text
+            del cell.metadata["tags"]
+        # Of a cell in another language, jupytext notes which.
+        if cell.cell_type == "code" and not cell.source.startswith("%%"):
             cell.source = cells.comment_magics(cell.source)
-    script = jupytext.writes(book, fmt=dict(PERCENT)).replace(
-        "#     comment_magics: false\n", "", 1
-    )
+    script = jupytext.writes(book, fmt=dict(PERCENT))
+    script = script.replace("#     comment_magics: false\n", "", 1)
     head, body = HEAD.match(old or ""), HEAD.match(script)
     return head.group() + script[body.end() :] if head and body else script

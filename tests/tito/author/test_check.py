@@ -1,6 +1,7 @@
 """The author's gate: it passes a good lesson and names what is wrong with a bad one."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,29 @@ from tito.lesson import course, export
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
 
-MISTAKE = '[[misconception]]\nid = "squares"\nexercise = "numbers-double"\nmistake = "Squares."\nold = "x + x"\nnew = "x * x"\nmessage = "{}"\n'
+MISTAKE = """\
+[[mistake]]
+id = "squares"
+exercise = "double"
+name = "Squares."
+message = "{}"
+old = "x + x"
+new = "x * x"
+"""
+RIGHT = """
+[[right]]
+exercise = "double"
+name = "Multiplies."
+old = "x + x"
+new = "{} * x"
+"""
+EQUIVALENT = """
+[[equivalent]]
+exercise = "double"
+change = "{}"
+reason = "{}"
+"""
+TRIPLE = '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"'
 
 
 def findings(root, name="numbers"):
@@ -21,11 +44,21 @@ def findings(root, name="numbers"):
     return {finding.question: finding for finding in check.check(root.lesson(name), jobs=1)}
 
 
+def record(root, text, name="numbers"):
+    path = root.lesson(name).script.with_name("misconceptions.toml")
+    path.write_text(text, encoding="utf-8")
+
+
 def change(root, old, new, name="numbers", fresh=True):
-    entry = root.lesson(name)
-    text = entry.script.read_text(encoding="utf-8")
+    """Change text that stands once in one of a lesson's files."""
+    texts = {
+        path: text
+        for path in root.lesson(name).script.parent.iterdir()
+        if old in (text := path.read_text(encoding="utf-8"))
+    }
+    ((path, text),) = texts.items()
     assert text.count(old) == 1
-    entry.script.write_text(text.replace(old, new), encoding="utf-8")
+    path.write_text(text.replace(old, new), encoding="utf-8")
     if fresh:
         entry = course.open_root(root.path).lesson(name)
         export.put(entry, export.current(entry, pair.read(entry, {})))
@@ -33,12 +66,10 @@ def change(root, old, new, name="numbers", fresh=True):
 
 @pytest.fixture
 def good(small_course):
-    """The small course, exported, with a recorded mistake."""
+    """The small course, exported, with a recorded mistake and another right solution."""
     for entry in small_course.lessons:
         export.put(entry, export.current(entry, pair.read(entry, {})))
-    small_course.lesson("numbers").script.with_name("misconceptions.toml").write_text(
-        MISTAKE.format("should be [2, 6], yours is [1 9]"), encoding="utf-8"
-    )
+    record(small_course, MISTAKE.format("should be [2, 6], yours is [1 9]") + RIGHT.format(2))
     return small_course
 
 
@@ -50,9 +81,11 @@ def test_a_good_lesson_passes_every_question(good):
         assert {
             question: finding.problems for question, finding in found.items() if not finding.ok
         } == {}
-    assert findings(good)["mistakes caught"].cases == 1
-    assert findings(good)["mutations caught"].right > 5
-    assert findings(good)["doctests true"].cases == 1
+    found = findings(good)
+    assert (found["mistakes caught"].cases, found["right passes"].cases) == (1, 1)
+    assert found["mutations caught"].right > 5
+    assert found["doctests true"].cases == 1
+    assert found["graded alike"].cases == 2 * 3 + 1 + 1
 
 
 @pytest.mark.slow
@@ -66,26 +99,26 @@ def test_a_good_lesson_passes_every_question(good):
             "double of two is four: double(2) should be 4, yours is 0",
         ),
         (
-            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            TRIPLE,
             "    pass",
             "release fails",
             "triple of two is six passes on the stub",
         ),
         (
-            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            TRIPLE,
             "    assert double(2) == 4",
             "stubs fail",
             "numbers-triple: triple of two is six passes without it",
         ),
         (
-            '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"',
+            TRIPLE,
             "    triple(2)",
             "mutations caught",
             "caught, 95% are needed",
         ),
         (
-            "test_triple_of_two_is_six()\n\n# %%",
-            "test_triple_of_two_is_six(LATER)\n\n# %%",
+            "print(triple(5), LIMIT)",
+            "print(triple(5), LATER)",
             "runs through",
             "NameError: name 'LATER' is not defined",
         ),
@@ -114,30 +147,86 @@ def test_a_good_lesson_passes_every_question(good):
             "`prerequisites` names 'nothing', which is no lesson",
         ),
         (
-            "#     prerequisites: []\n#     summary: A lesson about numbers.",
-            "#     summary: A lesson about numbers.\n#     prerequisites: []",
+            "# **Task.** Write `triple`.\n",
+            "# **Task.** Write `triple`.\n\n\n",
             "form",
             "does not give the same bytes",
         ),
         (
-            '### END SOLUTION\n\n\n# %% nbgrader={"grade": true, "grade_id": "check-double"',
-            '\n\n# %% nbgrader={"grade": true, "grade_id": "check-double"',
+            '### END SOLUTION\n\n\n# %% checks="double"',
+            '\n\n# %% checks="double"',
             "form",
             "BEGIN SOLUTION is never ended",
+        ),
+        ("# %% triple points", "# %% halve points", "form", "checks.py:17: 'halve' is no section"),
+        ("## triple", "## halve", "form", "hints.md:7: the lesson has no exercise 'halve'"),
+        (
+            "LIMIT = 10",
+            f"LIMIT = 10  # {'wide ' * 20}",
+            "form",
+            "numbers_dev.py:37 has 114 columns, at most 96",
+        ),
+        (
+            "# Twice and thrice: größer als zuvor.",
+            f"# {'ß' * 95}",
+            "form",
+            "numbers_dev.py:26 has 97 columns",
+        ),
+        (
+            "import numpy as np\n\n\n# %% double",
+            f"import numpy as np  # {'wide ' * 20}\n\n\n# %% double",
+            "form",
+            "checks.py:4 has 122 columns, at most 96",
+        ),
+        ("1. Use `double`.", f"1. {'Use it. ' * 12}", "form", "hints.md:9 has 99 columns"),
+        (
+            "# ## Doubling\n",
+            "# ## Doubling\n" + "#\n" * 1250,
+            "form",
+            "lines, at most about 1,200",
+        ),
+        (
+            "#     terms: []",
+            "#     terms:\n#     - a ganzzahl",
+            "form",
+            "the term 'a ganzzahl' does not stand in the prose",
         ),
     ],
 )
 def test_what_is_wrong_is_named(good, old, new, question, said):
-    change(good, old, new, fresh="BEGIN SOLUTION is never" not in said)
+    readable = not re.search(r"is never ended|is no section|has no exercise", said)
+    change(good, old, new, fresh=readable)
     finding = findings(good)[question]
     assert not finding.ok and said in "\n".join(finding.problems)
 
 
 def test_a_mistake_that_is_not_named_is_told(good):
-    good.lesson("numbers").script.with_name("misconceptions.toml").write_text(
-        MISTAKE.format("no check says this"), encoding="utf-8"
-    )
-    assert "squares: said" in findings(good)["mistakes caught"].problems[0]
+    record(good, MISTAKE.format("no check says this"))
+    found = findings(good)
+    assert "squares: said" in found["mistakes caught"].problems[0]
+    assert "graded, squares: said" in found["graded alike"].problems[0]
+
+
+def test_a_mistake_that_no_check_notices_is_told(good):
+    record(good, MISTAKE.format("x").replace('"x * x"', '"2 * x"'))
+    found = findings(good)
+    assert found["mistakes caught"].problems == ["squares: not noticed"]
+    assert found["graded alike"].problems == ["graded, squares: not noticed"]
+
+
+def test_a_right_solution_that_a_check_refuses_is_told(good):
+    record(good, RIGHT.format(3))
+    found = findings(good)
+    said = "multiplies: double(2) should be 4, yours is 6: did you square?"
+    assert found["right passes"].problems == [said]
+    assert (found["right passes"].cases, found["right passes"].right) == (1, 0)
+    assert found["graded alike"].problems == [f"graded, {said}"]
+
+
+def test_terms_are_found_in_the_prose_whatever_their_emphasis_line_breaks_and_capitals(good):
+    change(good, "# ## Doubling\n", "# ## Doubling\n#\n# **Twice\n# as much** is `double`.\n")
+    change(good, "#     terms: []", "#     terms:\n#     - twice as much\n#     - Doubling")
+    assert findings(good)["form"].problems == []
 
 
 def test_a_package_that_is_not_a_fresh_export_is_told(good):
@@ -147,22 +236,12 @@ def test_a_package_that_is_not_a_fresh_export_is_told(good):
 
 @pytest.mark.slow
 def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
-    path = good.lesson("numbers").script.with_name("misconceptions.toml")
-    path.write_text(
-        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = "For the test."\n',
-        encoding="utf-8",
-    )
+    record(good, EQUIVALENT.format("`x + x` -> `(x) - (x)`", "For the test."))
     before = len([1 for _ in check.mutate.mutations(good.lesson("numbers").declared)])
     assert findings(good)["mutations caught"].cases == before - 1
-    path.write_text(
-        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`y` -> `z`"\nreason = "For the test."\n',
-        encoding="utf-8",
-    )
+    record(good, EQUIVALENT.format("`y` -> `z`", "For the test."))
     assert "there is no such mutation" in findings(good)["mutations caught"].problems[0]
-    path.write_text(
-        '[[equivalent]]\nexercise = "numbers-double"\nchange = "`x + x` -> `(x) - (x)`"\nreason = " "\n',
-        encoding="utf-8",
-    )
+    record(good, EQUIVALENT.format("`x + x` -> `(x) - (x)`", " "))
     assert "needs exercise, change and reason" in findings(good)["form"].problems[0]
 
 
@@ -205,6 +284,7 @@ def test_a_workspace_is_refused(small_workspace):
     ],
 )
 def test_every_lesson_of_this_course_passes_the_gate(entry):
-    """The gate itself, on the real course, with every mistake: this is where CI runs it. Of mutations, liars and what the judge says of mistakes,
+    """The gate itself, on the real course, with every mistake: this is where CI runs it. Of
+    mutations, liars and what the judge says of mistakes,
     which take longest, every tenth is tried; `tito check` tries them all."""
     assert [(f.question, f.problems) for f in check.check(entry, every=10) if not f.ok] == []

@@ -1,4 +1,6 @@
-"""The autograder zip: what is in it, and that its programs grade a submission where Gradescope would put it."""
+"""The autograder zip: what is in it, and that its programs grade a submission where Gradescope
+would put it.
+"""
 
 import json
 import os
@@ -21,7 +23,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def autograder(small_course, tmp_path):
-    """The folder that Gradescope makes: `source/` with what was uploaded, and room for a submission."""
+    """The folder that Gradescope makes: `source/` with what was uploaded, and room for a
+    submission.
+    """
     tito(small_course, "release", "--gradescope", tmp_path / "autograder.zip")
     subprocess.run(
         [
@@ -118,9 +122,10 @@ def test_the_zip_runs_says_what_it_is_and_is_the_same_each_time(small_course, tm
             held.getinfo(name).external_attr >> 16 & 0o111
             for name in ("setup.sh", "run_autograder")
         )
-        assert "holds the solutions" in held.read("README.txt").decode() and b"secret" in held.read(
-            "course/modules/source/02_sums/sums_dev.py"
-        )
+        assert "holds the solutions" in held.read("README.txt").decode()
+        lesson = "course/modules/source/02_sums"
+        assert b"sum(double(n) for n in numbers)" in held.read(f"{lesson}/sums_dev.py")
+        assert b"secret" in held.read(f"{lesson}/checks.py")
 
 
 def test_a_zip_is_not_written_over_nor_into_a_release_nor_from_a_workspace(
@@ -150,15 +155,19 @@ def test_the_programs_are_shell(name):
 
 
 def test_setup_installs_the_wheel_and_takes_the_newest_python_there_is(autograder, tmp_path):
-    """With an `apt-get` that has only Python 3.12, and a `python3.12` that notes what it is asked."""
+    """With an `apt-get` that has only Python 3.12, and a `python3.12` that notes what it is
+    asked.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "apt-get").write_text(
-        f'#!/bin/sh\necho "apt-get $*" >>"{tmp_path}/asked"\ncase "$*" in *python3.14*|*python3.13*) exit 100 ;; esac\n',
+        f'#!/bin/sh\necho "apt-get $*" >>"{tmp_path}/asked"\n'
+        f'case "$*" in *python3.14*|*python3.13*) exit 100 ;; esac\n',
         encoding="utf-8",
     )
     (tools / "python3.12").write_text(
-        f'#!/bin/sh\nmkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "pip $*" >>"{tmp_path}/asked"\\n\' >"$3/bin/python"\nchmod +x "$3/bin/python"\n',
+        f'#!/bin/sh\nmkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "pip $*" '
+        f'>>"{tmp_path}/asked"\\n\' >"$3/bin/python"\nchmod +x "$3/bin/python"\n',
         encoding="utf-8",
     )
     for program in tools.iterdir():

@@ -1,22 +1,18 @@
 """Small wrong versions of a solution."""
 
 import ast
-from pathlib import Path
 
 import pytest
-from small_course import NUMBERS
+from small_course import NUMBERS, lesson
 
 from tito.author import mutate
-from tito.lesson import cells
-from tito.lesson.form import Lesson
 
 
 def mutants(*solution):
     """{change: the solution's text} of every mutation of `double`, with this solution."""
     body = "".join(f"    {line}\n" for line in solution)
     text = NUMBERS.replace("    twice = x + x\n    return twice\n", body)
-    lesson = Lesson(cells.parse(Path("01_numbers/numbers_dev.py"), text))
-    found = [m for m in mutate.mutations(lesson) if m.exercise == "numbers-double"]
+    found = [m for m in mutate.mutations(lesson(chapter=text)) if m.exercise == "numbers-double"]
     for m in found:
         ast.parse(
             m.text.split("BEGIN SOLUTION\n")[1]
@@ -62,14 +58,12 @@ def test_each_kind_of_slip_is_made(solution, change, wrong):
 
 
 def test_only_the_solution_is_changed():
-    lesson = Lesson(cells.parse(Path("01_numbers/numbers_dev.py"), NUMBERS))
-    for m in mutate.mutations(lesson):
+    for m in mutate.mutations(lesson()):
         before, after = NUMBERS.split("\n"), m.text.split("\n")
         differing = [n for n, (one, two) in enumerate(zip(before, after), 1) if one != two]
         assert len(before) == len(after) and differing == [m.line]
 
 
 def test_no_two_are_the_same_and_none_is_the_solution():
-    lesson = Lesson(cells.parse(Path("01_numbers/numbers_dev.py"), NUMBERS))
-    texts = [m.text for m in mutate.mutations(lesson)]
+    texts = [m.text for m in mutate.mutations(lesson())]
     assert len(texts) == len(set(texts)) > 5 and NUMBERS not in texts

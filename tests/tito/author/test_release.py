@@ -21,13 +21,18 @@ from tito.lesson import course, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MISTAKES = """\
-[[misconception]]
+[[mistake]]
 id = "squares"
-exercise = "numbers-double"
-mistake = "Squares the number because two is its own double."
+exercise = "double"
+name = "Squares the number because two is its own double."
 old = "twice = x + x"
 new = "twice = x ** len('ab')"
 message = "did you square?"
+
+[[right]]
+exercise = "double"
+name = "Multiplies instead of adding, which is as good."
+code = "return 2.0 * x * len('abc') / 3"
 """
 
 
@@ -49,7 +54,9 @@ def files_of(folder):
 
 
 def everything_in(folder):
-    """(path, text) of every file, what a zip holds unpacked, a notebook's strings as a reader sees them."""
+    """(path, text) of every file, what a zip holds unpacked, a notebook's strings as a reader sees
+    them.
+    """
     for name, data in files_of(folder).items():
         if name.endswith(".whl"):
             with zipfile.ZipFile(folder / name) as held:
@@ -73,6 +80,8 @@ def everything_in(folder):
         "secret",
         "two is its own double",
         "len('ab')",
+        "Multiplies instead of adding",
+        "len('abc')",
         'message = "did you',
     ],
 )
@@ -103,9 +112,7 @@ def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
                 r"### BEGIN SOLUTION\n(.*?)\n *### END SOLUTION", exercise.cell.source, re.S
             ).group(1)
             assert [name for name, text in texts.items() if body in text] == [], exercise.id
-        hidden = [
-            check.function for check in entry.declared.checks if "HIDDEN TESTS" in check.cell.source
-        ]
+        hidden = [check.function for check in entry.declared.checks if check.hidden]
         assert [(name, one) for name, text in texts.items() for one in hidden if one in text] == []
     assert len(texts) > 40
 
@@ -114,8 +121,8 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
     assert "next: tito start numbers" in tito(released)[0]
     out, _ = tito(released, "test", "--all", "--json", code=1)
     assert [(one["lesson"], one["points"], one["verdict"]) for one in json.loads(out)] == [
-        ("numbers", 0, "failed"),
-        ("sums", 0, "failed"),
+        ("numbers", 0, "stub"),
+        ("sums", 0, "stub"),
     ]
 
 
@@ -123,7 +130,10 @@ def test_a_release_is_a_workspace_whose_lessons_all_fail_and_run(released):
 def test_two_releases_are_the_same_bytes_whatever_clock_locale_hash_seed_and_path(
     small_course, tmp_path
 ):
-    make = "from pathlib import Path; from tito.lesson import course; from tito.author import release; import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    make = (
+        "from pathlib import Path; from tito.lesson import course; from tito.author import release;"
+        " import sys; release.release(course.open_root(Path(sys.argv[1])), Path(sys.argv[2]))"
+    )
     found = []
     for name, environment in (
         ("one", {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"}),
@@ -310,7 +320,9 @@ def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
 
 def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     """A last hint may be nearly the answer: what learners read is no secret."""
-    edit(small_course.lesson("numbers"), "Use `double`.", "`return double(x) + x`")
+    hints = small_course.lesson("numbers").script.with_name("hints.md")
+    text = hints.read_text(encoding="utf-8").replace("Use `double`.", "`return double(x) + x`")
+    hints.write_text(text, encoding="utf-8")
     release.release(course.open_root(small_course.path), tmp_path / "release")
     released = course.open_root(tmp_path / "release").lesson("numbers").script
     assert "`return double(x) + x`" in released.read_text(encoding="utf-8")
@@ -327,7 +339,12 @@ def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written
         )
     else:
         (released / f"answers.{'ipynb' if kind == 'notebook' else 'txt'}").write_text(
-            notebook.to_notebook(solved) if kind == "notebook" else solved, encoding="utf-8"
+            (
+                notebook.to_notebook(solved, small_course.lesson("sums").declared)
+                if kind == "notebook"
+                else solved
+            ),
+            encoding="utf-8",
         )
     edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
     before = files_of(released)
@@ -341,7 +358,9 @@ def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written
 
 @pytest.fixture
 def machine(released, tmp_path, monkeypatch):
-    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel with what is here already."""
+    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel
+    with what is here already.
+    """
     shutil.copytree(released, tmp_path / "a learner's")
     deps = next(path for path in sys.path if path.endswith("site-packages"))
     tools = tmp_path / "tools"
@@ -352,8 +371,10 @@ def machine(released, tmp_path, monkeypatch):
 import subprocess, sys
 from pathlib import Path
 python, wheel = sys.argv[sys.argv.index("--python") + 1], sys.argv[-1]
-(next(Path(python).parents[1].glob("lib/python*/site-packages")) / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
-sys.exit(subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]).returncode)
+packages = next(Path(python).parents[1].glob("lib/python*/site-packages"))
+(packages / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
+pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+sys.exit(subprocess.run([*pip, "--no-deps", "--no-index", wheel]).returncode)
 """,
         encoding="utf-8",
     )
@@ -379,7 +400,9 @@ def run(*words, cwd, code=0, **variables):
 
 @pytest.mark.slow
 def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
-    """Also what needs the course: a new workspace, and `skip`, which says that there are no solutions. And the workflow, step by step."""
+    """Also what needs the course: a new workspace, and `skip`, which says that there are no
+    solutions. And the workflow, step by step.
+    """
     out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)
     assert "Nothing is written yet" in out and "setting up" in err
     where, _ = run(
@@ -398,12 +421,18 @@ def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machin
     steps = workflow(machine)["jobs"]["test"]["steps"]
     summary = tmp_path / "summary.md"
     codes = {
-        step["name"]: subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", step["run"]],
-            cwd=machine,
-            capture_output=True,
-            env=os.environ | {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)},
-        ).returncode
+        step["name"]: (
+            subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", step["run"]],
+                cwd=machine,
+                capture_output=True,
+                env=os.environ
+                | {
+                    "RUNNER_TEMP": str(tmp_path),
+                    "GITHUB_STEP_SUMMARY": str(summary),
+                },
+            ).returncode
+        )
         for step in steps
         if "run" in step
     }
@@ -440,7 +469,9 @@ def test_the_programs_of_a_release_can_be_run_and_are_shell(released, name):
 def test_binder_opens_jupyterlab_on_the_first_lesson_and_says_that_the_session_ends(
     released, tmp_path
 ):
-    """postBuild with a `python` that only notes what it is asked; start with a command of its own."""
+    """postBuild with a `python` that only notes what it is asked; start with a command of its
+    own.
+    """
     (tmp_path / "python").write_text(
         f'#!/bin/sh\necho "$@" >"{tmp_path}/asked"\n', encoding="utf-8"
     )

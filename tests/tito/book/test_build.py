@@ -23,8 +23,8 @@ from tito.lesson import course
 
 SOLUTION, HIDDEN = "twice = x + x", "test_total_of_nothing_is_zero"
 DRAWING = """
-# %%{alt}
-from IPython.display import SVG
+# %%
+{alt}from IPython.display import SVG
 SVG('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0h9"/></svg>')
 """
 
@@ -45,12 +45,13 @@ def holding(site, words):
     ]
 
 
-def change(root, lesson, old, new):
-    """The course again, with some text of a lesson replaced."""
-    script = root.lesson(lesson).script
-    text = script.read_text(encoding="utf-8")
+def change(root, lesson, old, new, file=None):
+    """The course again, with some text of a lesson replaced: of its chapter, or of another file."""
+    path = root.lesson(lesson).script
+    path = path.with_name(file or path.name)
+    text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the lesson"
-    script.write_text(text.replace(old, new), encoding="utf-8")
+    path.write_text(text.replace(old, new), encoding="utf-8")
     return course.open_root(root.path)
 
 
@@ -95,13 +96,8 @@ def both(tmp_path_factory):
     """Both editions of one course, its lessons run once; the first has a formula in a hint and a
     picture."""
     root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
-    root = change(
-        root,
-        "numbers",
-        "<summary>Hint 1</summary>Use `double`.",
-        "<summary>Hint 1</summary>$3x = 2x + x$, with <code>a &lt; b</code>",
-    )
-    root = add(root, "numbers", DRAWING.format(alt=' alt="A line"'))
+    root = change(root, "numbers", "1. Use `double`.", "1. $3x = 2x + x$, with `a < b`", "hints.md")
+    root = add(root, "numbers", DRAWING.format(alt="# alt: A line\n"))
     learner = book.build(root)
     return Both(learner, book.build(root, "author"))
 
@@ -128,7 +124,8 @@ def test_an_exercise_shows_its_contract_and_an_open_place(both):
         r'def double\(x\):\n    """Twice `x`.\n\n    >>> double\(2\)\n    4\n    """\n    \.\.\.\n',
         shown,
     )
-    assert "Exercise numbers-double. A hint: tito hint numbers numbers-double" in shown
+    assert "Exercise numbers-double." in shown and "is yours to write" not in shown
+    assert "BEGIN SOLUTION" not in shown and "return twice" not in shown
 
 
 def test_what_only_tools_read_is_not_shown(both):
@@ -183,9 +180,8 @@ def test_the_notebook_to_take_away_is_the_released_one(both):
 
     [copy] = both.learner.path.rglob("sums_dev.ipynb")
     root = course.open_root(both.learner.path.parents[3])
-    assert copy.read_text(encoding="utf-8") == notebook.to_notebook(
-        root.lesson("sums").declared.released
-    )
+    one = root.lesson("sums").declared
+    assert copy.read_text(encoding="utf-8") == notebook.to_notebook(one.released, one)
     assert f'href="../{copy.relative_to(both.learner.path).as_posix()}"' in both.lesson(
         "learner", "02_sums"
     )

@@ -1,4 +1,6 @@
-"""A whole class through the door that instructors use: everybody gets what they should, whatever the others hand in."""
+"""A whole class through the door that instructors use: everybody gets what they should, whatever
+the others hand in.
+"""
 
 import json
 import subprocess
@@ -43,7 +45,9 @@ def grade(root, submissions, *more, book):
 
 @pytest.fixture(scope="module")
 def graded_class(tmp_path_factory):
-    """The sample class of a small course, graded: (root, folder, words of the command, expected, rows)."""
+    """The sample class of a small course, graded: (root, folder, words of the command, expected,
+    rows).
+    """
     from small_course import make_course
 
     folder = tmp_path_factory.mktemp("class")
@@ -123,14 +127,17 @@ def test_a_second_run_grades_nothing(graded_class):
 def hand_in(folder, student, texts, as_notebooks=False):
     (folder / student).mkdir(parents=True)
     for name, text in texts.items():
-        text = notebook.to_notebook(text) if as_notebooks else text
+        lesson = REPOSITORY.lesson(name).declared
+        text = notebook.to_notebook(text, lesson) if as_notebooks else text
         (folder / student / f"{name}_dev.{'ipynb' if as_notebooks else 'py'}").write_text(
             text, encoding="utf-8"
         )
 
 
 def graded(folder, *more):
-    """{(student, lesson): row} of what this repository's course says of the submissions in a folder."""
+    """{(student, lesson): row} of what this repository's course says of the submissions in a
+    folder.
+    """
     return {
         (row["student"], row["lesson"]): row
         for row in json.loads(
@@ -142,7 +149,9 @@ def graded(folder, *more):
 @pytest.mark.slow
 @pytest.mark.parametrize(("base", "in_notebooks"), [("own", "release"), ("reference", "reference")])
 def test_the_reference_course_gets_all_points_and_its_release_none(tmp_path, base, in_notebooks):
-    """Both as scripts and as notebooks, and on both bases: in two runs, since every lesson takes its second."""
+    """Both as scripts and as notebooks, and on both bases: in two runs, since every lesson takes
+    its second.
+    """
     for student, text_of in (
         ("reference", lambda lesson: lesson.source.text),
         ("release", lambda lesson: lesson.released),

@@ -1,4 +1,6 @@
-"""The filter lets a fork compute, and nothing else: its program is run here, instruction by instruction, on system calls of both architectures."""
+"""The filter lets a fork compute, and nothing else: its program is run here, instruction by
+instruction, on system calls of both architectures.
+"""
 
 import errno
 import os
@@ -16,7 +18,8 @@ if sys.platform != "linux":
 
 PID = 4711
 ALLOWED, EPERM, ENOSYS, KILLED = "allowed", "EPERM", "ENOSYS", "killed"
-THREAD = 0x3D0F00  # CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID
+# CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID
+THREAD = 0x3D0F00
 NAMESPACES = {
     "mount": 0x20000,
     "cgroup": 0x2000000,
@@ -30,7 +33,9 @@ machines = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 
 
 def outcome(code, machine, number, *arguments, arch=None):
-    """What the kernel would do with a system call, as `man 2 seccomp` tells it; unknown instructions are an error."""
+    """What the kernel would do with a system call, as `man 2 seccomp` tells it; unknown
+    instructions are an error.
+    """
     data = struct.pack(
         "=iIQ6Q",
         number,
@@ -273,8 +278,14 @@ def test_a_machine_without_table_is_refused():
 
 
 def confined(code, *arguments):
-    """What a process that confines itself prints. It runs in a process of its own: none of it can be taken back."""
-    start = f"import ctypes, os, resource, sys\nsys.path.insert(0, {str(os.path.dirname(confine.__file__))!r})\nimport confine\n"
+    """What a process that confines itself prints.
+
+    It runs in a process of its own: none of it can be taken back.
+    """
+    start = (
+        "import ctypes, os, resource, sys\n"
+        f"sys.path.insert(0, {str(os.path.dirname(confine.__file__))!r})\nimport confine\n"
+    )
     done = subprocess.run(
         [sys.executable, "-I", "-c", start + code, *map(str, arguments)],
         capture_output=True,
@@ -291,7 +302,9 @@ def test_the_kernel_takes_both_filters_and_does_as_they_say():
     code = """
 confine.seccomp(confine.table())
 confine.seccomp(confine.last(os.getpid()))
-for action in (os.fork, os.getpid, lambda: os.kill(0, 0), lambda: resource.getrlimit(resource.RLIMIT_AS), lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))):
+for action in (os.fork, os.getpid, lambda: os.kill(0, 0),
+               lambda: resource.getrlimit(resource.RLIMIT_AS),
+               lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))):
     try:
         action()
         print("done", flush=True)
@@ -308,7 +321,8 @@ def test_landlock_lets_what_is_named_be_read_and_nothing_written(tmp_path):
         (tmp_path / name / "file").write_text("text")
     code = """
 confine.landlock([sys.argv[1] + "/open", sys.argv[1] + "/absent"])
-for path, mode in (("open/file", "r"), ("open/file", "r+"), ("open/new", "w"), ("closed/file", "r"), ("closed/new", "w")):
+for path, mode in (("open/file", "r"), ("open/file", "r+"), ("open/new", "w"),
+                   ("closed/file", "r"), ("closed/new", "w")):
     try:
         open(os.path.join(sys.argv[1], path), mode).close()
         print("opened")
@@ -334,7 +348,8 @@ for name in ("open", "closed"):
 def test_privileges_are_gone_for_good():
     code = """
 confine.drop_privileges()
-print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "CapPrm", "CapBnd", "NoNewPrivs"))))
+names = ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs")
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(names)))
 """
     effective = confined(code)
     assert effective[:2] == ["0" * 16] * 2 and effective[-1] == "1"
@@ -345,7 +360,8 @@ def test_memory_and_time_have_limits_that_cannot_be_lifted():
     code = """
 confine.limits(512)
 confine.time_limit(3.5)
-print(*(resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1] for name in ("AS", "CPU", "FSIZE", "NOFILE", "CORE")))
+print(*(resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1]
+        for name in ("AS", "CPU", "FSIZE", "NOFILE", "CORE")))
 try:
     bytearray(1 << 29)
     print("allocated")

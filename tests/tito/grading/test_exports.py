@@ -1,4 +1,6 @@
-"""The exports, read back as the systems read them: Canvas and Moodle as CSV, Gradescope and Classroom 50 by their schemas."""
+"""The exports, read back as the systems read them: Canvas and Moodle as CSV, Gradescope and
+Classroom 50 by their schemas.
+"""
 
 import csv
 import io

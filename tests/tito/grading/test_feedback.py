@@ -1,4 +1,6 @@
-"""The pages that learners get back: what they say, what they never say, and that they are pages one can read anywhere."""
+"""The pages that learners get back: what they say, what they never say, and that they are pages one
+can read anywhere.
+"""
 
 import re
 from datetime import datetime, timedelta, timezone
@@ -148,8 +150,8 @@ def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
         )
     )
     assert (
-        "Handed in 2026-12-03 05:59 (UTC+01:00), due 2026-12-01 23:59 (UTC+01:00): 2 days late: -20 %."
-        in said
+        "Handed in 2026-12-03 05:59 (UTC+01:00), due 2026-12-01 23:59 (UTC+01:00): 2 days late: "
+        "-20 %." in said
     )
     assert (
         "2 - 20 % of 2 = 1.6 points." in said

@@ -23,7 +23,9 @@ def tito(course, *words, code=0):
 
 @pytest.fixture
 def graded_course(small_course):
-    """A course with late rules and a gradebook: ada a day late, with a name that is out for trouble; bob in time."""
+    """A course with late rules and a gradebook: ada a day late, with a name that is out for
+    trouble; bob in time.
+    """
     path = small_course.path / "tito.toml"
     path.write_text(
         path.read_text(encoding="utf-8")

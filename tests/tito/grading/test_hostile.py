@@ -1,6 +1,8 @@
-"""No submission gains a point, sees a secret, harms another or stops the run, whatever it does: as root and as an ordinary user, at each level.
+"""No submission gains a point, sees a secret, harms another or stops the run, whatever it does: as
+root and as an ordinary user, at each level.
 
-Each run grades one class: every submission of `hostile/`, with honest learners before, between and behind them.
+Each run grades one class: every submission of `hostile/`, with honest learners before, between and
+behind them.
 """
 
 import json
@@ -34,7 +36,8 @@ ENVIRONMENT, OTHERS = "environment-secret-words", "another-learners-secret-words
 NOBODY = 65534
 SECONDS, LONGEST = 1, 300  # of a check; of a run
 
-# Runs a command, and tells which processes it left behind: they become this one's, as that of the closest subreaper.
+# Runs a command, and tells which processes it left behind: they become this one's, as that of the
+# closest subreaper.
 WATCHED = """
 import ctypes, json, os, pathlib, subprocess, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -88,12 +91,15 @@ def as_ordinary_user():
         if subprocess.run([*before, *try_out], capture_output=True, cwd=REPOSITORY).returncode == 0:
             return before
     pytest.skip(
-        f"an ordinary user cannot read {sys.executable} or what it imports, and no mount namespace can be made in which one can"
+        f"an ordinary user cannot read {sys.executable} or what it imports, and no mount namespace "
+        f"can be made in which one can"
     )
 
 
 def readable_interpreter():
-    """A command that runs another where the interpreter can be read by all, though it lies in root's home: in a mount namespace of its own."""
+    """A command that runs another where the interpreter can be read by all, though it lies in
+    root's home: in a mount namespace of its own.
+    """
     needed = {Path(path).resolve() for path in (sys.base_prefix, sys.prefix, REPOSITORY)}
     closed = {
         parent for path in needed for parent in path.parents if not parent.stat().st_mode & 0o001
@@ -123,7 +129,8 @@ def readable_interpreter():
     ]
 
 
-# At the level `process` nothing but the user keeps the submissions from the machine: not as root, then.
+# At the level `process` nothing but the user keeps the submissions from the machine: not as root,
+# then.
 WHOLE = [
     (level, user, tuple(FAMILIES))
     for level in ("bubblewrap", "landlock+seccomp")
@@ -228,7 +235,9 @@ def put(path, text):
 
 @pytest.fixture(scope="module")
 def runs(request):
-    """Every run that the chosen tests need, some at the same time: much of each is waiting for a time limit."""
+    """Every run that the chosen tests need, some at the same time: much of each is waiting for a
+    time limit.
+    """
     chosen = [
         item.callspec.params
         for item in request.session.items
@@ -335,7 +344,8 @@ def test_the_run_ends_well_with_a_row_for_everyone_and_nothing_else_happened(run
 def table(row):
     return "\n".join(
         [
-            f"{row['student']}: {row['verdict']} {row['points']}/{row['max_points']} {row['reason'][:200]!r}",
+            f"{row['student']}: {row['verdict']} {row['points']}/{row['max_points']} "
+            f"{row['reason'][:200]!r}",
             *(
                 f"  {check['name']}: {check['status']} {check['points']} {check['message'][:300]!r}"
                 for check in row["checks"]

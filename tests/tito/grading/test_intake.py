@@ -1,4 +1,6 @@
-"""Whatever learners hand in becomes, for each of them, the text of their lessons or a sentence that says why not."""
+"""Whatever learners hand in becomes, for each of them, the text of their lessons or a sentence that
+says why not.
+"""
 
 import hashlib
 import io
@@ -105,13 +107,13 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
 
 
 def test_a_notebook_may_hold_megabytes_of_pictures(inbox, lessons):
-    book = json.loads(notebook.to_notebook(NUMBERS))
+    book = json.loads(notebook.to_notebook(NUMBERS, lessons[0].declared))
     book["cells"][-1]["outputs"] = [
         {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}
     ]
     put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(book))
     file = only(inbox, lessons).files["numbers"]
-    assert not file.problem and file.source.cell("numbers-double")
+    assert not file.problem and file.source.cell("double")
 
 
 def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
@@ -154,7 +156,7 @@ def test_what_is_no_work_of_the_learner_is_not_read(inbox, lessons):
 
 
 def test_a_notebook_counts_as_a_script_does(inbox, lessons):
-    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS))
+    put(inbox / "ada" / "numbers_dev.ipynb", notebook.to_notebook(NUMBERS, lessons[0].declared))
     file = only(inbox, lessons).files["numbers"]
     assert file.is_notebook and not file.problem
     assert [c.source for c in file.source.exported] == [
@@ -166,7 +168,7 @@ def test_of_script_and_notebook_with_the_same_code_the_script_counts(inbox, less
     put(inbox / "ada" / "numbers_dev.py")
     put(
         inbox / "ada" / "numbers_dev.ipynb",
-        notebook.to_notebook(NUMBERS.replace("größer", "grösser")),
+        notebook.to_notebook(NUMBERS.replace("größer", "grösser"), lessons[0].declared),
     )
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "numbers_dev.py"
@@ -182,12 +184,16 @@ def test_of_several_files_the_one_with_more_written_counts(inbox, lessons):
         stub.split('"""Three times `x`."""\n')[1].split("\n")[0] + "\n",
     )
     put(inbox / "ada" / "numbers_dev.py", stub)
-    put(inbox / "ada" / "work" / "numbers_dev (1).ipynb", notebook.to_notebook(NUMBERS))
+    put(
+        inbox / "ada" / "work" / "numbers_dev (1).ipynb",
+        notebook.to_notebook(NUMBERS, lessons[0].declared),
+    )
     put(inbox / "ada" / "a" / "numbers_dev.py", half)
     one = only(inbox, lessons)
     assert one.files["numbers"].path == "work/numbers_dev (1).ipynb"
     assert one.notes == [
-        "numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not numbers_dev.py (0), a/numbers_dev.py (1)."
+        "numbers: work/numbers_dev (1).ipynb counts: 2 of 2 exercises are written in it; not "
+        "numbers_dev.py (0), a/numbers_dev.py (1)."
     ]
 
 
@@ -196,7 +202,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
     put(inbox / "ada" / "numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY)
     put(
         inbox / "ada" / "numbers_dev.ipynb",
-        notebook.to_notebook(HALF),
+        notebook.to_notebook(HALF, lessons[0].declared),
         WEDNESDAY if later == "notebook" else MONDAY,
     )
     files = [
@@ -205,7 +211,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
             ("numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY),
             (
                 "numbers_dev.ipynb",
-                notebook.to_notebook(HALF),
+                notebook.to_notebook(HALF, lessons[0].declared),
                 WEDNESDAY if later == "notebook" else MONDAY,
             ),
         )
@@ -222,7 +228,7 @@ def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
 def test_exercises_are_found_without_their_ids_too(inbox, lessons):
     put(
         inbox / "ada" / "numbers_dev.py",
-        "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("nbgrader=", "lost="),
+        "# %%\n" + NUMBERS.split("# %%", 2)[2].replace("exercise=", "lost="),
     )
     put(inbox / "ada" / "later" / "numbers_dev.py", released(lessons), WEDNESDAY)
     assert only(inbox, lessons).files["numbers"].path == "numbers_dev.py"
@@ -428,7 +434,7 @@ def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
 
 
 BAD_FILES = {
-    "not UTF-8": (NUMBERS.encode("latin-1"), "is not UTF-8: byte 0xf6 in line 25"),
+    "not UTF-8": (NUMBERS.encode("latin-1"), "is not UTF-8: byte 0xf6 in line 26"),
     "UTF-16": (NUMBERS.encode("utf-16"), "is not UTF-8: byte 0xff in line 1"),
     "no bytes": (b"", "is empty"),
     "blank": (b"\n \n", "is empty"),
@@ -438,8 +444,8 @@ BAD_FILES = {
         "is damaged in line 1: the header is never closed",
     ),
     "metadata that are no JSON": (
-        b"# %% nbgrader={\n",
-        "is damaged in line 1: the cell's metadata nbgrader=... is not valid JSON",
+        b"# %% exercise={\n",
+        "is damaged in line 1: the cell's metadata exercise=... is not valid JSON",
     ),
     "metadata that are too deep": (b"# %% a=" + b"[" * 9_000 + b"\n", "is damaged"),
     "metadata without end": (
@@ -533,7 +539,9 @@ def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_p
 
 
 def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, lessons, monkeypatch):
-    """Permissions do not stop root, who may run this test: so the system's answers are put in its mouth."""
+    """Permissions do not stop root, who may run this test: so the system's answers are put in its
+    mouth.
+    """
     for name in ("a", "b", "c"):
         put(inbox / name / "numbers_dev.py")
     really_open, really_scan, really_stat, times = os.open, os.scandir, os.fstat, iter(range(10**6))
@@ -995,7 +1003,9 @@ def test_the_hash_of_a_submission_tells_bytes_and_problems_apart(inbox, lessons)
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_damage_never_raises_and_never_yields_what_was_not_there(inbox, lessons, seed):
-    """Damage a good zip (half of it stored, so that damage reaches the contents): each file is told, or is as it was."""
+    """Damage a good zip (half of it stored, so that damage reaches the contents): each file is
+    told, or is as it was.
+    """
     chance = random.Random(seed)
     book = json.dumps(
         {"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}}
@@ -1057,7 +1067,7 @@ def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
         NUMBERS[:900],
         "# ---\n",
         "# %%",
-        ' nbgrader={"grade_id": ',
+        ' exercise="double',
         "[markdown]",
         "\n",
         "#| export\n",

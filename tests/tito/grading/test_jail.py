@@ -1,4 +1,6 @@
-"""The jail starts at a named level or says why not, forks fresh processes that see nothing, and ends them for good."""
+"""The jail starts at a named level or says why not, forks fresh processes that see nothing, and
+ends them for good.
+"""
 
 import os
 import select
@@ -319,6 +321,13 @@ def test_a_level_that_is_unknown_is_refused_with_those_there_are():
     with pytest.raises(TitoError, match="fortress") as caught:
         jails.strongest("fortress", ())
     assert caught.value.remedy == "There are: bubblewrap, landlock+seccomp, process."
+
+
+def test_bubblewrap_that_is_asked_for_and_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(jails.shutil, "which", lambda name: None)
+    with pytest.raises(TitoError) as caught:
+        jails.strongest("bubblewrap", ())
+    assert caught.value.code == 3 and "bwrap, which is not here" in caught.value.what
 
 
 def test_the_weakest_level_is_taken_only_when_it_is_asked_for(monkeypatch):

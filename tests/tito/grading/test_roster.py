@@ -1,4 +1,6 @@
-"""A roster says who is in the class; the names of entries say whose they are, but only in what a system wrote."""
+"""A roster says who is in the class; the names of entries say whose they are, but only in what a
+system wrote.
+"""
 
 from datetime import datetime, timezone
 
@@ -35,7 +37,10 @@ def write(tmp_path, text, encoding="utf-8"):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("comma", [",", ";", "\t"])
 def test_a_roster_keeps_every_column(tmp_path, encoding, comma):
-    text = 'Student,Name,SIS User ID,arrived\r\n\r\nada,"Lovelace Ada",7,2026-03-01T12:00:00+01:00\r\nzoë,,,\r\n'
+    text = (
+        "Student,Name,SIS User ID,arrived\r\n\r\n"
+        'ada,"Lovelace Ada",7,2026-03-01T12:00:00+01:00\r\nzoë,,,\r\n'
+    )
     ada, zoe = read_roster(write(tmp_path, text.replace(",", comma), encoding))
     assert (ada.student, ada.name, ada.arrived) == (
         "ada",
@@ -113,7 +118,9 @@ def test_an_entry_belongs_to_the_learner_whose_id_or_name_a_system_wrote(name, o
 @pytest.mark.parametrize(
     "name",
     [
-        "nobody_555_678_bob",  # 678 is Bob's id, but here the number of an upload; and the file's name is the learner's choice
+        # 678 is Bob's id, but here the number of an upload; and the file's name is the learner's
+        # choice.
+        "nobody_555_678_bob",
         "Eve_1_assignsubmission_file_bob",
         "x_678_assignsubmission_file_ada",
         "adam",

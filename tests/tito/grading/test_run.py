@@ -145,7 +145,9 @@ def test_learners_of_the_roster_who_handed_in_nothing_have_rows(
 
 
 def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypatch):
-    """The judge is killed in the middle of its first submission: that one is graded by the next judge."""
+    """The judge is killed in the middle of its first submission: that one is graded by the next
+    judge.
+    """
     answer, killed = run.Worker._answer, []
 
     def kill_once(worker, until):
@@ -341,7 +343,9 @@ def kill(pid):
 
 @pytest.fixture
 def orphans():
-    """A function that waits for what outlived its parents, and returns those that are still there after 5 seconds."""
+    """A function that waits for what outlived its parents, and returns those that are still there
+    after 5 seconds.
+    """
     PR_SET_CHILD_SUBREAPER = 36
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what loses its parent becomes our child

@@ -1,4 +1,7 @@
-"""The sample class: the same each time, of every kind, for any course. That it is graded as expected, test_class.py shows."""
+"""The sample class: the same each time, of every kind, for any course.
+
+That it is graded as expected, test_class.py shows.
+"""
 
 import ast
 import csv
@@ -128,7 +131,8 @@ def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(
 
 def test_a_recorded_mistake_is_made(small_course, tmp_path):
     (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
-        '[[misconception]]\nid = "squares"\nexercise = "numbers-double"\nmistake = "Squares."\nold = "twice = x + x"\nnew = "twice = x * x"\nmessage = "did you"\n',
+        '[[mistake]]\nid = "squares"\nexercise = "double"\nname = "Squares."\n'
+        'old = "twice = x + x"\nnew = "twice = x * x"\nmessage = "did you"\n',
         encoding="utf-8",
     )
     expected = sample.make(

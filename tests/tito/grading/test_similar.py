@@ -1,4 +1,6 @@
-"""Pairs of submissions, on lesson 02 of this course: where answers are shortest, honest learners look most alike."""
+"""Pairs of submissions, on lesson 02 of this course: where answers are shortest, honest learners
+look most alike.
+"""
 
 import json
 import re
@@ -16,24 +18,33 @@ ENTRY = course.open_root(REPOSITORY).lesson("activations")
 ADA = [
     "return w1 @ w2, b1 @ w2 + b2",
     "return x.maximum(0)",
-    "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
-    "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
+    "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n"
+    "    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
+    "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n"
+    "    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
     "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())",
     "return 2 * sigmoid(2 * x) - 1",
-    "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n    return 0.5 * x * (1 + inside.tanh())",
-    "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n    return e / e.sum(axis=axis, keepdims=True)",
-    "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum",
+    "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n"
+    "    return 0.5 * x * (1 + inside.tanh())",
+    "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n"
+    "    return e / e.sum(axis=axis, keepdims=True)",
+    "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n"
+    "    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum",
 ]
 BOB = [
     "w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b",
     "return x.maximum(0.0)",
     "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
-    "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n    return (right - left) / (2 * nudge)",
-    "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n    return top / bottom",
+    "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n"
+    "    return (right - left) / (2 * nudge)",
+    "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n"
+    "    return top / bottom",
     "s = sigmoid(x + x)\n    return s + s - 1",
     "return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh())",
-    "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n    return powers / total",
-    "shifted = x - x.max(axis, keepdims=True)\n    return shifted - shifted.exp().sum(axis, keepdims=True).log()",
+    "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n"
+    "    return powers / total",
+    "shifted = x - x.max(axis, keepdims=True)\n"
+    "    return shifted - shifted.exp().sum(axis, keepdims=True).log()",
 ]
 RENAMED = {
     "m": "largest",
@@ -59,12 +70,10 @@ def lesson(bodies):
 
 
 def disguised(text):
-    """A copy with other names, comments and spacing, and with all functions moved to one cell at the end, in the opposite order."""
-    mine = [
-        cell.source
-        for cell in cells.parse(ENTRY.script, text).cells
-        if cell.nbgrader.get("solution")
-    ]
+    """A copy with other names, comments and spacing, and with all functions moved to one cell at
+    the end, in the opposite order.
+    """
+    mine = [cell.source for cell in cells.parse(ENTRY.script, text).cells if cell.exercise]
     for source in mine:
         text = text.replace(source, "#| export", 1)
     moved = (
@@ -113,7 +122,8 @@ def test_two_stubs_and_two_answers_of_one_line_are_not_found(tmp_path):
 def test_what_everybody_writes_counts_little(tmp_path):
     """Nine tenths of each are the same, one answer is everybody's own."""
     own = [
-        f"t = f(Tensor(x) {sign} {number} * nudge) {other} f(Tensor(x)) {sign} {number}\n    return t {other} {number} * nudge {sign} t"
+        f"t = f(Tensor(x) {sign} {number} * nudge) {other} f(Tensor(x)) {sign} {number}\n"
+        f"    return t {other} {number} * nudge {sign} t"
         for number, (sign, other) in enumerate(
             [("+", "-"), ("-", "+"), ("*", "/"), ("/", "*"), ("**", "%"), ("%", "**")], 2
         )
@@ -143,8 +153,8 @@ def test_a_ring_of_half_the_class_is_found(tmp_path):
 
 
 def test_given_code_with_other_names_is_still_given(tmp_path):
-    text = lesson([]).replace("numbers)", "values)").replace("made", "creator")
-    assert text.count("values)") > 2
+    text = re.sub(r"\bcorners\b", "places", lesson([])).replace("outputs", "results")
+    assert text.count("places") > 2 and text.count("results") > 2
     hand_in(tmp_path, ada=text, bob=text)
     assert pairs(tmp_path, 0) == ([], [])
 
@@ -171,7 +181,7 @@ def test_a_submission_that_cannot_be_read_is_told_and_the_rest_compared(tmp_path
         ada=lesson(ADA),
         bob=lesson(ADA),
         bad=b"\xff\xfe",
-        worse="# %% nbgrader={\n",
+        worse="# %% exercise={\n",
         none="",
     )
     found, notes = pairs(tmp_path)

@@ -1,4 +1,6 @@
-"""What goes over the wire comes out as it went in, to the type and the last bit; whatever else comes is Malformed, and nothing worse."""
+"""What goes over the wire comes out as it went in, to the type and the last bit; whatever else
+comes is Malformed, and nothing worse.
+"""
 
 import json
 import math
@@ -69,7 +71,9 @@ def unpacked(message, foreign=refused):
 
 
 def identical(a, b):
-    """Whether two values are the same, by type and bit: nan is nan, 0.0 is not -0.0, 1 is not True."""
+    """Whether two values are the same, by type and bit: nan is nan, 0.0 is not -0.0, 1 is not
+    True.
+    """
     if type(a) is not type(b):
         return False
     if isinstance(a, (list, tuple)):

@@ -78,17 +78,17 @@ def bare_python(tmp_path):
 def test_another_package_that_would_be_imported_is_a_problem(
     small_workspace, tmp_path, bare_python
 ):
-    # -c puts the current folder first, so a rival needs a hook: what an editable installation of another course has.
+    # -c puts the current folder first, so a rival needs a hook: what an editable installation of
+    # another course has.
     rival = tmp_path / "rival"
     (rival / "tinytorch").mkdir(parents=True)
     (rival / "tinytorch" / "__init__.py").write_text("", encoding="utf-8")
     (rival / "sitecustomize.py").write_text(
-        "import importlib.util as u, sys\n"
-        "class Rival:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name == 'tinytorch': return u.spec_from_file_location(name, {str(rival / 'tinytorch' / '__init__.py')!r},"
-        f" submodule_search_locations=[{str(rival / 'tinytorch')!r}])\n"
-        "sys.meta_path.insert(0, Rival())\n",
+        "import importlib.util as u, sys\nclass Rival:\n    def find_spec(self, name, path=None,"
+        " target=None):\n        if name == 'tinytorch': return u.spec_from_file_location(name,"
+        f" {str(rival / 'tinytorch' / '__init__.py')!r},"
+        f" submodule_search_locations=[{str(rival / 'tinytorch')!r}])\nsys.meta_path.insert(0,"
+        " Rival())\n",
         encoding="utf-8",
     )
     done = tito(small_workspace.path, "doctor", "--json", python=bare_python, PYTHONPATH=str(rival))

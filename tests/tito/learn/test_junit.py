@@ -21,7 +21,8 @@ def test_every_check_is_a_case_with_its_points(small_workspace):
         "1",
         "0",
     )
-    assert second.get("failures") == "1"
+    assert (second.get("failures"), second.get("errors")) == ("0", "1")  # not written yet
+    assert [case.find("error").get("type") for case in second] == ["unwritten"]
     case = first[2]
     assert (case.get("classname"), case.get("name")) == (
         "numbers.numbers-triple",

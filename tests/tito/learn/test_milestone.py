@@ -1,4 +1,6 @@
-"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and recorded."""
+"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and
+recorded.
+"""
 
 import json
 import subprocess
@@ -151,7 +153,8 @@ def test_an_error_names_the_learners_own_line(work):
     edit(work.lesson("numbers"), "twice = x + x", "twice = x / 0")
     assert (
         go(work).reason
-        == "modules/source/01_numbers/numbers_dev.py:55: ZeroDivisionError: division by zero. Lesson numbers fails its checks, first: double of two is four."
+        == "modules/source/01_numbers/numbers_dev.py:54: ZeroDivisionError: division by zero."
+        " Lesson numbers fails its checks, first: double of two is four."
     )
 
 
@@ -164,8 +167,8 @@ def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_
     )
     said = tito(work, "milestone", "run", "sum").stdout
     assert said.endswith(
-        f"failed  modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'mathh'\n"
-        "next: tito test numbers\n"
+        f"failed  modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is"
+        " imported: ModuleNotFoundError: No module named 'mathh'\nnext: tito test numbers\n"
     )
     assert said.count("mathh") == 1
 
@@ -353,8 +356,10 @@ def test_the_courses_milestones_are_the_four_and_name_lessons_that_exist():
 @pytest.mark.parametrize("one", milestone.milestones(COURSE), ids=lambda one: one.name)
 def test_a_program_imports_exactly_the_lessons_it_names(one):
     code = (
-        f"import sys, importlib.util as u; sys.path.insert(0, {str(one.path.parent)!r}); s = u.spec_from_file_location('m', {str(one.path)!r});"
-        "m = u.module_from_spec(s); s.loader.exec_module(m); print(*sorted(n.split('.')[2] for n in sys.modules if n.startswith('tinytorch.core.')))"
+        f"import sys, importlib.util as u; sys.path.insert(0, {str(one.path.parent)!r}); s ="
+        f" u.spec_from_file_location('m', {str(one.path)!r});m = u.module_from_spec(s);"
+        " s.loader.exec_module(m); print(*sorted(n.split('.')[2] for n in sys.modules if"
+        " n.startswith('tinytorch.core.')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True
@@ -367,8 +372,9 @@ def test_a_program_imports_exactly_the_lessons_it_names(one):
 def test_the_quick_ones_reach_their_bars(tmp_path, name, seed):
     one = milestone.find(COURSE, name)
     code = (
-        f"import sys, importlib.util as u; s = u.spec_from_file_location('m', {str(one.path)!r}); m = u.module_from_spec(s);"
-        f"s.loader.exec_module(m); import json; d, f = m.run({seed}); f.savefig({str(tmp_path / 'p.png')!r}); print(); print(json.dumps(d))"
+        f"import sys, importlib.util as u; s = u.spec_from_file_location('m', {str(one.path)!r}); m"
+        f" = u.module_from_spec(s);s.loader.exec_module(m); import json; d, f = m.run({seed});"
+        f" f.savefig({str(tmp_path / 'p.png')!r}); print(); print(json.dumps(d))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

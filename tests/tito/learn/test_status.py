@@ -1,4 +1,6 @@
-"""tito/learn/status.py and what it stands on: states, hints and a progress file that may be damaged."""
+"""tito/learn/status.py and what it stands on: states, hints and a progress file that may be
+damaged.
+"""
 
 import json
 
@@ -130,7 +132,7 @@ def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
         ("numbers-double", 2, False),
         ("numbers-double", 2, True),
     ]
-    assert first.text == "What is a number plus itself?"
+    assert first.text == "What is a number\nplus itself?"
     assert row(entry).hints_used == 2
     solve(entry, "numbers-double")
     run_test(entry)
@@ -209,7 +211,10 @@ WRONG = [
     '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
     '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}',
     '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
-    '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5, "checks": {}}}}}',
+    (
+        '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5,'
+        ' "checks": {}}}}}'
+    ),
     '{"lessons": {"numbers": {"pair": "x"}}}',
     "[" * 100_000,
     "\ufeff{",

@@ -254,7 +254,9 @@ def test_a_lesson_that_this_workspace_lacks_stays_in_the_zip_and_is_told(small_w
 
 
 def packed(path, **changes):
-    """A copy of a submission with {name: bytes} added or replaced; None takes one out. Its manifest stays as it was."""
+    """A copy of a submission with {name: bytes} added or replaced; None takes one out. Its
+    manifest stays as it was.
+    """
     kept = {name: data for name, data in (held(path) | changes).items() if data is not None}
     out = path.with_name("changed.zip")
     out.write_bytes(files.archive(kept, zipfile.ZIP_DEFLATED))
@@ -262,7 +264,9 @@ def packed(path, **changes):
 
 
 def special(path, kind):
-    """A copy of a submission whose script is a link, twice there, encrypted, too large, or packed in an unusual way."""
+    """A copy of a submission whose script is a link, twice there, encrypted, too large, or packed
+    in an unusual way.
+    """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, data in held(path).items():

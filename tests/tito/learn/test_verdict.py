@@ -1,7 +1,10 @@
-"""A verdict is earned: what must fail does, with its own words, in script and in notebook; honest work passes."""
+"""A verdict is earned: what must fail does, with its own words, in script and in notebook; honest
+work passes.
+"""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +15,8 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import verdict, workspace
-from tito.lesson import notebook
+from tito.lesson import notebook, outcome
+from tito.lesson.form import stub
 
 CHECKS = [
     "check-double.test_double_of_two_is_four",
@@ -28,9 +32,8 @@ def entry(small_workspace):
 
 def as_notebook(entry):
     """Go on with the notebook alone, as a learner does who never looks at the script."""
-    entry.notebook.write_text(
-        notebook.to_notebook(entry.script.read_text(encoding="utf-8")), encoding="utf-8"
-    )
+    text = notebook.to_notebook(entry.script.read_text(encoding="utf-8"), entry.declared)
+    entry.notebook.write_text(text, encoding="utf-8")
     entry.script.unlink()
 
 
@@ -48,37 +51,48 @@ def append(text):
     return apply
 
 
+def checks_of(entry):
+    """The learner's copy of the checks, which is there to be read."""
+    return entry.script.with_name("checks.py")
+
+
 def cut_checks(entry):
-    """Delete every graded cell and put in others that please."""
-    solve(entry)
-    text = entry.script.read_text(encoding="utf-8")
-    first, last = (
-        text.index('# %% nbgrader={"grade": true, "grade_id": "check-double"'),
-        text.index("# %% [markdown]\n# **Task.** Write `triple`"),
-    )
-    edit_text = text[:first] + "# %%\nprint('passed')\n\n" + text[last:]
-    entry.script.write_text(edit_text.replace("twice = x + x", "twice = x"), encoding="utf-8")
+    """Delete every cell of checks, and the checks themselves, and put in others that please."""
+    change(entry, "twice = x + x", "twice = x")
+    edit(entry, '# %% checks="double"\ncheck("double")', "# %%\nprint('passed')")
+    edit(entry, '# %% checks="triple"\ncheck("triple")\n', "")
+    checks_of(entry).unlink()
 
 
 def empty_checks(entry):
     change(entry, "twice = x + x", "twice = x")
-    edit(
-        entry,
-        '    assert double(2) == 4, f"double(2) should be 4, yours is {double(2)}: did you square?"',
-        "    pass",
-    )
+    text = re.sub(r"^    assert .*", "    pass", checks_of(entry).read_text("utf-8"), flags=re.M)
+    assert text.count("    pass") == 3
+    checks_of(entry).write_text(text, encoding="utf-8")
 
 
 def rename_checks(entry):
     change(entry, "twice = x + x", "twice = x")
-    text = entry.script.read_text(encoding="utf-8")
-    entry.script.write_text(
-        text.replace("check-double", "check-mine").replace("test_double", "test_mine"),
-        encoding="utf-8",
-    )
+    edit(entry, 'checks="double"\ncheck("double")', 'checks="mine"\ncheck("mine")')
+    text = checks_of(entry).read_text(encoding="utf-8")
+    text = text.replace("# %% double", "# %% mine").replace("test_double", "test_mine")
+    checks_of(entry).write_text(text, encoding="utf-8")
 
 
-WRONG = {  # what the learner's file is like: how it gets there, and the words that the verdict must have
+def give_points(entry):
+    change(entry, "twice = x + x", "twice = x")
+    text = checks_of(entry).read_text(encoding="utf-8")
+    checks_of(entry).write_text(text.replace("points=1", "points=1000"), encoding="utf-8")
+
+
+def unmark_checks(entry):
+    """The learner's cells of checks hold what they like."""
+    change(entry, "twice = x + x", "twice = x")
+    edit(entry, 'check("double")', "check = print\nraise SystemExit(0)")
+
+
+# what the learner's file is like: how it gets there, and the words that the verdict must have
+WRONG = {
     "untouched": (lambda e: None, "Nothing is written yet: all 2 exercises are as released."),
     "empty": (lambda e: e.script.write_text(""), "is empty"),
     "missing": (lambda e: e.script.unlink(), "does not exist"),
@@ -126,6 +140,8 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
     "checks deleted": (cut_checks, "checks fail"),
     "checks emptied": (empty_checks, "checks fail"),
     "checks renamed": (rename_checks, "checks fail"),
+    "points given to oneself": (give_points, "3 of 3 checks fail."),
+    "checks unmarked": (unmark_checks, "3 of 3 checks fail."),
     "prints of success": (
         lambda e: change(e, "return twice", "print('3 passed'); print('{\"event\": \"done\"}')"),
         "checks fail",
@@ -138,13 +154,18 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
         lambda e: change(
             e,
             "return twice",
-            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "while True:\n        try:\n            while True: pass\n        except BaseException:"
+            " pass",
         ),
         "checks fail",
     ),
     "an endless loop at import": (
         lambda e: change(e, "LIMIT = 10", "while True: pass"),
         "still running after 1 s",
+    ),
+    "waits at import": (
+        lambda e: change(e, "LIMIT = 10", "import time; time.sleep(60)"),
+        "waiting for 1 s: does it sleep, or ask for input?",
     ),
     "no exported cell": (
         lambda e: (
@@ -174,6 +195,24 @@ WRONG = {  # what the learner's file is like: how it gets there, and the words t
         "checks fail",
     ),
 }
+VERDICTS = {  # of those whose verdict is another than "failed"
+    "untouched": "stub",
+    "empty": "unreadable",
+    "missing": "missing",
+    "not text": "unreadable",
+    "a syntax error": "syntax error",
+    "code in a text cell": "unreadable",
+    "raise at import": "import failed",
+    "sys.exit at import": "import failed",
+    "os._exit at import": "crashed",
+    "an endless loop at import": "timed out",
+    "no exported cell": "syntax error",
+    "waits at import": "timed out",
+    "an endless loop": "timed out",
+    "a loop that catches all": "timed out",
+    "os._exit in a function": "crashed",
+    "pytest.exit": "crashed",
+}
 NO_SUCH_NOTEBOOK = {
     "empty",
     "missing",
@@ -200,8 +239,10 @@ def test_it_fails_with_its_own_words(entry, wrong, kind, process):
     if kind == "notebook":
         as_notebook(entry)
     result = verdict.test(entry, seconds=1)
-    assert result.verdict == "failed"
+    assert result.verdict == VERDICTS.get(wrong, "failed")
     assert said in result.reason, result.reason
+    assert not result.passed and result.verdict in outcome.VERDICTS
+    assert {c.status for c in result.checks} <= set(outcome.STATUSES)
     assert [c.id for c in result.checks] == CHECKS
     assert result.points == sum(c.max_points for c in result.checks if c.status == "passed")
 
@@ -222,7 +263,8 @@ def test_honest_work_passes(entry, kind):
 def test_the_words_of_each_check_say_what_happened(entry):
     change(entry, "return twice", "return twice / 0")
     first, second, third = verdict.test(entry).checks
-    assert (first.status, first.message) == ("error", "ZeroDivisionError: division by zero")
+    said = "double(2) raised ZeroDivisionError: division by zero"
+    assert (first.status, first.message) == ("error", said)
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    return twice / 0") + 1
     assert first.where == {
         "path": "modules/source/01_numbers/numbers_dev.py",
@@ -241,18 +283,28 @@ def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
     assert where["code"] == "return _broken(x)"
 
 
-@pytest.mark.parametrize(
-    ("use", "said"),
-    [
-        ("double(x)[0]", "TypeError: 'NoneType' object is not subscriptable"),
-        ("double(x).real", "AttributeError: 'NoneType' object has no attribute 'real'"),
-    ],
-)
-def test_a_forgotten_return_is_suspected(entry, use, said):
+def test_a_forgotten_return_is_suspected_where_its_none_is_used(entry):
     change(entry, "return twice", "twice")
-    edit(entry, "return double(x) + x", f"return {use}")
+    first, _, third = verdict.test(entry).checks
+    assert first.message == "double(2) should be 4, yours is None: did you square?"
+    assert (
+        third.message
+        == "triple(2) raised TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'. "
+        "Does a function lack its `return`?"
+    )
+
+
+def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
+    change(entry, "return double(x) + x", "return double(None) + x")
     message = verdict.test(entry).checks[2].message
-    assert message == f"{said}. Does a function lack its `return`?"
+    assert message.startswith("triple(2) raised TypeError: unsupported operand type(s) for +: ")
+    assert message.endswith(". There `x` is None.") and "return" not in message
+
+
+def test_an_error_that_only_mentions_none_suspects_nothing(entry):
+    change(entry, "return twice", "raise ValueError('x may be no NoneType')")
+    said = "double(2) raised ValueError: x may be no NoneType"
+    assert verdict.test(entry).checks[0].message == said
 
 
 def test_breakpoint_says_where_it_works(entry):
@@ -266,16 +318,21 @@ def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
     where = verdict.test(entry).checks[0].where
     assert (where["path"], where["cell"], where["line"]) == (
         "modules/source/01_numbers/numbers_dev.ipynb",
-        5,
+        6,  # the cell above holds the hints
         10,
     )
 
 
 def test_a_check_that_waits_for_another_exercise_says_which(entry):
-    solve(entry, "numbers-triple")
-    assert (
-        verdict.test(entry).checks[2].message
-        == "needs exercise numbers-double, which is not written yet"
+    solve(entry, "triple")
+    result = verdict.test(entry)
+    said = "needs exercise numbers-double, which is not written yet"
+    assert [c.status for c in result.checks] == ["unwritten"] * 3
+    assert (result.checks[2].message, result.checks[2].unwritten) == (said, "numbers-double")
+    assert result.checks[0].message.startswith("exercise numbers-double is yours to write")
+    assert (result.verdict, result.reason) == (
+        "failed",
+        "3 wait for what is not written yet.",
     )
 
 
@@ -288,7 +345,7 @@ def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_i
         ("error", "numbers-double", None),
     ]
     assert (
-        third.message == "AttributeError: 'int' object has no attribute 'nothing'"
+        third.message == "triple(2) raised AttributeError: 'int' object has no attribute 'nothing'"
         and third.where["code"] == "return double(x) + x"
     )
     assert result.reason == "2 of 3 checks fail, 1 waits for numbers-double."
@@ -321,7 +378,7 @@ def test_two_exercises_that_fail_in_each_other_are_both_told(entry):
 
 
 def test_an_untouched_exercise_is_to_write_whatever_stops_its_check(entry):
-    solve(entry, "numbers-double")
+    solve(entry, "double")
     edit(entry, "return twice", "return [].nothing")
     edit(
         entry,
@@ -345,7 +402,8 @@ def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_work
         result = verdict.test(tested)
         assert (
             result.reason
-            == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is imported: ModuleNotFoundError: No module named 'numpyy'"
+            == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is"
+            " imported: ModuleNotFoundError: No module named 'numpyy'"
         )
         assert result.excerpt == "import numpyy as np"
 
@@ -375,13 +433,13 @@ def test_only_part_of_the_checks_never_passes_a_lesson(entry):
     part = verdict.test(entry, keyword="two")
     assert part.verdict == "failed" and [c.status for c in part.checks] == [
         "passed",
-        "missing",
+        "not run",
         "passed",
     ]
     assert part.asked_passed
     assert [c.status for c in verdict.test(entry, keyword="numbers-triple").checks] == [
-        "missing",
-        "missing",
+        "not run",
+        "not run",
         "passed",
     ]
     none = verdict.test(entry, keyword="nothing_like_it")
@@ -393,8 +451,8 @@ def test_after_the_first_failure_nothing_runs_with_x(entry):
     change(entry, "twice = x + x", "twice = x")
     assert [c.status for c in verdict.test(entry, first_only=True).checks] == [
         "failed",
-        "missing",
-        "missing",
+        "not run",
+        "not run",
     ]
 
 
@@ -421,7 +479,9 @@ def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
 
 @pytest.mark.fresh
 def test_bytecode_of_an_older_version_is_never_run(entry):
-    """The same size within the same second, as a quick learner saves: cached bytecode would look fresh."""
+    """The same size within the same second, as a quick learner saves: cached bytecode would look
+    fresh.
+    """
     solve(entry)
     for old, new, passed in (
         ("x + x", "x * x", False),
@@ -444,7 +504,9 @@ def test_bytecode_of_an_older_version_is_never_run(entry):
 @pytest.mark.fresh
 @pytest.mark.parametrize("warm", [False, True], ids=["alone", "in a warm process"])
 def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace, warm):
-    """Also when they change between two tests of one process, which keeps what it has read, and back again."""
+    """Also when they change between two tests of one process, which keeps what it has read, and
+    back again.
+    """
     later = small_workspace.lesson("sums")
     solve(entry)
     solve(later)
@@ -511,31 +573,35 @@ def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
     solve(later)
     assert verdict.test(later).passed
     edit(entry, "return twice", "return twice )")
+    rows = entry.script.read_text(encoding="utf-8").split("\n")
+    line = rows.index("    return twice )") + 1
     result = verdict.test(later)
     assert (
         not result.passed
-        and "lesson numbers cannot be exported: modules/source/01_numbers/numbers_dev.py:56: syntax error"
+        and "lesson numbers cannot be exported: "
+        f"modules/source/01_numbers/numbers_dev.py:{line}: syntax error"
         in result.reason
     )
 
 
 def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
     append(
-        "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise RuntimeError"
+        "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise"
+        " RuntimeError"
     )(entry)
-    assert verdict.test(entry).verdict == "failed"
+    assert verdict.test(entry).verdict == "crashed"
 
 
 def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
     change(
         entry,
         "return twice",
-        'return twice\n    # raise NotImplementedError("exercise numbers-double is yours to write; for a hint: tito hint numbers numbers-double")',
+        f"return twice\n    # {stub('numbers', 'double')}",
     )
     edit(
         entry,
         "return double(x) + x",
-        'return double(x) + x\n    raise NotImplementedError("exercise numbers-triple is yours to write; for a hint: tito hint numbers numbers-triple")',
+        f"return double(x) + x\n    {stub('numbers', 'triple')}",
     )
     assert verdict.test(entry).passed
 
@@ -565,7 +631,8 @@ def test_a_warm_process_gives_the_same_verdicts(entry):
 def test_children_of_the_learners_code_do_not_outlive_the_test(entry, tmp_path):
     note = tmp_path / "pid"
     append(
-        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid))"
+        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r},"
+        " 'w').write(str(p.pid))"
     )(entry)
     verdict.test(entry)
     pid = int(note.read_text())
@@ -607,3 +674,162 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
         "seconds",
     }
     json.dumps(result)
+
+
+# Time limits
+
+
+def test_a_check_that_computes_too_long_is_stopped_and_told(entry):
+    change(entry, "return twice", "while True: pass")
+    first, second, third = verdict.test(entry, seconds=0.2).checks
+    assert [c.status for c in (first, second, third)] == ["timeout", "timeout", "not run"]
+    assert first.message == "still running after 0.2 s: an endless loop?"
+    assert third.message == "not run: 2 before it ran out of time"
+
+
+def test_a_check_that_only_waits_is_stopped_and_told(entry):
+    change(entry, "return twice", "import threading; threading.Event().wait()")
+    first = verdict.test(entry, keyword="is_four", seconds=0.2).checks[0]
+    said = "waiting for 0.2 s: does it sleep, or ask for input?"
+    assert (first.status, first.message) == ("timeout", said)
+
+
+def test_a_lesson_all_of_whose_checks_run_out_of_time_timed_out(entry):
+    change(entry, "return twice", "while True: pass")
+    assert verdict.test(entry, seconds=0.2).verdict == "timed out"
+
+
+def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeypatch):
+    monkeypatch.setattr(verdict, "REST_SECONDS", 0.2)
+    append("while True: pass")(entry)
+    rows = entry.script.read_text(encoding="utf-8").split("\n")
+    line = rows.index("while True: pass") + 1
+    result = verdict.test(entry)
+    assert (result.verdict, result.points, result.reason) == ("passed", 5, "")
+    assert result.saved == [
+        f"modules/source/01_numbers/numbers_dev.py:{line}: a demonstration takes more than 0.2 s; "
+        "it was stopped, which changes nothing"
+    ]
+
+
+def test_behind_a_slow_demonstration_no_other_is_run(entry, monkeypatch):
+    monkeypatch.setattr(verdict, "REST_SECONDS", 0.2)
+    append("while True: pass\n\n# %%\nraise RuntimeError('no')")(entry)
+    assert verdict.test(entry).passed
+
+
+# Demonstrations that ran well are not run again
+
+SECTIONS = """
+# %% [markdown]
+# ## First
+
+# %%
+first = {first}
+note("first")
+
+# %% [markdown]
+# ## Second
+
+# %%
+note("second")
+
+# %%
+{second}
+"""
+
+
+@pytest.fixture
+def noted(entry, tmp_path):
+    """A lesson whose demonstrations note that they run; `noted()` tests it and tells which did."""
+    file = tmp_path / "notes"
+    edit_text = entry.script.read_text(encoding="utf-8")
+    solve(entry)
+    assert edit_text != entry.script.read_text(encoding="utf-8")
+    edit(
+        entry,
+        "#| exporti\n",
+        f"#| exporti\ndef note(what):\n    open({str(file)!r}, 'a').write(what + '\\n')\n\n\n",
+    )
+    whole = entry.script.read_text(encoding="utf-8")
+
+    def run(first="1", second="print(double(2))", **options):
+        entry.script.write_text(
+            whole + SECTIONS.format(first=first, second=second), encoding="utf-8"
+        )
+        file.write_text("")
+        result = verdict.test(entry, **options)
+        return result.verdict, file.read_text().split()
+
+    return run
+
+
+def test_demonstrations_are_not_run_again_when_nothing_changed(noted):
+    assert noted() == ("passed", ["first", "second"])
+    assert noted() == ("passed", [])
+    assert noted() == ("passed", [])
+
+
+def test_demonstrations_run_again_when_a_section_above_changed(noted):
+    noted()
+    assert noted(first="2") == ("passed", ["first", "second"])
+    assert noted(first="2") == ("passed", [])
+
+
+def test_demonstrations_above_a_change_are_not_run_again(noted):
+    noted()
+    assert noted(second="print(double(3))") == ("passed", ["second"])
+
+
+def test_a_demonstration_that_gives_names_to_one_that_runs_is_run_with_it(noted):
+    noted()
+    assert noted(second="print(first)") == ("passed", ["first", "second"])
+
+
+def test_a_demonstration_that_failed_is_run_again(noted):
+    assert noted(second="raise RuntimeError('no')") == ("failed", ["first", "second"])
+    for _ in range(2):  # the cell above it ran well, and is not run again
+        assert noted(second="raise RuntimeError('no')") == ("failed", [])
+
+
+def test_a_demonstration_breaks_with_the_code_above_it(noted, entry):
+    """What it calls has changed since it ran well, so that it is run again, and its fault found."""
+    noted()
+    edit(entry, "return math.floor(triple(x))", "return math.floor(triple(x)) / 0")
+    with entry.script.open("a", encoding="utf-8") as file:
+        file.write("\n# %%\n_given(3)\n")
+    assert "ZeroDivisionError" in verdict.test(entry).reason
+
+
+def test_a_demonstration_is_run_again_when_a_lower_lesson_changed(entry, small_workspace):
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    with later.script.open("a", encoding="utf-8") as file:
+        file.write("\n# %%\nassert total([3]) == 6, total([3])\n")
+    with entry.script.open("a", encoding="utf-8") as file:
+        file.write("\n# %%\nprint(LIMIT)\n")
+    assert verdict.test(later).passed
+    edit(entry, "twice = x + x", "twice = x + x if x < 3 else 0")
+    assert "AssertionError: 0" in verdict.test(later).reason
+
+
+def test_only_part_of_the_checks_remembers_no_demonstration(noted):
+    noted()
+    assert noted(keyword="two", first="2")[1] == []  # not every check passed
+    assert noted() == ("passed", [])
+    assert noted(first="2") == ("passed", ["first", "second"])
+
+
+def test_without_its_record_a_lesson_s_demonstrations_are_run(noted, entry):
+    noted()
+    (entry.root.state / "progress.json").unlink()
+    assert noted() == ("passed", ["first", "second"])
+
+
+def test_a_demonstration_in_the_package_s_own_words_is_never_left_out(noted):
+    """`python numbers_dev.py` and the verdict agree: a demonstration that raises fails the lesson
+    each time.
+    """
+    for _ in range(2):
+        assert noted(first="1 / 0")[0] == "failed"

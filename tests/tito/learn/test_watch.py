@@ -1,4 +1,6 @@
-"""tito/learn/watch.py: a verdict at each save, keys in a terminal, and a clean end whatever ends it."""
+"""tito/learn/watch.py: a verdict at each save, keys in a terminal, and a clean end whatever ends
+it.
+"""
 
 import os
 import re
@@ -151,7 +153,8 @@ def test_it_ends_in_good_order(watching, entry, end, busy):
         edit(
             entry,
             double_stub(entry),
-            "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "while True:\n        try:\n            while True: pass\n        except BaseException:"
+            " pass",
         )
     terminal = watching()
     outside = termios.tcgetattr(terminal.child_fd)
@@ -407,7 +410,7 @@ def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
 
     pair.settle(entry, make=True)
     solution = notebook.to_notebook(
-        entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
+        entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8"), entry.declared
     )
     terminal = watching()
     verdict_of(terminal)
@@ -431,7 +434,7 @@ def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watc
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")
     both = {
         entry.script: entry.script.read_text(encoding="utf-8").replace("Numbers", "Zahlen"),
-        entry.notebook: notebook.to_notebook(good),
+        entry.notebook: notebook.to_notebook(good, entry.declared),
     }
     for path, text in both.items():
         path.write_text(text, encoding="utf-8")

@@ -151,6 +151,6 @@ def test_the_tests_of_a_workspace_show_each_check_under_pytest(small_workspace):
     assert "test_check[numbers-triple_of_two_is_six] FAILED" in done.stdout
     assert (
         "triple(2) should be 6, yours is 5" in done.stdout
-        and "tito hint numbers numbers-triple" in done.stdout
+        and "tito hint numbers triple" in done.stdout
     )
     assert "2 failed, 2 passed, 2 deselected" in done.stdout

@@ -1,38 +1,133 @@
-"""The fast reader of lesson files agrees with jupytext, and tells what is damaged with file and line."""
+"""The fast reader of lesson files agrees with jupytext, and tells what is damaged with file and
+line.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
-from small_course import NUMBERS, SUMS
+from small_course import FILES, NUMBERS, lesson
 
 from tito.errors import TitoError
 from tito.lesson import cells, course, notebook
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
-TEXTS = {"numbers": NUMBERS, "sums": SUMS} | {
-    e.name: e.script.read_text(encoding="utf-8") for e in COURSE.lessons
+LESSONS = {"numbers": lesson(), "sums": lesson("sums")} | {
+    e.name: e.declared for e in COURSE.lessons
+}
+TEXTS = {name: one.source.text for name, one in LESSONS.items()}
+FILED = FILES | {
+    f"{e.folder}/{name}": e.script.with_name(name).read_text(encoding="utf-8")
+    for e in COURSE.lessons
+    for name in (e.script.name, "checks.py")
 }
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_script_is_read_as_jupytext_reads_it(text):
-    mine = cells.parse(Path("x_dev.py"), text)
+def told(cell):
+    """What a cell says of itself, whether it stands in a script or in a notebook."""
+    return cell.kind, cell.source, cell.exercise, cell.checks, cell.title, cell.tags
+
+
+@pytest.mark.parametrize("name", [name for name in FILED if name.endswith(".py")])
+def test_a_script_is_read_as_jupytext_reads_it(name):
+    mine = cells.parse(Path(name), FILED[name])
     jupytext, _ = notebook._libraries()
-    theirs = jupytext.reads(text, fmt="py:percent").cells
-    assert [(c.kind, c.source.strip(), c.nbgrader) for c in mine.cells] == [
-        (c.cell_type, c.source.strip(), c.metadata.get("nbgrader", {})) for c in theirs
+    theirs = jupytext.reads(FILED[name], fmt={"extension": ".py", "comment_magics": False}).cells
+    for cell in theirs:
+        cell.metadata.pop("lines_to_next_cell", None)
+    assert [(c.kind, c.source.strip(), c.metadata) for c in mine.cells] == [
+        (c.cell_type, c.source.strip(), dict(c.metadata)) for c in theirs
     ]
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_script_and_notebook_hold_the_same_cells(text):
-    script = cells.parse(Path("x_dev.py"), text)
-    book = cells.parse(Path("x_dev.ipynb"), notebook.to_notebook(text))
-    assert [(c.kind, c.source, c.nbgrader) for c in script.cells] == [
-        (c.kind, c.source, c.nbgrader) for c in book.cells
-    ]
+@pytest.mark.parametrize("name", LESSONS)
+def test_script_and_notebook_hold_the_same_cells(name):
+    one = LESSONS[name]
+    script = cells.parse(Path("x_dev.py"), one.source.text)
+    book = cells.parse(Path("x_dev.ipynb"), notebook.to_notebook(one.source.text, one))
+    assert list(map(told, script.cells)) == list(map(told, book.cells))
     assert book.header["tinytorch"] == script.header["tinytorch"]
+    assert [book.cell(e.name).source for e in one.exercises] == [
+        e.cell.source for e in one.exercises
+    ]
+
+
+def test_a_cell_s_line_says_what_it_is():
+    text = """\
+# %% exercise="double"
+# %% checks="double"
+# %% tags=["answer", "x"]
+# %% total hidden points=2
+# %% [markdown] tags=["payoff"]
+# %% A title [markdown]
+# %%
+"""
+    found = cells.parse(Path("x.py"), text).cells
+    assert [(c.kind, c.title, c.exercise, c.checks, c.tags) for c in found] == [
+        ("code", "", "double", None, []),
+        ("code", "", None, "double", []),
+        ("code", "", None, None, ["answer", "x"]),
+        ("code", "total hidden", None, None, []),
+        ("markdown", "", None, None, ["payoff"]),
+        ("markdown", "A title", None, None, []),
+        ("code", "", None, None, []),
+    ]
+    assert found[3].metadata == {"title": "total hidden", "points": 2}
+
+
+@pytest.mark.parametrize("value", ["3", "null", "[]", '""', '{"a": 1}'])
+def test_a_name_that_is_no_name_names_no_exercise(value):
+    (cell,) = cells.parse(Path("x.py"), f"# %% exercise={value} checks={value} tags=3\n1\n").cells
+    assert (cell.exercise, cell.checks, cell.tags) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "exercise", "checks"),
+    [
+        ({"solution": True, "grade_id": "numbers-double"}, "double", None),
+        ({"grade": True, "grade_id": "check-double"}, None, "double"),
+        ({"solution": True, "grade_id": "numbers-two-times"}, "two-times", None),
+        ({"solution": False, "grade": False, "grade_id": "numbers-double"}, None, None),
+        ({"solution": True, "grade_id": 3}, None, None),
+        ({"solution": True}, None, None),
+        ("numbers-double", None, None),
+        (None, None, None),
+    ],
+)
+def test_a_notebook_whose_own_metadata_is_lost_is_read_by_nbgrader_s(metadata, exercise, checks):
+    book = {
+        "cells": [{"cell_type": "code", "source": "1", "metadata": {"nbgrader": metadata}}],
+        "metadata": {},
+    }
+    (cell,) = cells.parse(Path("x.ipynb"), json.dumps(book)).cells
+    assert (cell.exercise, cell.checks) == (exercise, checks)
+
+
+def test_folded_hints_are_no_cells_of_the_lesson():
+    made = cells.hint_metadata("text")
+    book = {
+        "cells": [
+            {"cell_type": "markdown", "source": "text", "metadata": made},
+            {"cell_type": "markdown", "source": "text, and mine", "metadata": made},
+            {"cell_type": "code", "source": "1", "metadata": {}},
+        ],
+        "metadata": {},
+    }
+    sources = [c.source for c in cells.parse(Path("x.ipynb"), json.dumps(book)).cells]
+    assert sources == ["text, and mine", "1"]
+
+
+def test_a_picture_is_told_in_words_that_may_go_on():
+    text = "# %%\n# alt: a line that\n# goes   up\nplot()\n# %%\nplot()\n"
+    assert [c.alt for c in cells.parse(Path("x.py"), text).cells] == ["a line that goes up", ""]
+
+
+def test_a_cell_is_replaced_and_the_rest_keeps_its_bytes():
+    source = lesson().source
+    cell = source.cell("double")
+    text = source.replaced(cell, "x = 1\ny = 2")
+    assert text == source.text.replace(cell.source, "x = 1\ny = 2")
+    assert source.cell("halve") is None
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -92,8 +187,12 @@ def test_notebook_commands_become_comments_and_python_stays(source, python):
             ":3: this is code in a text cell: raise SystemExit",
         ),
         (
-            b'# %% nbgrader={"grade": tru}\nx\n',
-            ":1: the cell's metadata nbgrader=... is not valid JSON",
+            b"# %% exercise=double\nx\n",
+            ":1: the cell's metadata exercise=... is not valid JSON",
+        ),
+        (
+            b'# %%\n1\n# %% tags=["answer"\nx\n',
+            ":3: the cell's metadata tags=... is not valid JSON",
         ),
     ],
     ids=lambda value: None,

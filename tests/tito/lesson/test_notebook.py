@@ -1,4 +1,6 @@
-"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by content, and neither ever lost."""
+"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by
+content, and neither ever lost.
+"""
 
 import json
 import os
@@ -6,19 +8,19 @@ from pathlib import Path
 
 import commands
 import pytest
-from small_course import NUMBERS, SUMS, edit, solve
+from small_course import NUMBERS, edit, lesson, solve
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import pair, progress
 from tito.learn.verdict import test as run_test
-from tito.lesson import cells, notebook
+from tito.lesson import cells, course, notebook
 
-LESSONS = sorted((Path(__file__).parents[3] / "modules" / "source").glob("*/*_dev.py"))
-TEXTS = [pytest.param(p.read_text(encoding="utf-8"), id=p.stem) for p in LESSONS] + [
-    pytest.param(NUMBERS, id="numbers"),
-    pytest.param(SUMS, id="sums"),
-]
+COURSE = course.open_root(Path(__file__).resolve().parents[3])
+LESSONS = {e.name: e.declared for e in COURSE.lessons} | {
+    "numbers": lesson(),
+    "sums": lesson("sums"),
+}
 
 
 @pytest.fixture
@@ -47,14 +49,16 @@ def change_notebook(entry, change):
     entry.notebook.write_text(json.dumps(book), encoding="utf-8")
 
 
-def cell_of(book, grade_id):
-    return next(
-        c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
-    )
+def cell_of(book, exercise):
+    return next(c for c in book["cells"] if c["metadata"].get("exercise") == exercise)
+
+
+def text_of(cell):
+    return "".join(cell["source"])
 
 
 def write_double(book, body="return x + x"):
-    cell = cell_of(book, "numbers-double")
+    cell = cell_of(book, "double")
     text = "".join(cell["source"])
     cell["source"] = text[: text.index("    raise NotImplementedError")] + "    " + body
 
@@ -63,25 +67,114 @@ def both(entry):
     return entry.script.read_bytes(), entry.notebook.read_bytes()
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_script_to_notebook_to_script_gives_the_same_bytes(text):
-    made = notebook.to_notebook(text)
-    assert made == notebook.to_notebook(text)
+@pytest.mark.parametrize("released", [False, True], ids=["whole", "released"])
+@pytest.mark.parametrize("name", LESSONS)
+def test_script_to_notebook_to_script_gives_the_same_bytes(name, released):
+    one = LESSONS[name]
+    text = one.released if released else one.source.text
+    made = notebook.to_notebook(text, one)
+    assert made == notebook.to_notebook(text, one)
     assert notebook.to_script(made, text) == text
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_the_notebook_keeps_the_metadata_and_is_valid(text):
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_notebook_keeps_the_metadata_and_is_valid(name):
     import nbformat
 
-    made = notebook.to_notebook(text)
+    one = LESSONS[name]
+    made = notebook.to_notebook(one.source.text, one)
     nbformat.validate(nbformat.reads(made, as_version=4))
-    script, book = cells.parse(Path("a.py"), text), cells.parse(Path("a.ipynb"), made)
-    assert [(c.kind, c.id, c.nbgrader) for c in script.cells] == [
-        (c.kind, c.id, c.nbgrader) for c in book.cells
+    script, book = one.source, cells.parse(Path("a.ipynb"), made)
+    for cell in book.cells:
+        cell.metadata.pop("nbgrader", None)
+        cell.metadata.pop("lines_to_next_cell", None)  # jupytext's own note
+    assert [(c.kind, c.source, c.metadata) for c in script.cells] == [
+        (c.kind, c.source, c.metadata) for c in book.cells
     ]
     assert book.header["tinytorch"] == script.header["tinytorch"]
     assert book.header["jupytext"]["text_representation"]["format_name"] == "percent"
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_each_exercise_and_its_checks_are_nbgrader_s_with_points_and_id(name):
+    one = LESSONS[name]
+    book = json.loads(notebook.to_notebook(one.source.text, one))
+    held = {
+        c["id"]: c["metadata"]["nbgrader"] for c in book["cells"] if "nbgrader" in c["metadata"]
+    }
+    wanted = {}
+    for exercise in one.exercises:
+        wanted[exercise.id] = {
+            "grade": False,
+            "grade_id": exercise.id,
+            "locked": False,
+            "schema_version": 3,
+            "solution": True,
+            "task": False,
+        }
+        if points := sum(c.points for c in exercise.checks if not c.hidden):
+            wanted[f"check-{exercise.name}"] = {
+                "grade": True,
+                "grade_id": f"check-{exercise.name}",
+                "locked": True,
+                "points": points,
+                "schema_version": 3,
+                "solution": False,
+                "task": False,
+            }
+    assert held == wanted
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_hints_are_folded_before_their_exercise_and_nowhere_in_the_script(name):
+    one = LESSONS[name]
+    made = json.loads(notebook.to_notebook(one.source.text, one))["cells"]
+    for exercise in one.exercises:
+        at = made.index(cell_of({"cells": made}, exercise.name))
+        before = made[at - 1]
+        assert ("hints" in before["metadata"].get("tags", ())) == bool(exercise.hints)
+        for number, hint in enumerate(exercise.hints, 1):
+            folded = f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>"
+            assert folded in text_of(before)
+        assert before["cell_type"] == "markdown" or not exercise.hints
+    count = sum("hints" in c["metadata"].get("tags", ()) for c in made)
+    assert count == sum(bool(e.hints) for e in one.exercises)
+
+
+def test_only_the_hints_that_were_made_go_on_the_way_back():
+    """What a learner wrote into the cell of hints is theirs: it stays, in the script, too."""
+    one = lesson()
+    book = json.loads(notebook.to_notebook(NUMBERS, one))
+    first, second = (c for c in book["cells"] if "hints" in c["metadata"].get("tags", ()))
+    first["source"] = text_of(first) + "\n\nI see!"
+    script = notebook.to_script(json.dumps(book), NUMBERS)
+    assert "# I see!" in script and "plus itself" in script
+    assert "Use `double`." not in script
+
+
+def test_hints_that_the_course_has_changed_since_are_not_doubled():
+    """A notebook was made with other hints than the course has now; nothing of them gets into the
+    script.
+    """
+    book = notebook.to_notebook(NUMBERS, lesson(hints="## double\n\n1. An older hint.\n"))
+    assert notebook.to_script(book, NUMBERS) == NUMBERS
+
+
+def test_a_notebook_s_metadata_is_made_anew_not_taken_from_the_old_one():
+    old = json.loads(notebook.to_notebook(NUMBERS, lesson()))
+    for cell in old["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"]["nbgrader"].update(points=100, grade_id="mine", solution=False)
+    made = notebook.to_notebook(NUMBERS, lesson(), json.dumps(old))
+    assert made == notebook.to_notebook(NUMBERS, lesson())
+
+
+def test_a_script_that_says_nbgrader_s_metadata_loses_it_on_the_way():
+    """Lessons of an older edition had it; the chapter's marks and the course say it all."""
+    odd = NUMBERS.replace('# %% exercise="double"', '# %% exercise="double" nbgrader={"points": 9}')
+    made = notebook.to_notebook(odd, lesson())
+    assert made == notebook.to_notebook(NUMBERS, lesson())
+    assert notebook.to_script(made, NUMBERS) == NUMBERS
 
 
 def test_the_workspace_s_notebook_comes_back_as_the_same_script(paired):
@@ -117,11 +210,11 @@ def test_an_edit_of_the_script_reaches_the_notebook_and_outputs_of_other_cells_s
     change_notebook(
         paired, lambda book: book["cells"][-1].update(outputs=[output], execution_count=7)
     )
-    solve(paired, "numbers-double")
+    solve(paired, "double")
     assert run_test(paired).points == 4
     last = book_of(paired)["cells"][-1]
     assert "".join(last["outputs"][0]["text"]) == "15 10\n"
-    assert "twice = x + x" in "".join(cell_of(book_of(paired), "numbers-double")["source"])
+    assert "twice = x + x" in "".join(cell_of(book_of(paired), "double")["source"])
 
 
 def test_running_cells_is_not_an_edit(paired):
@@ -137,7 +230,7 @@ def test_running_cells_is_not_an_edit(paired):
     assert pair.choose(paired, record) == "script"
     assert pair.settle(paired) is None
     assert both(paired) == (before, ran)
-    solve(paired, "numbers-double")  # so an edit of the script is the only one
+    solve(paired, "double")  # so an edit of the script is the only one
     assert pair.choose(paired, record) == "script"
 
 
@@ -152,7 +245,7 @@ def test_running_cells_is_not_an_edit(paired):
     ids=lambda c: c[0],
 )
 def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, command):
-    solve(paired, "numbers-double")
+    solve(paired, "double")
     change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
     before = both(paired)
     done = tito(paired, *command)
@@ -173,7 +266,7 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
 
 @pytest.mark.parametrize("keep", ["script", "notebook"])
 def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, keep):
-    solve(paired, "numbers-double")
+    solve(paired, "double")
     change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
     script, book = before = both(paired)
     done = tito(paired, "notebook", "numbers", "--keep", keep, "--no-open")
@@ -294,11 +387,13 @@ def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
     import nbformat
 
     text = paired.script.read_text(encoding="utf-8")
-    marker = '# %% nbgrader={"grade": false, "grade_id": "numbers-double"'
+    marker = '# %% exercise="double"'
     copied = text + "\n" + text[text.index(marker) : text.index("# %%", text.index(marker) + 4)]
-    ids = [c["id"] for c in json.loads(notebook.to_notebook(copied))["cells"]]
+    made = notebook.to_notebook(copied, paired.declared)
+    ids = [c["id"] for c in json.loads(made)["cells"]]
     assert len(ids) == len(set(ids))
-    nbformat.validate(nbformat.reads(notebook.to_notebook(copied), as_version=4))
+    nbformat.validate(nbformat.reads(made, as_version=4))
+    assert notebook.to_script(made, copied) == copied
 
 
 @pytest.mark.parametrize(
@@ -307,7 +402,7 @@ def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
 def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
     def add(book):
         write_double(book)
-        cell = cell_of(book, "numbers-double")
+        cell = cell_of(book, "double")
         cell["source"] = "".join(cell["source"]) + "\n\n" + magic
 
     change_notebook(paired, add)
@@ -315,7 +410,7 @@ def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
     assert f"\n# {magic}\n" in paired.script.read_text(encoding="utf-8")
     edit(paired, "return x + x", "return 2 * x")
     assert run_test(paired).points == 4
-    assert f"\n{magic}" in "".join(cell_of(book_of(paired), "numbers-double")["source"])
+    assert f"\n{magic}" in "".join(cell_of(book_of(paired), "double")["source"])
 
 
 @pytest.mark.parametrize(
@@ -327,20 +422,19 @@ def test_a_comment_that_looks_like_a_shell_command_stays_a_comment(paired, comme
     before = paired.script.read_bytes()
     pair.settle(paired)
     assert comment in paired.notebook.read_text(encoding="utf-8")
-    assert (
-        notebook.to_script(paired.notebook.read_text(encoding="utf-8"), before.decode()).encode()
-        == before
-    )
+    book = paired.notebook.read_text(encoding="utf-8")
+    assert notebook.to_script(book, before.decode()).encode() == before
 
 
 def test_a_text_that_looks_like_a_magic_is_kept():
     text = NUMBERS.replace('"""Twice `x`.', '"""Twice `x`.\n\n# %time is text here\n%time too\n')
-    assert notebook.to_script(notebook.to_notebook(text), text) == text
+    made = notebook.to_notebook(text, lesson())
+    assert notebook.to_script(made, text) == text
 
 
 def test_another_language_s_cell_comes_back():
     text = NUMBERS + '\n# %% language="bash"\n# ls\n'
-    made = notebook.to_notebook(text)
+    made = notebook.to_notebook(text, lesson())
     assert "".join(json.loads(made)["cells"][-1]["source"]) == "%%bash\nls"
     assert notebook.to_script(made, text) == text
 
@@ -358,7 +452,7 @@ def test_the_times_of_files_decide_nothing(paired, older):
 
 
 def test_a_save_while_the_notebook_is_written_counts_as_an_edit(paired, monkeypatch):
-    solve(paired, "numbers-double")
+    solve(paired, "double")
     write = files.replace
 
     def slow(*arguments, **options):

@@ -1,1 +1,4 @@
-"""Hostile submissions, by what they try. `course.py` is the course they attack, `submission.py` what they all may use."""
+"""Hostile submissions, by what they try.
+
+`course.py` is the course they attack, `submission.py` what they all may use.
+"""

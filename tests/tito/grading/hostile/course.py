@@ -1,4 +1,6 @@
-"""A course of two lessons to be attacked: its checks compare numbers, arrays, attributes, what a callback got, and there is a secret."""
+"""A course of two lessons to be attacked: its checks compare numbers, arrays, attributes, what a
+callback got, and there is a secret.
+"""
 
 from small_course import HEADER
 
@@ -19,7 +21,7 @@ VECTORS = (
 import numpy as np
 
 
-# %% nbgrader={"grade": false, "grade_id": "vectors-double", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="double"
 #| export
 def double(x):
     """Twice `x`."""
@@ -28,52 +30,10 @@ def double(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-double", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-def test_double_of_two_is_four():
-    got = double(2)
-    assert got == 4, f"double(2) should be 4, yours is {got}"
+# %% checks="double"
+check("double")
 
-
-def test_double_works_on_arrays():
-    x = np.array([1.5, 3.0, -2.0])
-    got = double(x)
-    assert np.allclose(got, 2 * x), f"double([1.5, 3, -2]) should be [3, 6, -4], yours is {got}"
-
-
-def test_double_is_near_what_it_should_be():
-    x = np.array([1.5, 3.0])
-    assert abs(double(2.5) - 5) < 1e-9 and np.max(abs(double(x) - 2 * x)) < 1e-9, f"double(2.5) should be 5, yours is {double(2.5)}"
-
-
-def test_double_is_right_for_each_number():
-    got = double(np.array([1.5, 3.0]))
-    assert len(got) == 2 and all(got == np.array([3.0, 6.0])), f"double([1.5, 3]) should be [3, 6], yours is {got}"
-
-
-def test_double_of_no_number_is_an_error():
-    try:
-        double(None)
-    except TypeError:
-        return
-    assert False, "double(None) should be a TypeError"
-
-
-test_double_of_two_is_four()
-test_double_works_on_arrays()
-test_double_is_near_what_it_should_be()
-test_double_is_right_for_each_number()
-test_double_of_no_number_is_an_error()
-
-# %% nbgrader={"grade": true, "grade_id": "check-double-hidden", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-### BEGIN HIDDEN TESTS
-def test_double_of_a_number_nobody_knows():
-    assert double(SECRET_NUMBER) == 2 * SECRET_NUMBER, "SECRET_WORDS"
-
-
-test_double_of_a_number_nobody_knows()
-### END HIDDEN TESTS
-
-# %% nbgrader={"grade": false, "grade_id": "vectors-vector", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="vector"
 #| export
 class Vector:
     """Numbers in a row."""
@@ -106,7 +66,68 @@ class Vector:
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-vector", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% checks="vector"
+check("vector")
+
+# %% exercise="twice"
+#| export
+def twice(function, x):
+    """`function` of `function` of `x`."""
+    ### BEGIN SOLUTION
+    return function(function(x))
+    ### END SOLUTION
+
+
+# %% checks="twice"
+check("twice")
+'''
+)
+
+VECTORS_CHECKS = """\
+# %% setup
+import numpy as np
+
+
+# %% double points=5
+def test_double_of_two_is_four():
+    got = double(2)
+    assert got == 4, f"double(2) should be 4, yours is {got}"
+
+
+def test_double_works_on_arrays():
+    x = np.array([1.5, 3.0, -2.0])
+    got = double(x)
+    assert np.allclose(got, 2 * x), f"double([1.5, 3, -2]) should be [3, 6, -4], yours is {got}"
+
+
+def test_double_is_near_what_it_should_be():
+    x = np.array([1.5, 3.0])
+    assert abs(double(2.5) - 5) < 1e-9 and np.max(abs(double(x) - 2 * x)) < 1e-9, (
+        f"double(2.5) should be 5, yours is {double(2.5)}"
+    )
+
+
+def test_double_is_right_for_each_number():
+    got = double(np.array([1.5, 3.0]))
+    assert len(got) == 2 and all(got == np.array([3.0, 6.0])), (
+        f"double([1.5, 3]) should be [3, 6], yours is {got}"
+    )
+
+
+def test_double_of_no_number_is_an_error():
+    try:
+        double(None)
+    except TypeError:
+        return
+    assert False, "double(None) should be a TypeError"
+
+
+# %% double hidden points=2
+def test_double_of_a_number_nobody_knows():
+    assert double(SECRET_NUMBER) == 2 * SECRET_NUMBER, "SECRET_WORDS"
+
+
+# %% vector points=4
 def test_a_vector_holds_its_numbers():
     v = Vector([1, 2, 4])
     assert isinstance(v, Vector)
@@ -133,21 +154,7 @@ def test_a_vector_compares_with_a_number():
     assert np.array_equal(more.data, [False, False, True]), f"yours is {more.data}"
 
 
-test_a_vector_holds_its_numbers()
-test_vectors_add()
-test_the_total_of_a_vector_is_a_number()
-test_a_vector_compares_with_a_number()
-
-# %% nbgrader={"grade": false, "grade_id": "vectors-twice", "locked": false, "schema_version": 3, "solution": true, "task": false}
-#| export
-def twice(function, x):
-    """`function` of `function` of `x`."""
-    ### BEGIN SOLUTION
-    return function(function(x))
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "check-twice", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% twice points=2
 def test_twice_calls_the_function_two_times():
     seen = []
 
@@ -169,12 +176,7 @@ def test_twice_passes_errors_on():
     except KeyError:
         return
     assert False, "an error in the function should come out"
-
-
-test_twice_calls_the_function_two_times()
-test_twice_passes_errors_on()
-'''.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
-)
+""".replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
 
 SUMS = (
     HEADER.format(title="Sums", name="sums", needs="\n#     - vectors")
@@ -190,7 +192,7 @@ SUMS = (
 from tinytorch.core.vectors import Vector
 
 
-# %% nbgrader={"grade": false, "grade_id": "sums-sum-of", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sum-of"
 #| export
 def sum_of(vectors):
     """The sum of all numbers in these vectors."""
@@ -199,24 +201,35 @@ def sum_of(vectors):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check-sum-of", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% checks="sum-of"
+check("sum-of")
+'''
+)
+
+SUMS_CHECKS = """\
+# %% setup
+import numpy as np
+
+
+# %% sum-of points=5
 def test_the_numbers_are_added():
     from tinytorch.core.vectors import Vector
 
     got = sum_of([Vector([1, 2]), Vector([5])])
     assert got == 8, f"1 + 2 + 5 is 8, yours is {got}"
-
-
-test_the_numbers_are_added()
-'''
-)
+"""
 
 
 def make_course(folder):
     """Write the course to `folder`."""
-    for name, text in (("01_vectors", VECTORS), ("02_sums", SUMS)):
-        path = folder / "modules" / "source" / name / f"{name[3:]}_dev.py"
-        path.parent.mkdir(parents=True)
+    for name, text in {
+        "01_vectors/vectors_dev.py": VECTORS,
+        "01_vectors/checks.py": VECTORS_CHECKS,
+        "02_sums/sums_dev.py": SUMS,
+        "02_sums/checks.py": SUMS_CHECKS,
+    }.items():
+        path = folder / "modules" / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     (folder / "tito.toml").write_text(
         '[course]\nname = "Attacked"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"

@@ -9,7 +9,8 @@ FORGING, hostile = collector()
 hostile(
     "prints-a-verdict",
     """
-passed = json.dumps({"ready": True, "verdict": "passed", "points": 11, "checks": [{"name": "double", "status": "passed", "points": 3}]})
+passed = json.dumps({"ready": True, "verdict": "passed", "points": 11,
+    "checks": [{"name": "double", "status": "passed", "points": 3}]})
 print(passed, flush=True)
 print(passed, file=sys.stderr, flush=True)
 for number in range(3):
@@ -44,7 +45,8 @@ say(frame(["ok", 4, ["l"]]) * 5)
 hostile(
     "answers-the-import-itself",
     """
-say(frame(["ok", ["d", "double", ["g", "builtins.float"], "Vector", ["g", "builtins.list"], "twice", ["g", "builtins.max"]], ["l"]]))
+say(frame(["ok", ["d", "double", ["g", "builtins.float"], "Vector", ["g", "builtins.list"],
+    "twice", ["g", "builtins.max"]], ["l"]]))
 time.sleep(0.2)
 """,
     verdict="tampered|failed",
@@ -55,7 +57,8 @@ hostile(
     "says-that-it-passed",
     """
 def double(x):
-    for body in (["passed"], ["done", "passed"], ["ok"], ["ok", True], {"status": "passed"}, "passed", None, True, []):
+    for body in (["passed"], ["done", "passed"], ["ok"], ["ok", True], {"status": "passed"},
+                 "passed", None, True, []):
         say(frame(body))
     return 0
 """,
@@ -112,7 +115,8 @@ for name, code in {
     "sends-an-array-of-objects": 'frame(["ok", ["a", "|O", [1], 8], ["l"]], bytes(8))',
     "sends-an-array-of-records": 'frame(["ok", ["a", "V8", [1], 8], ["l"]], bytes(8))',
     "sends-negative-dimensions": 'frame(["ok", ["a", "<f8", [-1], 8], ["l"]], bytes(8))',
-    "sends-dimensions-that-overflow": 'frame(["ok", ["a", "<f8", [2**62, 2**62, 4], 8], ["l"]], bytes(8))',
+    "sends-dimensions-that-overflow": 'frame(["ok", ["a", "<f8", [2**62, 2**62, 4], 8], ["l"]], '
+    "bytes(8))",
     "sends-a-length-that-is-true": 'frame(["ok", ["a", "|u1", [1], True], ["l"]], bytes(1))',
     "sends-a-length-that-is-a-float": 'frame(["ok", ["b", 1.0], ["l"]], bytes(1))',
     "sends-half-a-dictionary": 'frame(["ok", ["d", 1, 2, 3], ["l"]])',
@@ -205,7 +209,8 @@ time.sleep(60)
 hostile(
     "sends-keys-that-collide",
     """
-keys = json.dumps(["ok", ["d", *[part for n in range(1, 200_000) for part in (n * (2**61 - 1), 0)]], ["l"]]).encode()
+colliding = [part for n in range(1, 200_000) for part in (n * (2**61 - 1), 0)]
+keys = json.dumps(["ok", ["d", *colliding], ["l"]]).encode()
 say(frame(keys))
 time.sleep(60)
 """,

@@ -87,7 +87,8 @@ hostile(
     """
 import atexit
 atexit.register(lambda: say(frame(["ok", True, ["l"]])))
-threading.Thread(target=lambda: (threading.main_thread().join(), say(frame(["ok", True, ["l"]])))).start()
+threading.Thread(target=lambda: (threading.main_thread().join(),
+    say(frame(["ok", True, ["l"]])))).start()
 class AtEnd:
     def __del__(self): say(frame(["ok", True, ["l"]]))
 at_end = AtEnd()
@@ -235,7 +236,8 @@ attempt("system", lambda: ctypes.CDLL(None).system(b"sleep 3600 &") and None.x)
 attempt("popen", lambda: os.popen("sleep 3600"))
 attempt("exec", lambda: os.execv("/bin/sleep", ["sleep", "3600"]))
 attempt("execveat", lambda: call(322, -100, b"/bin/sleep", None, None, 0))
-attempt("multiprocessing", lambda: multiprocessing.get_context("fork").Process(target=child).start())
+attempt("multiprocessing",
+    lambda: multiprocessing.get_context("fork").Process(target=child).start())
 attempt("forkpty", lambda: os.forkpty())
 attempt("daemon", lambda: call(56, 0x00000100 | 0x00000200 | 0x00000800 | 0x8000 | 17, 0, 0, 0, 0))
 """,

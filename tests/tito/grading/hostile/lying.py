@@ -1,4 +1,6 @@
-"""Submissions whose values lie about what they are, or change what the judge or their own interpreter computes with."""
+"""Submissions whose values lie about what they are, or change what the judge or their own
+interpreter computes with.
+"""
 
 from .submission import RIGHT_DOUBLE, RIGHT_VECTOR, collector
 
@@ -164,7 +166,8 @@ class Array:
     def __array__(self, dtype=None, copy=None): return self.what
 def double(x): return Array([4, 5, 6])
 class Vector:
-    def __init__(self, data): self.data, self.shape = Array(np.array(["1", 2, None], dtype=object)), (3,)
+    def __init__(self, data):
+        self.data, self.shape = Array(np.array(["1", 2, None], dtype=object)), (3,)
     def __len__(self): return 3
     def __add__(self, other): return self
 """,
@@ -270,7 +273,8 @@ import itertools
 class Long:
     def __iter__(self): return itertools.repeat(4)
     def __len__(self): return 2**40
-    def __array__(self, dtype=None, copy=None): return np.broadcast_to(np.float64(4), (2**12, 2**12))
+    def __array__(self, dtype=None, copy=None):
+        return np.broadcast_to(np.float64(4), (2**12, 2**12))
 def double(x): return Long()
 """,
 )
@@ -308,7 +312,8 @@ hostile(
     "patches-builtins",
     """
 import builtins
-builtins.isinstance = builtins.issubclass = builtins.all = builtins.any = builtins.bool = lambda *a, **k: True
+builtins.isinstance = builtins.issubclass = lambda *a, **k: True
+builtins.all = builtins.any = builtins.bool = lambda *a, **k: True
 builtins.AssertionError = builtins.Exception = Warning
 builtins.len = lambda x: 3
 builtins.__import__ = lambda *a, **k: np

@@ -1,6 +1,8 @@
-"""Submissions that look for what is not theirs: the course, other submissions, the environment, the judge's memory.
+"""Submissions that look for what is not theirs: the course, other submissions, the environment, the
+judge's memory.
 
-They know in advance where everything lies: @COURSE@ and @CLASS@ become the true paths. What they find they tell.
+They know in advance where everything lies: @COURSE@ and @CLASS@ become the true paths. What they
+find they tell.
 """
 
 from .submission import collector
@@ -11,11 +13,17 @@ hostile(
     "opens-what-is-not-its-own",
     """
 import io, pathlib
-targets = ["@COURSE@/modules/source/01_vectors/vectors_dev.py", "@COURSE@/tito.toml", "@COURSE@/tinytorch/__init__.py", "@COURSE@", "@CLASS@", "@CLASS@/zoe",
-           "@CLASS@/zoe/vectors_dev.py", "@BOOK@", os.path.expanduser("~"), "/root", "/home", "/etc/passwd", "/etc/shadow", "/etc/hostname", "/tmp", "/var/tmp", "/run",
-           "/proc", "/proc/self/environ", "/proc/self/maps", "/proc/self/mem", "/proc/self/fd", "/proc/self/cwd", "/proc/self/root/etc/passwd", "/proc/1/environ",
-           f"/proc/{os.getppid()}/environ", f"/proc/{os.getppid()}/mem", f"/proc/{os.getppid()}/root", f"/proc/{os.getppid()}/cmdline", f"/proc/{os.getppid()}/cwd",
-           "/proc/self/task", "/proc/mounts", "/proc/net/unix", "/proc/sys/kernel/random/boot_id", "/sys", "/dev", "/dev/mem", "/dev/kmsg", "/dev/shm", "/dev/tty", "/dev/zero",
+targets = ["@COURSE@/modules/source/01_vectors/vectors_dev.py", "@COURSE@/tito.toml",
+           "@COURSE@/tinytorch/__init__.py", "@COURSE@", "@CLASS@", "@CLASS@/zoe",
+           "@CLASS@/zoe/vectors_dev.py", "@BOOK@", os.path.expanduser("~"), "/root", "/home",
+           "/etc/passwd", "/etc/shadow", "/etc/hostname", "/tmp", "/var/tmp", "/run",
+           "/proc", "/proc/self/environ", "/proc/self/maps", "/proc/self/mem", "/proc/self/fd",
+           "/proc/self/cwd", "/proc/self/root/etc/passwd", "/proc/1/environ",
+           f"/proc/{os.getppid()}/environ", f"/proc/{os.getppid()}/mem",
+           f"/proc/{os.getppid()}/root", f"/proc/{os.getppid()}/cmdline",
+           f"/proc/{os.getppid()}/cwd",
+           "/proc/self/task", "/proc/mounts", "/proc/net/unix", "/proc/sys/kernel/random/boot_id",
+           "/sys", "/dev", "/dev/mem", "/dev/kmsg", "/dev/shm", "/dev/tty", "/dev/zero",
            "/dev/fuse", "/dev/ptmx"]
 for number, path in enumerate(targets):
     attempt(f"open {number}", lambda: open(path, "rb").read(100))
@@ -39,9 +47,12 @@ attempt("openat2", lambda: call(437, -100, path, struct.pack("QQQ", 0, 0, 0), 24
 attempt("creat", lambda: call(85, path, 0))
 attempt("name_to_handle_at", lambda: call(303, -100, path, bytes(200), bytes(8), 0))
 attempt("open_by_handle_at", lambda: call(304, -100, bytes(200), 0))
-attempt("path then read", lambda: os.read(os.open(f"/proc/self/fd/{os.open(path, os.O_PATH)}", os.O_RDONLY), 100))
-attempt("below a path", lambda: os.open("vectors_dev.py", os.O_RDONLY, dir_fd=os.open("@CLASS@/zoe", os.O_PATH)))
-attempt("up from numpy", lambda: os.open("../../../../../../../../.." + path.decode(), os.O_RDONLY, dir_fd=os.open(os.path.dirname(np.__file__), os.O_RDONLY)))
+attempt("path then read", lambda: os.read(
+    os.open(f"/proc/self/fd/{os.open(path, os.O_PATH)}", os.O_RDONLY), 100))
+attempt("below a path", lambda: os.open("vectors_dev.py", os.O_RDONLY,
+    dir_fd=os.open("@CLASS@/zoe", os.O_PATH)))
+attempt("up from numpy", lambda: os.open("../../../../../../../../.." + path.decode(), os.O_RDONLY,
+    dir_fd=os.open(os.path.dirname(np.__file__), os.O_RDONLY)))
 attempt("up from here", lambda: open("../../../../../.." + path.decode()).read())
 attempt("chdir", lambda: os.chdir("@CLASS@") or "there")
 attempt("fchdir", lambda: os.fchdir(os.open("@CLASS@", os.O_PATH)) or "there")
@@ -113,7 +124,8 @@ hostile(
     """
 import mmap
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-code.write(b"\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3")  # mov eax, 20 (getpid, 32 bits); int 0x80; ret
+# mov eax, 20 (getpid, 32 bits); int 0x80; ret
+code.write(b"\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3")
 run = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 attempt("int 0x80", run)
 """,
@@ -128,17 +140,25 @@ hostile(
 gc.unfreeze()
 seen, frame_ = [], sys._getframe()
 while frame_:
-    seen += [repr(dict(frame_.f_locals))[:3000], repr({k: v for k, v in frame_.f_globals.items() if type(v) in (str, list, dict, tuple)})[:3000]]
+    values = {k: v for k, v in frame_.f_globals.items() if type(v) in (str, list, dict, tuple)}
+    seen += [repr(dict(frame_.f_locals))[:3000], repr(values)[:3000]]
     frame_ = frame_.f_back
-seen += [repr(x)[:3000] for x in gc.get_objects() if type(x) in (dict, list, tuple) and "secret" in str(x)[:2000]]
-seen += [repr(getattr(x, "__dict__", x))[:2000] for x in gc.get_objects() if type(x).__name__ in ("Agent", "Reader", "Writer", "socket", "Lessons", "Installed")]
-seen += [repr(sys.argv), repr(sys.orig_argv), repr(dict(os.environ)), repr(sys.path), os.getcwd(), repr(sys.modules["__main__"].__dict__)[:3000]]
+seen += [repr(x)[:3000] for x in gc.get_objects()
+         if type(x) in (dict, list, tuple) and "secret" in str(x)[:2000]]
+classes = ("Agent", "Reader", "Writer", "socket", "Lessons", "Installed")
+seen += [repr(getattr(x, "__dict__", x))[:2000] for x in gc.get_objects()
+         if type(x).__name__ in classes]
+seen += [repr(sys.argv), repr(sys.orig_argv), repr(dict(os.environ)), repr(sys.path), os.getcwd(),
+    repr(sys.modules["__main__"].__dict__)[:3000]]
 seen += [repr(getattr(sys, "_xoptions", "")), repr(sys.exc_info())]
 for thread in threading.enumerate(): seen.append(repr(vars(thread))[:1000])
 for name in list(sys.modules):
-    if name.startswith(("tinytorch", "check", "tito", "test", "judge")): seen.append(f"{name}: {sorted(vars(sys.modules[name]))}")
+    if name.startswith(("tinytorch", "check", "tito", "test", "judge")):
+        seen.append(f"{name}: {sorted(vars(sys.modules[name]))}")
 everything = " ".join(seen)
-attempt("words", lambda: [word for word in ("-says-", "test_double", "should be 4", "environment-", "another-", "another learner", "hidden") if word in everything] and everything[-300:] or None.x)
+attempt("words", lambda: [word for word in (
+    "-says-", "test_double", "should be 4", "environment-", "another-", "another learner", "hidden",
+) if word in everything] and everything[-300:] or None.x)
 """,
 )
 
@@ -151,7 +171,9 @@ while frame_:
     text += " " + repr(frame_.f_locals)
     frame_ = frame_.f_back
 gc.unfreeze()
-text += " ".join(repr(x) for x in gc.get_objects() if type(x) in (dict, list, tuple) and len(x) < 50 and any(type(part) is str and part.startswith("/") for part in x))
+text += " ".join(repr(x) for x in gc.get_objects()
+                 if type(x) in (dict, list, tuple) and len(x) < 50
+                 and any(type(part) is str and part.startswith("/") for part in x))
 paths = sorted({word.strip("'\\"[](){},:;") for word in text.split() if "/" in word})
 def double(x): raise ValueError(" ".join(paths)[-3500:])
 class Vector:
@@ -162,12 +184,14 @@ class Vector:
 hostile(
     "searches-its-memory-byte-by-byte",
     """
-# What the server once had may still lie in the memory that a fork inherits. Here the words stand backwards and in halves, so as not to find these.
+# What the server once had may still lie in the memory that a fork inherits. Here the words stand
+# backwards and in halves, so as not to find these.
 gc.unfreeze()
 def search():
     for start in sorted({id(x) & ~0xFFFF for x in gc.get_objects()}):
         piece = ctypes.string_at(start, 0x10000)
-        for first, second in ((b"-syas", b"yzzyx"), (b"-srenrael", b"terces"), (b"-tnemnorivne", b"terces")):
+        for first, second in ((b"-syas", b"yzzyx"), (b"-srenrael", b"terces"),
+            (b"-tnemnorivne", b"terces")):
             first, second, at = first[::-1], second[::-1], -1
             while (at := piece.find(second, at + 1)) >= 0:
                 if piece[max(0, at - len(first)):at] == first:
@@ -196,16 +220,19 @@ attempt("source by the loader", lambda: __loader__.get_source(__name__))
 attempt("data by the loader", lambda: __loader__.get_data("@CLASS@/zoe/vectors_dev.py"))
 attempt("lines", lambda: linecache.getlines("@CLASS@/zoe/vectors_dev.py")[0])
 attempt("run", lambda: runpy.run_path("@CLASS@/zoe/vectors_dev.py"))
-attempt("spec", lambda: importlib.util.spec_from_file_location("zoe", "@CLASS@/zoe/vectors_dev.py").loader.load_module())
+attempt("spec", lambda: importlib.util.spec_from_file_location(
+    "zoe", "@CLASS@/zoe/vectors_dev.py").loader.load_module())
 sys.path[:0] = ["@COURSE@", "@COURSE@/modules/source/01_vectors", "@CLASS@/zoe"]
 importlib.invalidate_caches()
 attempt("by sys.path", lambda: importlib.import_module("vectors_dev"))
 attempt("walk", lambda: list(pkgutil.iter_modules(["@COURSE@", "@CLASS@/zoe"]))[0])
-attempt("numpy reads", lambda: np.fromfile("@CLASS@/zoe/vectors_dev.py", dtype="u1", count=100).tobytes())
+attempt("numpy reads", lambda: np.fromfile(
+    "@CLASS@/zoe/vectors_dev.py", dtype="u1", count=100).tobytes())
 attempt("numpy maps", lambda: bytes(np.memmap("@CLASS@/zoe/vectors_dev.py", mode="r")[:100]))
 attempt("numpy loads", lambda: np.load("@BOOK@", allow_pickle=True))
 attempt("numpy text", lambda: np.genfromtxt("@CLASS@/zoe/vectors_dev.py"))
-attempt("sqlite", lambda: __import__("sqlite3").connect("@BOOK@").execute("select * from sqlite_master").fetchall())
+attempt("sqlite", lambda: __import__("sqlite3").connect("@BOOK@").execute(
+    "select * from sqlite_master").fetchall())
 attempt("zip", lambda: __import__("zipimport").zipimporter("@CLASS@"))
 attempt("glob", lambda: __import__("glob").glob("@CLASS@/*")[0])
 attempt("walk folders", lambda: next(os.walk("@CLASS@")))
@@ -223,7 +250,8 @@ class Finder:
     def find_spec(self, name, path=None, target=None):
         seen.append(name)
 sys.meta_path.insert(0, Finder())
-sys.addaudithook(lambda event, arguments: seen.append(event) if event.startswith(("compile", "exec", "import")) else None)
+sys.addaudithook(lambda event, arguments:
+                 seen.append(event) if event.startswith(("compile", "exec", "import")) else None)
 def double(x):
     text = " ".join(map(str, seen))
     attempt("check", lambda: text if "-says-" in text or "test_" in text else None.x)
@@ -264,7 +292,9 @@ attempt("hooks", lambda: [one for one in sys.meta_path if type(one).__name__ == 
 hostile(
     "finds-its-environment-empty",
     """
-attempt("environment", lambda: [name for name in os.environ if name not in ("LC_ALL", "LC_CTYPE", "PATH", "HOME", "PWD", "SHLVL") and not name.endswith("_NUM_THREADS")][0])
+usual = ("LC_ALL", "LC_CTYPE", "PATH", "HOME", "PWD", "SHLVL")
+attempt("environment", lambda: [name for name in os.environ
+                                if name not in usual and not name.endswith("_NUM_THREADS")][0])
 attempt("by libc", lambda: ctypes.c_char_p.in_dll(ctypes.CDLL(None), "TITO_SECRET"))
 def getenv(name):
     libc = ctypes.CDLL(None)

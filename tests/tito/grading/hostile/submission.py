@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 START = "# %%\n#| default_exp core.vectors\n\n# %%\n#| export\n"
 
-# All that every submission starts from: no exercise is right, and what an attack found out goes into an error's text.
+# All that every submission starts from: no exercise is right, and what an attack found out goes
+# into an error's text.
 WRONG = '''
 import ctypes, gc, json, os, socket, struct, sys, threading, time
 import numpy as np
@@ -101,7 +102,8 @@ class Hostile:
     honest    the exercises that it solves beside the attack (of POINTS): the only points it may get
     verdict   of the lesson; with | between two that are both true
     status    of the first check, likewise
-    jailed    what it tries is refused by the jail's levels only; at the level `process` it is not run
+    jailed    what it tries is refused by the jail's levels only; at the level `process` it is not
+              run
     """
 
     name: str

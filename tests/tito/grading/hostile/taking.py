@@ -1,4 +1,6 @@
-"""Submissions that take what others need: memory, descriptors, threads, disk, processor, network."""
+"""Submissions that take what others need: memory, descriptors, threads, disk, processor,
+network.
+"""
 
 from .submission import RIGHT_DOUBLE, RIGHT_TWICE, RIGHT_VECTOR, collector
 
@@ -150,7 +152,8 @@ def write(path):
     with open(path, "wb") as file:
         file.write(b"x" * 4096)
         return path
-for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/root", "/nowhere", "@COURSE@", "@CLASS@", "@CLASS@/zoe", os.getcwd(), os.path.dirname(np.__file__)):
+for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/root", "/nowhere", "@COURSE@",
+               "@CLASS@", "@CLASS@/zoe", os.getcwd(), os.path.dirname(np.__file__)):
     attempt(f"write {len(found)}", lambda: write(folder + "/tito-hostile-was-here"))
     attempt(f"mkdir {len(found)}", lambda: os.mkdir(folder + "/tito-hostile-was-here"))
     attempt(f"symlink {len(found)}", lambda: os.symlink("/etc", folder + "/tito-hostile-was-here"))
@@ -159,7 +162,8 @@ for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/root", "/nowhere",
 attempt("temporary", lambda: tempfile.TemporaryFile().write(b"x"))
 attempt("memfd", lambda: os.memfd_create("x"))
 attempt("memfd_secret", lambda: call(447, 0))
-attempt("shm_open", lambda: __import__("_posixshmem").shm_open("/tito-hostile", os.O_CREAT | os.O_RDWR, 0o600))
+attempt("shm_open", lambda: __import__("_posixshmem").shm_open(
+    "/tito-hostile", os.O_CREAT | os.O_RDWR, 0o600))
 attempt("shmget", lambda: call(29, 0x7117, 4096, 0o1600))
 attempt("msgget", lambda: call(68, 0x7117, 0o1600))
 attempt("mq_open", lambda: call(240, b"tito-hostile", 0o100 | 2, 0o600, None))

@@ -1,0 +1,1417 @@
+# The checks of lesson 09, by exercise. `check("tensors")` in the chapter runs the visible ones.
+
+# %% setup
+import math
+import threading
+
+import numpy as np
+
+from tinytorch.core.layers import generator
+from tinytorch.core.tensor import Tensor
+
+
+# %% tensors points=4
+def test_example_i_is_row_i_of_each_array():
+    pictures, answers = (
+        np.arange(30, dtype="float32").reshape(5, 3, 2),
+        np.array([4, 0, 7, 1, 9]),
+    )
+    dataset = TensorDataset(pictures, answers)
+    assert len(dataset) == 5, f"5 pictures and 5 answers are 5 examples, yours {len(dataset)}"
+    for i in (0, 3, 4, -1, -5):
+        example = dataset[i]
+        assert isinstance(example, tuple) and len(example) == 2, (
+            f"with two arrays an example is a tuple of two, yours is {example!r:.200}"
+        )
+        assert (
+            np.array_equal(np.asarray(example[0]), pictures[i])
+            and np.asarray(example[0]).dtype.name == "float32"
+        ), f"example {i} should have the picture\n{pictures[i]}, yours has\n{example[0]}"
+        assert int(example[1]) == answers[i], (
+            f"example {i} should have the answer {answers[i]}, yours has {example[1]}"
+        )
+
+
+def test_one_array_or_three_will_do():
+    for count in (1, 3):
+        arrays = [
+            np.arange(4 * (k + 2), dtype="float64").reshape(4, k + 2) for k in range(count)
+        ]
+        example = TensorDataset(*arrays)[2]
+        assert isinstance(example, tuple) and len(example) == count, (
+            f"{count} array(s): an example is a tuple of {count}, yours is {example!r:.200}"
+        )
+        for found, array in zip(example, arrays):
+            assert np.array_equal(np.asarray(found), array[2]), (
+                f"row 2 is {array[2]}, yours {found}"
+            )
+
+
+def test_there_is_no_example_beyond_the_ends():
+    dataset = TensorDataset(np.ones((3, 2), "float32"), np.array([5, 6, 7]))
+    for i in (3, -4, 100):
+        try:
+            found = dataset[i]
+        except IndexError:
+            pass
+        else:
+            assert False, (
+                f"there are 3 examples, number {i} should be an IndexError, yours is {found}"
+            )
+    walked = [int(answer) for _, answer in dataset]
+    assert walked == [5, 6, 7], (
+        f"`for picture, answer in dataset` should meet 5, 6, 7; yours {walked}"
+    )
+
+
+def test_several_rows_may_be_asked_for_at_once():
+    pictures, answers = np.arange(14, dtype="float32").reshape(7, 2) ** 2, np.arange(7) * 10
+    rows, found = TensorDataset(pictures, answers)[np.array([5, 0, 5])]
+    assert np.array_equal(np.asarray(rows), pictures[[5, 0, 5]]), (
+        f"rows 5, 0, 5 of the pictures; yours\n{rows}"
+    )
+    assert np.array_equal(np.asarray(found), [50, 0, 50]), (
+        f"answers 5, 0, 5 are 50, 0, 50; yours {found}"
+    )
+
+
+# %% tensors hidden points=1
+def test_examples_of_other_arrays():
+    scores, names, flags = (
+        np.linspace(-3, 3, 11),
+        np.arange(44, dtype="uint8").reshape(11, 1, 4),
+        np.arange(11) % 3 == 0,
+    )
+    dataset = TensorDataset(Tensor(scores), names, flags.tolist(), np.zeros((11, 0), "float32"))
+    for i in (10, -11, np.int64(6)):
+        found = [np.asarray(part) for part in dataset[i]]
+        right = [scores[i], names[i], flags[i], np.zeros(0)]
+        assert [part.shape for part in found] == [(), (1, 4), (), (0,)], (
+            f"example {i} has shapes {found}"
+        )
+        assert all(np.array_equal(a, b) for a, b in zip(found, right)), (
+            f"example {i}: {right} expected, got {found}"
+        )
+    assert found[1].dtype.name == "uint8" and found[2].dtype.name == "bool", (
+        f"dtypes of {found}"
+    )
+
+
+# %% split points=5
+def test_each_example_is_in_exactly_one_part():
+    for lengths in ([11, 4, 2], [5, 0, 12], [17]):
+        parts = random_split(np.arange(17) * 10, lengths, rng=2)
+        found = [[int(example) for example in part] for part in parts]
+        assert [len(part) for part in parts] == lengths, (
+            f"parts of {lengths} were asked for, yours have {[len(part) for part in parts]}"
+        )
+        together = sorted(sum(found, []))
+        assert together == [10 * k for k in range(17)], (
+            f"17 examples dealt out as {lengths}: each should be in exactly one part, yours are"
+            f" {found}. Mix the numbers once, then cut; an example in two parts is known before"
+            " the test"
+        )
+
+
+def test_the_examples_are_mixed():
+    first, rest = random_split(np.arange(200), [150, 50], rng=5)
+    found = [int(example) for example in first]
+    assert found != sorted(found), (
+        f"the first part is in order, {found[:8]} ...: a sorted file would stay sorted"
+    )
+    late = sum(example >= 150 for example in found)
+    assert 25 <= late <= 50, (
+        f"the first part has {late} of the last 50 examples, about 37 is chance: cut a "
+        "permutation of all the examples"
+    )
+
+
+def test_shares_will_do():
+    for count, shares, wanted in [
+        (10, [0.75, 0.25], [8, 2]),
+        (1797, [0.8, 0.2], [1438, 359]),
+        (7, [0.5, 0.3, 0.2], [4, 2, 1]),
+    ]:
+        parts = random_split(np.arange(count), shares, rng=1)
+        found = [len(part) for part in parts]
+        assert found == wanted, (
+            f"{count} examples in shares of {shares} are {wanted}, yours {found}"
+        )
+        assert len({int(example) for part in parts for example in part}) == count, (
+            f"{count} examples in shares of {shares}: not all of them are in a part"
+        )
+
+
+def test_a_split_can_be_repeated():
+    def split(seed):
+        return [
+            [int(example) for example in part]
+            for part in random_split(np.arange(40), [25, 15], rng=seed)
+        ]
+
+    assert split(3) == split(3), (
+        "the same seed twice should give the same parts: draw from generator(rng)"
+    )
+    assert split(3) != split(4), "seeds 3 and 4 gave the same parts: draw from generator(rng)"
+
+
+def test_a_part_hands_on_the_example_itself():
+    dataset = TensorDataset(np.arange(12, dtype="float32").reshape(6, 2), np.arange(6) * 100)
+    (part,) = random_split(dataset, [6], rng=8)
+    for picture, answer in part:
+        assert float(picture[0]) * 50 == int(answer), (
+            f"the picture {picture} came with the answer {answer}: a part hands on the example "
+            "as it is"
+        )
+
+
+# %% split hidden points=1
+def test_other_splits():
+    for count, lengths, wanted in [
+        (1, [1, 0], [1, 0]),
+        (9, (0, 9), [0, 9]),
+        (101, [0.5, 0.5], [51, 50]),
+        (6, [1, 2, 3], [1, 2, 3]),
+    ]:
+        parts = random_split(dataset=np.arange(count) + 5, lengths=lengths, rng=generator(6))
+        found = [[int(example) for example in part] for part in parts]
+        assert [len(part) for part in found] == wanted, (
+            f"{count} as {lengths}: {wanted} expected, got {found}"
+        )
+        assert sorted(sum(found, [])) == list(range(5, count + 5)), (
+            f"{count} as {lengths}: got {found}"
+        )
+    rng = generator(7)
+    first, second = [
+        [int(x) for x in random_split(np.arange(30), [30], rng)[0]] for _ in range(2)
+    ]
+    assert first != second, "one generator gave the same split twice"
+    ordered = [
+        [int(x) for x in random_split(np.arange(64), [60, 4], seed)[1]] for seed in range(12)
+    ]
+    assert len({x for part in ordered for x in part}) > 20, (
+        f"12 seeds chose from few examples only: {ordered}"
+    )
+    try:
+        random_split(np.arange(9), [4, 4], rng=0)
+    except ValueError as error:
+        assert "8" in str(error) and "9" in str(error), (
+            f"the error should name 8 and 9: {error}"
+        )
+    else:
+        assert False, "4 and 4 are not 9: ValueError expected"
+
+
+# %% stratified points=4
+def test_every_class_gives_its_share():
+    labels = np.array([3] * 50 + [8] * 10 + [-1] * 120)[np.argsort(np.arange(180) * 77 % 180)]
+    for share, wanted in [(0.1, {3: 5, 8: 1, -1: 12}), (0.4, {3: 20, 8: 4, -1: 48})]:
+        rest, aside = [np.asarray(part) for part in stratified_split(labels, share, rng=1)]
+        for label, count in wanted.items():
+            found = int((labels[aside] == label).sum())
+            assert found == count, (
+                f"{(labels == label).sum()} examples are of class {label}, {share:.0%} of them "
+                f"are {count}; yours sets {found} aside. Draw in each class for itself"
+            )
+        assert len(rest) == 180 - sum(wanted.values()), (
+            f"the rest has {180 - sum(wanted.values())}, yours {len(rest)}"
+        )
+
+
+def test_no_example_is_in_both_or_lost():
+    labels = np.arange(97) % 4
+    rest, aside = [np.asarray(part) for part in stratified_split(labels, 0.3, rng=2)]
+    both = set(rest.tolist()) & set(aside.tolist())
+    assert not both, (
+        f"the examples {sorted(both)[:5]} are in both parts: what is tested would be known"
+    )
+    together = sorted(rest.tolist() + aside.tolist())
+    assert together == list(range(97)), (
+        f"together the parts are 0 to 96, yours have {len(together)}: {together[:9]} ..."
+    )
+    for name, part in [("rest", rest), ("aside", aside)]:
+        assert part.tolist() == sorted(part.tolist()), (
+            f"`{name}` should be in rising order, yours: {part[:9]} ..."
+        )
+
+
+def test_the_share_is_drawn_at_random():
+    labels = np.repeat([1, 2, 3], 60)
+    draws = [np.asarray(stratified_split(labels, 0.25, rng=seed)[1]) for seed in (1, 1, 2)]
+    assert np.array_equal(draws[0], draws[1]), (
+        "the same seed twice should draw the same: use generator(rng)"
+    )
+    assert not np.array_equal(draws[0], draws[2]), (
+        "seeds 1 and 2 drew the same examples: use generator(rng)"
+    )
+    for label in (1, 2, 3):
+        places = draws[0][labels[draws[0]] == label] % 60
+        assert places.max() >= 30 and places.max() - places.min() > 20, (
+            f"of class {label} the members number {places} were set aside, all close together: "
+            "mix the class first"
+        )
+
+
+def test_a_class_too_small_gives_nothing():
+    rest, aside = stratified_split(np.array([0, 0, 0, 0, 0, 0, 9]), 0.34, rng=0)
+    assert len(aside) == 2 and 6 in np.asarray(rest).tolist(), (
+        "a third of six zeros is 2, a third of one nine is rounded to none; yours sets "
+        f"{np.asarray(aside)} aside"
+    )
+
+
+# %% stratified hidden points=1
+def test_other_stratified_splits():
+    labels = np.array([7, 7, 7, 200, 200, 7, 200, 200, 200, 7, 7, 7, 7, 7, 31, 31, 31], "uint8")
+    for share, wanted in [
+        (0.6, {7: 5, 200: 3, 31: 2}),
+        (0.0, {7: 0, 200: 0, 31: 0}),
+        (1.0, {7: 9, 200: 5, 31: 3}),
+    ]:
+        rest, aside = [
+            np.asarray(part)
+            for part in stratified_split(labels.tolist(), rng=generator(4), share=share)
+        ]
+        found = {label: int((labels[aside.astype(int)] == label).sum()) for label in wanted}
+        assert found == wanted, f"share {share} of {wanted}: got {found}"
+        assert sorted([*rest.tolist(), *aside.tolist()]) == list(range(17)), (
+            f"share {share}: got {rest} and {aside}"
+        )
+    rng = generator(5)
+    first, second = [
+        np.asarray(stratified_split(np.arange(90) % 3, 0.3, rng)[1]).tolist() for _ in range(2)
+    ]
+    assert first != second, "one generator drew the same share twice"
+
+
+# %% order points=3
+def test_without_shuffling_the_order_is_that_of_the_file():
+    for count in (7, 1, 0):
+        found = np.asarray(order_of(count))
+        assert found.shape == (count,) and found.tolist() == list(range(count)), (
+            f"{count} examples in their order are {list(range(count))}, yours {found}"
+        )
+
+
+def test_a_shuffled_order_has_every_example_once():
+    for count in (23, 1, 0):
+        found = order_of(count, shuffle=True, rng=4)
+        assert found is not None, (
+            "the order is None: `shuffle` mixes its argument and returns nothing; use "
+            "permutation"
+        )
+        found = np.asarray(found)
+        assert found.shape == (count,), (
+            f"{count} examples: an order of shape ({count},), yours {found.shape}"
+        )
+        assert sorted(found.tolist()) == list(range(count)), (
+            f"each of 0 ... {count - 1} should occur exactly once, yours: {np.sort(found)}. "
+            "Drawing numbers one by one takes some twice and leaves others out"
+        )
+    found = np.asarray(order_of(23, shuffle=True, rng=4)).tolist()
+    assert found != list(range(23)), (
+        "with shuffle=True the order should be mixed, yours is that of the file"
+    )
+
+
+def test_every_epoch_has_its_own_order():
+    rng, again = generator(9), generator(9)
+    first, second = [np.asarray(order_of(40, True, rng)).tolist() for _ in range(2)]
+    assert first != second, (
+        "two epochs in a row came in the same order: draw from generator(rng), and do not seed "
+        "inside"
+    )
+    repeated = [np.asarray(order_of(40, True, again)).tolist() for _ in range(2)]
+    assert repeated == [first, second], (
+        "the same seed should give the same epochs again: draw from generator(rng)"
+    )
+    order_of(40, False, rng)
+    assert np.array_equal(
+        np.asarray(order_of(8, True, rng)), np.asarray(order_of(8, True, again))
+    ), "an epoch without shuffling drew from the generator all the same"
+
+
+# %% order hidden points=1
+def test_every_place_gets_every_example():
+    rng = generator(12)
+    orders = np.array([np.asarray(order_of(6, rng=rng, shuffle=True)) for _ in range(1200)])
+    for place in range(6):
+        counts = np.bincount(orders[:, place], minlength=6)
+        assert counts.min() > 150 and counts.max() < 250, (
+            f"place {place} had the examples {counts} times, 200 is fair"
+        )
+    assert np.asarray(order_of(rng=3, count=5)).tolist() == [0, 1, 2, 3, 4], (
+        "shuffling should be off by default"
+    )
+
+
+# %% batches points=3
+def test_no_example_is_left_out():
+    for count, size in [(5, 2), (5, 5), (6, 2), (4, 9), (7, 3), (1, 1), (10, 1), (13, 4)]:
+        order = np.arange(count)[::-1] * 3
+        found = [np.asarray(piece).tolist() for piece in batches(order, size)]
+        seen = sum(found, [])
+        assert seen == order.tolist(), (
+            f"{count} examples in batches of {size}: together they should be the order "
+            f"{order.tolist()}, yours are {found}. {count - len(seen)} example(s) never seen:"
+            " the last batch may be shorter, but not missing"
+        )
+        wanted = [size] * (count // size) + [count % size] * (count % size > 0)
+        assert [len(piece) for piece in found] == wanted, (
+            f"{count} examples in batches of {size}: lengths {wanted}, yours "
+            f"{[len(piece) for piece in found]}"
+        )
+
+
+def test_the_last_batch_is_dropped_only_when_asked_and_not_full():
+    for count, size, wanted in [(7, 3, 2), (6, 3, 2), (2, 3, 0), (5, 5, 1), (9, 4, 2)]:
+        order = np.arange(count) + 100
+        found = [np.asarray(piece).tolist() for piece in batches(order, size, drop_last=True)]
+        assert found == [order[k * size : k * size + size].tolist() for k in range(wanted)], (
+            f"{count} examples in batches of {size} with drop_last: the {wanted} full ones, "
+            f"yours are {found}"
+        )
+
+
+def test_nothing_makes_no_batches():
+    found = [
+        len(batches(np.arange(count), 3, drop)) for count in (0, 4) for drop in (False, True)
+    ]
+    assert found == [0, 0, 2, 1], (
+        "an empty order has no batches, one of four has 2 batches of up to 3 or 1 full one: "
+        f"[0, 0, 2, 1], yours {found}"
+    )
+
+
+# %% batches hidden points=1
+def test_other_batches():
+    for count, size, drop in [
+        (64, 64, True),
+        (65, 64, True),
+        (63, 64, True),
+        (129, 64, False),
+        (3, 1, True),
+        (1, 100, True),
+    ]:
+        order = (np.arange(count) * 5 + 2) % 1000
+        found = [
+            np.asarray(piece) for piece in batches(drop_last=drop, batch_size=size, order=order)
+        ]
+        right = [size] * (count // size) + ([] if drop or count % size == 0 else [count % size])
+        assert [len(piece) for piece in found] == right, (
+            f"{count} by {size}, {drop}: {right} expected, got {found}"
+        )
+        together = np.concatenate([order[:0], *found])
+        assert np.array_equal(together, order[: sum(right)]), (
+            f"{count} by {size}, {drop}: got {found}"
+        )
+
+
+# %% collate points=5
+def test_pairs_become_a_pair_of_tensors():
+    pictures = (np.arange(30, dtype="float32") ** 1.5).reshape(5, 2, 3)
+    try:
+        found = collate([(pictures[k], 10 * k) for k in (4, 0, 2)])
+    except ValueError as error:
+        assert False, (
+            "three pairs of a picture and a number: put all pictures together, and all "
+            f"numbers; yours says: {error}"
+        )
+    assert isinstance(found, tuple) and len(found) == 2, (
+        f"three pairs make a tuple of two, yours is {found!r:.200}"
+    )
+    for part, wanted in zip(found, (pictures[[4, 0, 2]], np.array([40, 0, 20]))):
+        assert isinstance(part, Tensor), (
+            f"the members of a batch are Tensors, yours is {part!r:.100}"
+        )
+        assert part.shape == wanted.shape, (
+            f"a row per example gives shape {wanted.shape}, yours {part.shape}"
+        )
+        assert np.array_equal(part.data, wanted), (
+            f"it should be\n{wanted}, yours is\n{part.data}"
+        )
+
+
+def test_dtypes_stay():
+    for dtype in ("float32", "float64", "uint8", "int64", "bool"):
+        found = collate([np.zeros((2, 1), dtype), np.ones((2, 1), dtype)])
+        assert found.dtype.name == dtype, (
+            f"examples of {dtype} should make a Tensor of {dtype}, yours is {found.dtype}"
+        )
+    for numbers, dtype in [
+        ([3, 1, 2], "int64"),
+        ([0.5, 2.0], "float32"),
+        ([np.float64(1), np.float64(2)], "float64"),
+    ]:
+        found = collate(numbers)
+        assert found.shape == (len(numbers),) and found.dtype.name == dtype, (
+            f"{numbers} should become {dtype} of shape ({len(numbers)},), yours is "
+            f"{found.dtype} of shape {found.shape}"
+        )
+        assert np.array_equal(found.data, numbers), f"{numbers} became {found}"
+
+
+def test_single_things_stay_single():
+    found = collate([np.array([1, 2, 4], "float32"), np.array([0, 5, 1], "float32")])
+    assert isinstance(found, Tensor), (
+        f"examples that are arrays make one Tensor, no tuple; yours is {found!r:.100}"
+    )
+    assert np.array_equal(found.data, [[1, 2, 4], [0, 5, 1]]), (
+        f"the rows are the examples, yours is {found}"
+    )
+    one = collate([(np.ones(3, "float32"),)])
+    assert isinstance(one, tuple) and one[0].shape == (1, 3), (
+        "one example, a tuple of one array (3,): a tuple of one Tensor (1, 3), yours is "
+        f"{one!r:.100}"
+    )
+
+
+def test_tuples_inside_tuples():
+    found = collate([(1.5, (np.array([1, 2]), [7, 0.5])), (2.5, (np.array([3, 4]), [8, 1.5]))])
+    first, (inner, (seven, half)) = found
+    for part, wanted in [
+        (first, [1.5, 2.5]),
+        (inner, [[1, 2], [3, 4]]),
+        (seven, [7, 8]),
+        (half, [0.5, 1.5]),
+    ]:
+        assert np.array_equal(np.asarray(part), wanted), (
+            f"this member should be {wanted}, yours is {part}"
+        )
+
+
+def test_examples_that_do_not_fit_are_refused():
+    for samples, told in [
+        ([np.ones((2, 3)), np.ones((3, 2))], "(2, 3)"),
+        ([(1, 2), (3, 4, 5)], ""),
+        ([(np.ones(2), 1), (np.ones(1), 2)], "(1,)"),
+    ]:
+        try:
+            found = collate(samples)
+        except ValueError as error:
+            assert told in str(error), (
+                f"the error should tell the shapes, {told} among them; yours: {error}"
+            )
+        else:
+            assert False, (
+                f"{samples} are of different forms and should be refused with ValueError; yours"
+                f" makes {found}. Plain zip stops at the shortest without a word"
+            )
+
+
+# %% collate hidden points=1
+def test_other_forms_of_examples():
+    pieces = [Tensor(np.full((1, 2), k, "float64")) for k in (3, 1, 5, 4)]
+    found = collate([[piece, ((k,), True)] for k, piece in enumerate(pieces)])
+    assert isinstance(found, tuple) and found[0].dtype.name == "float64", (
+        f"a tuple with float64 expected, got {found!r}"
+    )
+    assert np.array_equal(found[0].data, [[[3, 3]], [[1, 1]], [[5, 5]], [[4, 4]]]), (
+        f"four Tensors gave {found[0]}"
+    )
+    assert (
+        np.array_equal(np.asarray(found[1][0][0]), [0, 1, 2, 3])
+        and found[1][1].dtype.name == "bool"
+    ), f"got {found[1]}"
+    empty = collate([np.zeros((0, 3), "float32")] * 2)
+    assert empty.shape == (2, 0, 3), f"two examples of shape (0, 3): got {empty.shape}"
+    alone = np.arange(4, dtype="float32")
+    made = collate([alone])
+    made.detach()[:] = 9.0
+    assert np.array_equal(alone, [0, 1, 2, 3]), "writing into the batch changed the example"
+
+
+# %% learner-side
+class Watched(Dataset):
+    """`count` examples (i, 10 i), as numbers; `asked` lists which were fetched. Example number
+    `bad` is an error."""
+
+    def __init__(self, count, bad=None):
+        self.count, self.bad, self.asked = count, bad, []
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        self.asked.append(i)
+        if i == self.bad:
+            raise LookupError(f"example {i} is broken")
+        return float(i), 10 * i
+
+
+def columns(loader):
+    """What one epoch of (x, y) batches holds: a list of (numbers of x, numbers of y)."""
+    return [(x.data.tolist(), y.data.tolist()) for x, y in loader]
+
+
+def orders_of_epochs(loader, epochs):
+    """The y of all examples, epoch by epoch."""
+    return [[int(number) for _, y in loader for number in y.data] for _ in range(epochs)]
+
+
+def handed_to_collate(count, size):
+    """What a collate_fn of ours gets, batch by batch."""
+    got = []
+    for _ in DataLoader(Watched(count), size, collate_fn=got.append):
+        pass
+    return got
+
+
+def orders_with_draws_between(drawn):
+    """Two orders of a loader made after manual_seed(5), when `drawn` numbers are drawn
+    elsewhere between them."""
+    from tinytorch.core.layers import manual_seed
+
+    manual_seed(5)
+    loader = DataLoader(Watched(50), 50, shuffle=True)
+    first = orders_of_epochs(loader, 1)
+    generator().random(drawn)
+    return first + orders_of_epochs(loader, 1)
+
+
+# %% loader points=6
+def test_an_epoch_has_every_example_in_batches():
+    pictures, answers = np.arange(42, dtype="float32").reshape(7, 3, 2), np.arange(7) * 11
+    for dataset in (
+        TensorDataset(pictures, answers),
+        Subset(TensorDataset(pictures[::-1], answers[::-1]), np.arange(7)[::-1]),
+    ):
+        found = [(x, y) for x, y in DataLoader(dataset, batch_size=3)]
+        assert [x.shape for x, _ in found] == [(3, 3, 2), (3, 3, 2), (1, 3, 2)], (
+            "7 pictures of shape (3, 2) in batches of 3: 3, 3 and 1; yours "
+            f"{[x.shape for x, _ in found]}"
+        )
+        for k, (x, y) in enumerate(found):
+            assert isinstance(x, Tensor) and x.dtype.name == "float32", (
+                f"a batch is made of Tensors, yours {x!r:.100}"
+            )
+            assert np.array_equal(x.data, pictures[3 * k : 3 * k + 3]), (
+                f"batch {k} should have\n{pictures[3 * k : 3 * k + 3]}"
+            )
+            assert np.array_equal(y.data, answers[3 * k : 3 * k + 3]), (
+                f"batch {k} has the answers {y}"
+            )
+    found = columns(DataLoader(Watched(5), 2))
+    assert found == [([0, 1], [0, 10]), ([2, 3], [20, 30]), ([4], [40])], (
+        f"five pairs (i, 10 i) in twos; yours {found}"
+    )
+
+
+def test_a_batch_is_fetched_when_it_is_asked_for():
+    dataset = Watched(9)
+    walk = iter(DataLoader(dataset, 2))
+    for wanted in (2, 4, 6):
+        next(walk)
+        assert len(dataset.asked) == wanted, (
+            f"after {wanted // 2} batch(es) of 2, {wanted} examples should have been fetched, "
+            f"yours {len(dataset.asked)}: yield each batch, do not build a list of all first"
+        )
+
+
+def test_drop_last_and_the_length_agree():
+    for count, size, drop, wanted in [
+        (7, 3, False, 3),
+        (7, 3, True, 2),
+        (6, 3, True, 2),
+        (2, 5, False, 1),
+        (2, 5, True, 0),
+    ]:
+        loader = DataLoader(Watched(count), size, drop_last=drop)
+        found = len(columns(loader))
+        assert found == wanted, (
+            f"{count} examples in batches of {size}, drop_last={drop}: {wanted} batches, yours "
+            f"{found}: hand drop_last on"
+        )
+        assert len(loader) == wanted, (
+            f"len(loader) should be {wanted} too, yours is {len(loader)}"
+        )
+
+
+def test_each_epoch_is_shuffled_anew():
+    loader, again = [DataLoader(Watched(30), 4, shuffle=True, rng=3) for _ in range(2)]
+    first, second = orders_of_epochs(loader, 2)
+    assert sorted(first) == sorted(second) == [10 * k for k in range(30)], (
+        f"each epoch has every example once: {first}"
+    )
+    assert first != second, "the second epoch came in the order of the first"
+    assert orders_of_epochs(again, 2) == [first, second], (
+        "the same seed should give the same two epochs"
+    )
+    assert orders_with_draws_between(0) == orders_with_draws_between(7), (
+        "numbers drawn elsewhere changed the order of the examples: use the loader's own "
+        "generator"
+    )
+
+
+def test_a_sampler_says_the_order():
+    loader = DataLoader(Watched(6), 2, sampler=[4, 0, 4, 4, 1])
+    for _ in range(2):
+        found = columns(loader)
+        assert found == [([4, 0], [40, 0]), ([4, 4], [40, 40]), ([1], [10])], (
+            "the sampler says 4, 0, 4, 4, 1, and so should the batches, in every epoch; yours "
+            f"{found}: use the order that load is given"
+        )
+    assert len(loader) == 3, f"5 numbers in batches of 2 are 3 batches, yours {len(loader)}"
+
+
+def test_a_collate_fn_gets_the_examples():
+    found = handed_to_collate(5, 3)
+    assert found == [[(0, 0), (1, 10), (2, 20)], [(3, 30), (4, 40)]], (
+        f"a collate_fn gets the list of the examples of a batch, yours got {found}: use "
+        "self.fetch"
+    )
+
+
+# %% loader hidden points=1
+def test_loaders_of_other_sizes():
+    for count, size in [(1, 1), (1, 7), (12, 5), (12, 12), (0, 3)]:
+        for drop in (False, True):
+            loader = DataLoader(Watched(count), size, drop_last=drop, rng=1, shuffle=True)
+            found = columns(loader)
+            lengths = [len(x) for x, _ in found]
+            right = [size] * (count // size) + [count % size] * (count % size > 0 and not drop)
+            assert lengths == right and len(loader) == len(right), (
+                f"{count} by {size}, {drop}: {right} expected, got {lengths}"
+            )
+            assert all(b == 10 * a for x, y in found for a, b in zip(x, y)), (
+                f"pairs were torn apart: {found}"
+            )
+    loader = DataLoader(Watched(7), 2, True, rng=2)
+    one, other = iter(loader), iter(loader)
+    seen = [[np.asarray(next(walk)[1]).tolist() for _ in range(4)] for walk in (one, other)]
+    assert [sorted(sum(part, [])) for part in seen] == [[0, 10, 20, 30, 40, 50, 60]] * 2, (
+        f"two walks at once: {seen}"
+    )
+
+
+# %% learner-side
+def counting(count, error=None, made=None, where=None):
+    """Yields 0 ... count - 1, then raises `error` if there is one. Notes in `made` what it
+    yields, where in `where`."""
+    try:
+        for k in range(count):
+            if made is not None:
+                made.append(k)
+            if where is not None:
+                where.append(threading.current_thread().name)
+            yield k
+        if error is not None:
+            raise error
+    finally:
+        if made is not None:
+            made.append("closed")
+
+
+def noted(count, error=None, room=1000):
+    """What `produce` puts for counting(count) and an error of that text, what it takes, and
+    what it returns.
+
+    room     how many things are put before put answers False
+    """
+    things, made = [], []
+
+    def put(kind, thing=None):
+        things.append((kind, str(thing) if isinstance(thing, BaseException) else thing))
+        return len(things) < room
+
+    source = counting(count, None if error is None else LookupError(error), made)
+    try:
+        answer = produce(source, put)
+    except BaseException as raised:  # noqa: BLE001
+        answer = f"raises {raised!r}"
+    return things, [k for k in made if k != "closed"], answer
+
+
+# %% produce points=3
+def test_every_item_and_the_end_are_put():
+    for count in (3, 1, 0):
+        things, _, answer = noted(count)
+        assert things == [("item", k) for k in range(count)] + [("end", None)], (
+            f'{count} items: each should be put as "item", then "end" once; yours puts '
+            f"{things}. Without an end the program waits for ever"
+        )
+        assert answer is None, f"produce returns nothing, yours {answer}"
+
+
+def test_an_error_is_put_not_raised():
+    for count in (2, 0):
+        things, _, answer = noted(count, error="the disk is gone")
+        assert answer is None, (
+            f"items raise after {count}; in a thread nobody would hear it. Catch it and put it;"
+            f" your produce {answer}"
+        )
+        wanted = [("item", k) for k in range(count)] + [("error", "the disk is gone")]
+        assert things == wanted, (
+            f"{count} items, then an error: {wanted} should be put, yours puts {things}: hand "
+            "on the error itself, once, and no end after it"
+        )
+
+
+def test_it_stops_when_nobody_wants_more():
+    for room in (1, 3):
+        things, made, answer = noted(8, room=room)
+        assert things == [("item", k) for k in range(room)] and answer is None, (
+            f"put answers False at call number {room}: that should be the last call, yours "
+            f"calls {len(things)} times: {things}"
+        )
+        assert made == list(range(room)), (
+            f"put answered False after item {room - 1}, and you took {made} from the items: "
+            "stop asking for more"
+        )
+
+
+# %% produce hidden points=1
+def test_other_things_are_put():
+    things, made, answer = noted(1, error="", room=2)
+    assert things == [("item", 0), ("error", "")] and answer is None, (
+        f"an item, then an error: got {things}, {answer}"
+    )
+    things, made, answer = noted(1, error="late", room=1)
+    assert things == [("item", 0)] and made == [0] and answer is None, (
+        f"room for one: got {things}, {made}, {answer}"
+    )
+    things, made, answer = noted(500)
+    assert len(things) == 501 and things[-1] == ("end", None) and answer is None, (
+        f"500 items and the end: got {len(things)}"
+    )
+
+
+# %% learner-side
+def workers():
+    """The threads of `prefetch` that run."""
+    return [thread for thread in threading.enumerate() if thread.name == "prefetch"]
+
+
+def walk_ahead(count, ahead, used, error=None):
+    """Take up to `used` items of prefetch(counting(count, error), ahead), then leave.
+
+    Returns the items; the most that were made but not taken when one came; the text of the
+    error that came out and whether it was the same object; what the source had made at the end;
+    in which threads; how many threads were left.
+    """
+    before, made, where, got, most = workers(), [], [], [], 0
+    raised = None if error is None else LookupError(error)
+    came = None
+    walk = prefetch(counting(count, raised, made, where), ahead)
+    try:
+        for item in walk if used else ():
+            got.append(item)
+            most = max(most, len([k for k in made if k != "closed"]) - len(got))
+            if len(got) == used:
+                break
+    except Exception as problem:  # noqa: BLE001
+        came = problem
+    kinds = [type(came).__name__, str(came), id(came) == id(raised)]
+    came = None
+    del walk
+    left = [thread for thread in workers() if thread not in before]
+    for thread in left:
+        thread.join(0.2)
+    left = [thread for thread in left if thread.is_alive()]
+    return got, most, kinds, made, sorted(set(where)), len(left)
+
+
+def taken_later():
+    """The names of the threads when `prefetch` was called, but nothing taken yet."""
+    before = workers()
+    walk = prefetch(counting(5), 2)
+    started = len([thread for thread in workers() if thread not in before])
+    walk.close()
+    return started
+
+
+def epochs_ahead(count, size, ahead, epochs, seed, bad=None):
+    """Orders of a loader that works ahead, and the text of what it raised."""
+    loader = DataLoader(
+        Watched(count, bad), size, shuffle=bad is None, rng=seed, prefetch=ahead
+    )
+    try:
+        return orders_of_epochs(loader, epochs), ""
+    except LookupError as error:
+        return [], str(error)
+
+
+# %% prefetch points=5
+def test_the_same_items_come_in_the_same_order():
+    for count, ahead in [(7, 2), (7, 1), (3, 9), (1, 1), (0, 2), (200, 3)]:
+        got, _, _, _, where, left = walk_ahead(count, ahead, count + 1)
+        assert got == list(range(count)), (
+            f"{count} items with {ahead} ahead: 0 ... {count - 1} in order, yours {got[:20]}"
+        )
+        assert where in (["prefetch"], []), (
+            f"the items should be made in the thread, yours in {where}"
+        )
+        assert left == 0, "the walk came to its end and the thread still runs: close the shelf"
+
+
+def test_only_a_few_are_made_ahead():
+    for count, ahead in [(50, 1), (50, 4)]:
+        got, most, _, _, where, _ = walk_ahead(count, ahead, count)
+        assert got == list(range(count)) and where == ["prefetch"], (
+            f"the items are 0 ... {count - 1}, made in the thread; yours {got}, made in {where}"
+        )
+        assert most <= ahead + 1, (
+            f"with {ahead} ahead, at most {ahead} wait ready and one is in the making; yours "
+            f"had {most}: yield each item when it comes, do not collect them"
+        )
+
+
+def test_an_error_comes_out_behind_the_items_before_it():
+    for count in (4, 0):
+        got, _, (kind, text, same), _, where, left = walk_ahead(
+            count, 2, 100, error="page 7 is torn"
+        )
+        assert kind == "LookupError" and text == "page 7 is torn", (
+            f"after {count} items the source raises LookupError('page 7 is torn'); out of "
+            f"prefetch comes {kind} {text}: raise what the thread put, or an epoch that broke"
+            " looks like one that ended"
+        )
+        assert same, "the very error should be raised, not a copy: it knows where it happened"
+        assert got == list(range(count)), (
+            f"before the error come 0 ... {count - 1}, yours {got}"
+        )
+        assert where == ["prefetch"] * (count > 0), (
+            f"the items should be made in the thread, yours in {where}"
+        )
+        assert left == 0, "after the error the thread still runs: close the shelf in `finally`"
+
+
+def test_a_walk_left_in_the_middle_ends_the_thread():
+    for used in (1, 3):
+        got, _, _, made, where, left = walk_ahead(1000, 2, used)
+        assert got == list(range(used)), f"the first {used} items, yours {got}"
+        assert where == ["prefetch"], (
+            f"the items should be made in the thread, yours in {where}"
+        )
+        assert left == 0, (
+            f"the walk was left after {used} items, and the thread still waits: `yield` never "
+            "returned. Only a `finally` runs then; close the shelf there"
+        )
+        assert len(made) <= used + 5, (
+            f"left after {used} items, the thread made {len(made)} more of 1000 items all the "
+            "same"
+        )
+        assert made[-1] == "closed", "the items were not let go: an open file would stay open"
+
+
+def test_the_loader_works_ahead():
+    right = epochs_ahead(23, 4, 0, 3, seed=6)
+    for ahead in (1, 3):
+        found = epochs_ahead(23, 4, ahead, 3, seed=6)
+        assert found == right, (
+            f"with prefetch={ahead} the three epochs should be those without, {right}; yours "
+            f"{found}"
+        )
+    assert epochs_ahead(9, 2, 2, 1, seed=0, bad=5) == ([], "example 5 is broken"), (
+        "example 5 raises; the loader should raise it too, yours: "
+        f"{epochs_ahead(9, 2, 2, 1, seed=0, bad=5)}"
+    )
+
+
+# %% prefetch hidden points=1
+def test_prefetch_starts_late_and_is_left_at_any_place():
+    assert taken_later() == 0, "a thread was started before the first item was asked for"
+    for count, ahead, used in [(6, 1, 6), (6, 9, 5), (6, 2, 2), (30, 3, 29)]:
+        got, most, (kind, _, _), made, where, left = walk_ahead(count, ahead, used)
+        assert got == list(range(used)) and kind == "NoneType", (
+            f"{count}, {ahead}, {used}: got {got} and {kind}"
+        )
+        assert where == ["prefetch"], f"{count}, {ahead}, {used}: made in {where}"
+        assert most <= ahead + 1 and left == 0 and made[-1] == "closed", (
+            f"{count}, {ahead}, {used}: {most}, {left}, {made}"
+        )
+    got, _, (kind, text, same), _, _, left = walk_ahead(1, 1, 9, error="")
+    assert (got, kind, text, same, left) == ([0], "LookupError", "", True, 0), (
+        f"an error of no text: {kind} {text!r} {got}"
+    )
+
+
+# %% learner-side
+def read_back(data):
+    """What parse_idx(data) gives: its numbers as a list, and how they are kept, such as
+    "<i2"."""
+    found = parse_idx(data)
+    return found.tolist(), found.dtype.str
+
+
+# %% idx points=4
+def idx_bytes(kind, array):
+    """`array` as the bytes of an IDX file; its dtype is big-endian already."""
+    head = bytes([0, 0, kind, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape)
+    return head + array.tobytes()
+
+
+def test_bytes_become_pictures():
+    pictures = (np.arange(4 * 3 * 2) * 37 % 256).astype("uint8").reshape(4, 3, 2)
+    found = np.asarray(parse_idx(idx_bytes(8, pictures)))
+    assert found.shape == (4, 3, 2), (
+        f"the lengths 4, 3, 2 are the shape, yours is {found.shape}"
+    )
+    assert np.array_equal(found, pictures), (
+        f"the pictures should be\n{pictures}, yours are\n{found}"
+    )
+    labels = np.array([7, 0, 255], "uint8")
+    assert np.array_equal(np.asarray(parse_idx(idx_bytes(8, labels))), labels), (
+        "one axis, three labels: 7, 0, 255"
+    )
+    large = np.arange(300 * 2, dtype="uint8").reshape(300, 2)
+    found = np.asarray(parse_idx(idx_bytes(8, large)))
+    assert np.array_equal(found, large), (
+        f"the length 300 is 0 0 1 44, the largest part first; yours gives {found.shape}"
+    )
+
+
+def test_every_kind_of_number():
+    for kind, dtype, numbers in [
+        (9, ">i1", [-128, 0, 127]),
+        (11, ">i2", [256, -1, 3]),
+        (12, ">i4", [70000, -5, 0]),
+        (13, ">f4", [0.5, -2.25, 1e20]),
+        (14, ">f8", [0.1, -1e300, 3.0]),
+    ]:
+        array = np.array(numbers, dtype)
+        found, kept_as = read_back(idx_bytes(kind, array))
+        assert found == array.tolist(), (
+            f"kind {kind}: {numbers} expected, yours {found}: the largest part comes first"
+        )
+        assert kept_as == array.dtype.newbyteorder("=").str, (
+            f"kind {kind}: the result should be {array.dtype.newbyteorder('=').str} in the "
+            f"machine's own order, yours {kept_as}"
+        )
+
+
+def test_a_file_that_was_cut_off_is_refused():
+    whole = idx_bytes(11, np.arange(30).astype(">i2").reshape(5, 6))
+    for data, what in [
+        (whole[:-2], "one number"),
+        (whole[:-12], "the last row"),
+        (whole[:-1], "half a number"),
+        (whole[:12], "all numbers"),
+        (whole + b"\0\0", "nothing, but two bytes too much"),
+    ]:
+        try:
+            found = parse_idx(data)
+        except ValueError as error:
+            there = str((len(data) - 12) // 2)
+            assert len(data) % 2 or "30" in str(error) and there in str(error), (
+                "the error should tell how many numbers are promised, 30, and how many there "
+                f"are, {there}; yours: {error}. Both too few and too many are wrong"
+            )
+        else:
+            assert False, (
+                f"of a file of (5, 6) numbers {what} is missing, and you made "
+                f"{np.asarray(found).shape} of it: compare how many numbers there are with how"
+                " many the lengths promise"
+            )
+
+
+def test_the_array_can_be_written_to():
+    found = parse_idx(idx_bytes(12, np.array([[1, 2]], ">i4")))
+    try:
+        found[0, 1] = 9
+    except ValueError as error:
+        assert False, (
+            f"the array should be an ordinary one: {error}; frombuffer looks into the bytes, "
+            "make a copy"
+        )
+    assert np.asarray(found).tolist() == [[1, 9]], (
+        f"[[1, 2]] with 9 written into its last place, yours is {found}"
+    )
+
+
+# %% idx hidden points=1
+def as_idx(kind, array):
+    """`array` as the bytes of an IDX file; its dtype is big-endian already."""
+    head = bytes([0, 0, kind, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape)
+    return head + array.tobytes()
+
+
+def test_other_idx_files():
+    for shape in [(), (0,), (3, 0, 2), (1, 1, 1, 5), (2, 3, 4, 5)]:
+        array = np.asarray((np.arange(math.prod(shape)) - 3).reshape(shape) / 7, ">f4")
+        found = np.asarray(parse_idx(as_idx(13, array)))
+        assert found.shape == shape and np.array_equal(found, array), (
+            f"shape {shape}: got {found}"
+        )
+    for data in (
+        bytes([0, 0, 8, 1, 255, 255, 255, 255]),
+        bytes([0, 0, 8, 4] + [0, 1, 0, 0] * 4),
+        bytes([0, 0, 9, 2, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6]),
+    ):
+        try:
+            found = parse_idx(data)
+        except ValueError:
+            continue
+        assert False, f"{data.hex(' ')}: ValueError expected, got {found}"
+
+
+# %% statistics points=4
+def channel_by_channel(images):
+    """Mean and population deviation of each channel, one number at a time."""
+    means, stds = [], []
+    for c in range(images.shape[1]):
+        numbers = [float(v) for v in images[:, c].ravel()]
+        mean = math.fsum(numbers) / len(numbers)
+        means.append(mean)
+        stds.append(math.sqrt(math.fsum((v - mean) ** 2 for v in numbers) / len(numbers)))
+    return np.array(means), np.array(stds)
+
+
+def test_every_channel_has_its_own_numbers():
+    random = np.random.default_rng(3)
+    images = (
+        random.normal(size=(7, 3, 4, 5)) * np.array([1, 20, 0.1])[:, None, None]
+        + np.array([5, -3, 100])[:, None, None]
+    )
+    for given in (images.astype("float32"), images):
+        mean, std = [np.asarray(part) for part in statistics(given)]
+        assert mean.shape == std.shape == (3, 1, 1), (
+            "pictures (7, 3, 4, 5) have 3 channels: means of shape (3, 1, 1), yours "
+            f"{mean.shape} and {std.shape}"
+        )
+        for name, found, wanted in [
+            ("mean", mean, channel_by_channel(given)[0]),
+            ("std", std, channel_by_channel(given)[1]),
+        ]:
+            assert np.allclose(found.ravel(), wanted, rtol=1e-5, atol=0), (
+                f"the {name} of each channel over all pictures and places should be {wanted}, "
+                f"yours is {found.ravel()}. Over all axes but 1; the std is divided by the"
+                " count, not by one less"
+            )
+        assert mean.dtype.name == std.dtype.name == "float32", (
+            f"both are float32, yours {mean.dtype} and {std.dtype}"
+        )
+
+
+def test_rows_of_features():
+    rows = np.array([[1, 10, 5, -2], [3, 30, 6, -2.5], [2, 80, 10, 0]], "float64")
+    mean, std = [np.asarray(part) for part in statistics(rows)]
+    assert mean.shape == std.shape == (4,), (
+        f"rows of 4 features: 4 means, yours {mean.shape} and {std.shape}"
+    )
+    assert np.allclose(mean, [2, 40, 7, -1.5]), (
+        f"the means of the columns are 2, 40, 7, -1.5; yours {mean}"
+    )
+    assert np.allclose(std, channel_by_channel(rows)[1], rtol=1e-6), (
+        f"std {channel_by_channel(rows)[1]}, yours {std}"
+    )
+
+
+def test_a_channel_without_spread_is_divided_by_one():
+    images = np.zeros((4, 2, 3, 3), "float32")
+    images[:, 0], images[:, 1] = 7, np.arange(36).reshape(4, 3, 3) * 0.001
+    _, std = [np.asarray(part).ravel() for part in statistics(images)]
+    assert std[0] == 1, (
+        f"the first channel is 7 everywhere: its std should be given as 1, yours is {std[0]}; 0"
+        " / 0 is nan"
+    )
+    assert abs(std[1] / channel_by_channel(images)[1][1] - 1) < 1e-4, (
+        f"the other channel has the small spread {channel_by_channel(images)[1][1]:.5f}, and it"
+        f" counts; yours {std[1]}"
+    )
+
+
+def test_many_whole_numbers_and_large_ones():
+    images = (np.arange(60 * 2 * 40 * 50) * 7919 % 256).astype("uint8").reshape(60, 2, 40, 50)
+    before = images.copy()
+    mean, std = [np.asarray(part).ravel() for part in statistics(images)]
+    wanted = channel_by_channel(images)
+    assert np.allclose(mean, wanted[0], rtol=1e-6) and np.allclose(std, wanted[1], rtol=1e-6), (
+        f"uint8 pictures: {wanted} expected, yours {mean} and {std}: sum in float64"
+    )
+    assert np.array_equal(images, before), "the pictures were changed"
+    far = (np.arange(20000 * 2 * 3).reshape(20000, 2, 3) * 7 % 11 * 0.5 + 4096).astype(
+        "float32"
+    )
+    mean, std = [np.asarray(part).ravel() for part in statistics(far)]
+    wanted = channel_by_channel(far)
+    assert np.allclose(mean, wanted[0], rtol=1e-6, atol=0) and np.allclose(
+        std, wanted[1], rtol=1e-5, atol=0
+    ), (
+        f"many float32 numbers around 4098: mean and std {wanted} expected, yours {mean} and "
+        f"{std}: a float32 sum of so many loses the small digits; sum in float64"
+    )
+
+
+# %% statistics hidden points=1
+def one_by_one(images):
+    """Mean and population deviation of each channel, one number at a time."""
+    means, stds = [], []
+    for c in range(images.shape[1]):
+        numbers = [float(v) for v in images[:, c].ravel()]
+        mean = math.fsum(numbers) / len(numbers)
+        means.append(mean)
+        stds.append(math.sqrt(math.fsum((v - mean) ** 2 for v in numbers) / len(numbers)))
+    return np.array(means), np.array(stds)
+
+
+def test_statistics_of_other_ranks():
+    random = np.random.default_rng(8)
+    for shape in [(6, 2, 5), (1, 4, 2, 3), (9, 1), (2, 3, 2, 2, 4)]:
+        images = random.normal(3, 2, shape) * 10.0 ** np.arange(shape[1]).reshape(
+            -1, *[1] * (len(shape) - 2)
+        )
+        mean, std = [np.asarray(part) for part in statistics(images)]
+        right = one_by_one(images)
+        assert mean.shape == std.shape == (shape[1], *[1] * (len(shape) - 2)), (
+            f"{shape}: got {mean.shape}, {std.shape}"
+        )
+        assert np.allclose(mean.ravel(), right[0], rtol=1e-5) and np.allclose(
+            std.ravel(), right[1], rtol=1e-5
+        ), f"{shape}: {right} expected, got {mean.ravel()} and {std.ravel()}"
+
+
+# %% learner-side
+def shift_then_write(image, down, right):
+    """shift(image, down, right), after which 99 is written into the first pixel of what it
+    gave; returns `image`."""
+    shift(image, down, right)[..., 0, 0] = 99
+    return image
+
+
+# %% shift points=3
+def moved(image, down, right):
+    """The same, pixel by pixel."""
+    out = np.zeros_like(image)
+    height, width = image.shape[-2:]
+    for i in range(height):
+        for j in range(width):
+            if 0 <= i - down < height and 0 <= j - right < width:
+                out[..., i, j] = image[..., i - down, j - right]
+    return out
+
+
+def test_a_picture_moves_and_zeros_come_in():
+    image = np.arange(1, 13, dtype="float32").reshape(1, 3, 4)
+    for down, right in [(1, 0), (0, 1), (-1, 0), (0, -1), (2, -1), (-1, 3), (0, 0)]:
+        found = np.asarray(shift(image, down, right))
+        assert found.shape == (1, 3, 4) and found.dtype.name == "float32", (
+            f"a float32 picture (1, 3, 4) stays one, yours became {found.dtype} {found.shape}"
+        )
+        wanted = moved(image, down, right)
+        assert not np.array_equal(found, np.roll(image, (down, right), (1, 2))) or (
+            down,
+            right,
+        ) == (0, 0), (
+            f"{down} down and {right} right: what left on one side came back on the other. "
+            "Zeros should come in"
+        )
+        assert np.array_equal(found, wanted), (
+            f"{down} down and {right} right, the picture\n{image[0]}\nshould "
+            f"become\n{wanted[0]}\nyours is\n{found[0]}"
+        )
+
+
+def test_a_picture_may_leave_altogether():
+    image = np.arange(1, 16, dtype="uint8").reshape(5, 3)
+    for down, right in [(5, 0), (0, -3), (9, 1), (-4, -2), (1, 7), (-6, 0)]:
+        found = np.asarray(shift(image, down, right))
+        assert np.array_equal(found, moved(image, down, right)) and found.shape == (5, 3), (
+            f"a picture (5, 3) moved {down} down and {right} right should "
+            f"be\n{moved(image, down, right)}, yours is\n{found}"
+        )
+        assert found.dtype.name == "uint8", f"uint8 stays uint8, yours is {found.dtype}"
+
+
+def test_all_channels_move_and_the_picture_stays():
+    image = np.arange(1, 61, dtype="float64").reshape(2, 3, 2, 5)
+    before = image.copy()
+    found = np.asarray(shift(image, -1, 2))
+    assert np.array_equal(found, moved(before, -1, 2)), (
+        f"all pictures and channels move alike:\n{found}"
+    )
+    assert np.array_equal(image, before), (
+        "the picture that was given was changed: make a new one"
+    )
+    for by in [(0, 0), (1, 0)]:
+        assert np.array_equal(shift_then_write(before.copy(), *by), before), (
+            f"moved by {by}, then written into the result: the picture that was given changed "
+            "too. Return a new array"
+        )
+
+
+# %% shift hidden points=1
+def test_other_shifts():
+    image = np.arange(1.0, 43.0).reshape(2, 3, 7)
+    for down in range(-4, 5):
+        for right in (-8, -3, 0, 2, 6):
+            found, wanted = (
+                np.asarray(shift(image=image, right=right, down=down)),
+                np.zeros_like(image),
+            )
+            for i, j in np.ndindex(3, 7):
+                if 0 <= i + down < 3 and 0 <= j + right < 7:
+                    wanted[:, i + down, j + right] = image[:, i, j]
+            assert np.array_equal(found, wanted), (
+                f"{down} down, {right} right: {wanted} expected, got {found}"
+            )
+
+
+# %% learner-side
+def flips(p, seed, count):
+    """What a flip makes of the picture [[1, 2]], `count` times: the first pixels."""
+    flip, image = RandomHorizontalFlip(p, rng=seed), np.array([[1, 2]])
+    return [int(flip(image)[0, 0]) for _ in range(count)]
+
+
+def flips_with_draws_between(drawn):
+    """Two rows of 30 flips after manual_seed(2), when `drawn` numbers are drawn elsewhere
+    between them."""
+    from tinytorch.core.layers import manual_seed
+
+    manual_seed(2)
+    flip, image, found = RandomHorizontalFlip(0.4), np.array([[1, 2]]), []
+    for _ in range(2):
+        found += [int(flip(image)[0, 0]) for _ in range(30)]
+        generator().random(drawn)
+        np.random.rand()  # NumPy's global generator, which nobody should draw from
+    return found
+
+
+def flip_then_write(image):
+    """A certain flip of `image`, into which 99 is then written; returns the flip as it was, and
+    `image`."""
+    flipped = RandomHorizontalFlip(1.0, rng=0)(image)
+    before = flipped.copy()
+    flipped[..., 0, 0] = 99
+    return before, image
+
+
+# %% flip points=4
+def test_left_and_right_change_places():
+    for shape in [(1, 2, 3), (3, 4, 2), (2, 5), (6, 1, 2, 3), (1, 1, 1)]:
+        image = np.arange(math.prod(shape), dtype="float32").reshape(shape)
+        wanted = np.stack([image[..., -1 - j] for j in range(shape[-1])], axis=-1)
+        found = np.asarray(RandomHorizontalFlip(1.0, rng=1)(image))
+        assert found.shape == shape, f"the shape {shape} stays, yours became {found.shape}"
+        assert np.array_equal(found, wanted), (
+            f"a picture of shape {shape}\n{image}\nflipped is\n{wanted}\nyours is\n{found}. The"
+            " width is the last axis: any other turns it upside down, or swaps its channels"
+        )
+        assert found.dtype.name == "float32", f"float32 stays, yours became {found.dtype}"
+
+
+def test_the_right_share_is_flipped():
+    for p, least, most in [(0.2, 140, 260), (0.9, 850, 950), (0.0, 0, 0), (1.0, 1000, 1000)]:
+        found = sum(pixel == 2 for pixel in flips(p, 3, 1000))
+        assert least <= found <= most, (
+            f"with p={p}, of 1000 pictures {1000 * p:.0f} or so should be flipped, yours flips "
+            f"{found}"
+        )
+
+
+def test_chance_is_the_flips_own():
+    first, again, other = flips(0.5, 7, 60), flips(0.5, 7, 60), flips(0.5, 8, 60)
+    assert first == again, "the same seed should give the same flips: draw from self.rng"
+    assert first != other, (
+        "seeds 7 and 8 gave the same flips: draw from self.rng, and do not seed anew"
+    )
+    assert len(set(first)) == 2, (
+        "with p=0.5 some of 60 pictures are flipped and some not; yours are all alike"
+    )
+    assert flips_with_draws_between(0) == flips_with_draws_between(5), (
+        "numbers drawn elsewhere changed the flips: draw from self.rng"
+    )
+
+
+def test_the_picture_that_was_given_stays():
+    image = np.arange(12, dtype="float32").reshape(2, 3, 2)
+    flipped, found = [np.asarray(part) for part in flip_then_write(image.copy())]
+    assert flipped.shape == image.shape and np.array_equal(flipped[..., 0], image[..., 1]), (
+        f"the flip of\n{image}\nis\n{flipped}"
+    )
+    assert np.array_equal(found, image), (
+        f"the picture given was changed, now or by writing into the flip: {found}. Make a copy"
+    )
+
+
+# %% flip hidden points=1
+def test_flips_of_other_pictures():
+    image = (np.arange(2 * 3 * 4 * 5) * 7 % 251).astype("uint8").reshape(2, 3, 4, 5)
+    found = np.asarray(RandomHorizontalFlip(rng=generator(2), p=1)(image))
+    assert found.dtype.name == "uint8" and np.array_equal(found, np.flip(image, 3)), (
+        f"flipped: got {found}"
+    )
+    assert np.array_equal(np.asarray(RandomHorizontalFlip(0, 2)(image)), image), (
+        "p=0 flips nothing"
+    )
+    counts = [sum(pixel == 2 for pixel in flips(0.3, seed, 400)) for seed in range(5)]
+    assert len(set(counts)) > 1 and 480 < sum(counts) < 720, (
+        f"of 5 times 400 pictures 30% should be flipped, got {counts}"
+    )
+
+
+# %% onehot points=3
+def test_each_class_has_its_column():
+    for labels, classes in [
+        ([2, 0, 3, 3, 1], 4),
+        ([0, 2], 3),
+        ([1], 5),
+        ([4, 4], 5),
+        ([[1, 0, 2], [0, 0, 1]], 3),
+        (2, 3),
+        ([], 4),
+    ]:
+        found = one_hot(np.array(labels, "int64"), classes)
+        wanted = np.zeros((*np.shape(labels), classes))
+        for place in np.ndindex(np.shape(labels)):
+            wanted[(*place, np.array(labels)[place])] = 1
+        assert found.shape == wanted.shape, (
+            f"labels {labels} of {classes} classes: shape {wanted.shape}, yours {found.shape}. "
+            "A class that does not occur in this batch still has its column, or all behind it"
+            " would move"
+        )
+        assert np.array_equal(found.data, wanted), (
+            f"labels {labels} of {classes} classes:\n{wanted}\nexpected, yours\n{found}"
+        )
+        assert found.dtype.name == "float32", f"the result is float32, yours {found.dtype}"
+
+
+def test_labels_come_in_any_form():
+    for name, labels in [
+        ("a list", [2, 0]),
+        ("a Tensor", Tensor([2, 0])),
+        ("a uint8 array", np.array([2, 0], "uint8")),
+    ]:
+        found = one_hot(labels, 4)
+        assert np.array_equal(np.asarray(found), [[0, 0, 1, 0], [1, 0, 0, 0]]), (
+            f"{name} of 2 and 0: yours gives {found}"
+        )
+
+
+def test_labels_that_are_no_class_are_refused():
+    assert one_hot([0, 2, 1], 3).shape == (3, 3), "the labels 0, 2 and 1 of 3 classes are fine"
+    for labels, wrong in [([0, 3, 1], "3"), ([0, -1], "-1"), ([[2, 7], [0, 1]], "7")]:
+        try:
+            found = one_hot(labels, 3)
+        except ValueError as error:
+            assert wrong in str(error), (
+                f"the error should name the label {wrong}, yours: {error}"
+            )
+        except IndexError as error:
+            assert False, (
+                f"label {wrong} of 3 classes: ValueError in your own words, not NumPy's: "
+                f"{error}"
+            )
+        else:
+            assert False, (
+                f"there are 3 classes, 0 to 2; you took {wrong} for one of them: {found}"
+            )
+
+
+# %% onehot hidden points=1
+def test_other_codes():
+    labels = np.arange(24).reshape(2, 3, 4) * 5 % 11
+    found = one_hot(num_classes=11, labels=labels)
+    right = (labels[..., None] == np.arange(11)).astype("float32")
+    assert found.shape == (2, 3, 4, 11) and np.array_equal(found.data, right), f"got {found}"
+    assert one_hot(np.zeros((0, 2), "int64"), 6).shape == (0, 2, 6), (
+        "no labels: shape (0, 2, 6) expected"
+    )
+    for label in (11, -11, 200):
+        try:
+            one_hot([[0, label]], 11)
+        except ValueError as error:
+            assert str(label) in str(error), f"the error should name {label}: {error}"
+        else:
+            assert False, f"label {label} of 11 classes: ValueError expected"

@@ -1,0 +1,34 @@
+"""The code is laid out by ruff, and its lines fit: 100 columns, in chapters and what stands beside
+them 96.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("words", [["format", "--check", "--diff"], ["check"]], ids=lambda w: w[0])
+def test_ruff_has_nothing_to_say(words):
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *words, "--quiet", "."],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, f"ruff {words[0]} says:\n{done.stdout[-3000:]}{done.stderr}"
+
+
+def test_no_line_of_a_lessons_files_is_too_long():
+    paths = [*REPOSITORY.glob("modules/source/*/*.py"), *REPOSITORY.glob("modules/source/*/*.md")]
+    wide = [
+        f"{path.relative_to(REPOSITORY)}:{number}"
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        if len(line) > 96
+    ]
+    assert len(paths) >= 30 and wide == []

@@ -1,0 +1,16 @@
+"""The block that is freed must be one that glibc learns from."""
+
+import tracemalloc
+
+from tinytorch.support.allocator import keep_freed_memory
+
+
+def test_the_block_is_just_below_what_glibc_still_learns_from_and_gone_at_once():
+    tracemalloc.start()
+    try:
+        keep_freed_memory()
+        left, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    largest = 4 * 1024 * 1024 * 8  # DEFAULT_MMAP_THRESHOLD_MAX of glibc, 64 bits: 32 MiB
+    assert 0.9 * largest < peak < largest and left < 100_000

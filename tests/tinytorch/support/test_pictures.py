@@ -1,0 +1,92 @@
+"""Made pictures, and how rows of maps are drawn."""
+
+import doctest
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+
+from tinytorch.support import pictures
+from tinytorch.support.pictures import draw_maps, house, strokes
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("size", [24, 48])
+def test_a_house_has_a_dark_door_between_bright_walls_under_a_brighter_roof(size):
+    picture = house(size)
+    door, wall, roof = (
+        picture[int(y * size), int(x * size)] for y, x in [(0.75, 0.4), (0.75, 0.25), (0.45, 0.4)]
+    )
+    assert door < wall < roof and picture.shape == (size, size) and picture.dtype == "float32"
+    assert picture.min() >= 0 and picture.max() == 1
+
+
+def test_strokes_lie_in_the_columns_they_were_asked_for():
+    x, directions = strokes(200, 6, 7, seed=0, noise=0.0)
+    assert x.shape == (200, 1, 12, 12) and x.dtype == "float32"
+    lit = np.flatnonzero(x.any(axis=(0, 1, 2)))
+    assert (lit.min(), lit.max()) == (6, 7 + 4)
+    assert np.array_equal(x.sum(axis=(1, 2, 3)), np.full(200, 5)) and set(directions) == {
+        0,
+        1,
+        2,
+        3,
+    }
+
+
+def test_a_direction_says_how_a_stroke_lies():
+    x, directions = strokes(50, 0, 7, seed=1, noise=0.0)
+    for picture, direction in zip(x[:, 0], directions):
+        rows, columns = picture.any(axis=1).sum(), picture.any(axis=0).sum()
+        assert (rows, columns) == [(1, 5), (5, 1), (5, 5), (5, 5)][direction]
+        if direction > 1:
+            left, right = np.argwhere(picture)[[0, -1], 1]
+            assert (right > left) == (direction == 2)
+
+
+def test_a_seed_repeats_strokes_and_noise_is_as_wide_as_asked():
+    one, again = strokes(100, 0, 3, seed=5), strokes(100, 0, 3, seed=5)
+    assert all(np.array_equal(*pair) for pair in zip(one, again))
+    noise = one[0] - strokes(100, 0, 3, seed=5, noise=0.0)[0]
+    assert abs(noise.std() - 0.15) < 0.01 and abs(noise.mean()) < 0.01
+
+
+def drawn(figure):
+    """(colour map, limits) of each image in the figure."""
+    return [(im.get_cmap().name, im.get_clim()) for axis in figure.axes for im in axis.images]
+
+
+def test_signed_maps_are_coloured_around_zero_and_others_are_grey():
+    figure = draw_maps([[np.array([[-1.0, 3.0]]), np.array([[0.0, 2.0]])]], ["a", "b"])
+    assert drawn(figure) == [("RdBu", (-3, 3)), ("gray", (0, 2))]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["a", "b"]
+
+
+def test_grey_maps_of_a_row_can_share_their_brightness():
+    row = [np.ones((2, 2)), 4 * np.ones((2, 2))]
+    assert [limits for _, limits in drawn(draw_maps([row]))] == [(0, 1), (0, 4)]
+    assert [limits for _, limits in drawn(draw_maps([row], shared=True))] == [(0, 4), (0, 4)]
+
+
+def test_maps_stand_in_rows_without_overlap_and_an_empty_place_stays_empty():
+    figure = draw_maps([[None, np.eye(2)], [np.eye(3)]], ["", "above"])
+    images, (title,) = figure.axes[0].images, figure.axes[0].texts[1:]
+    first, second = (image.get_extent() for image in images)
+    assert first[0] > second[1] and first[2] > second[3]  # to the right of it, and higher
+    assert first[0] < title.get_position()[0] < first[1] and title.get_position()[1] > first[3]
+    (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
+    assert left == second[0] and right == first[1] and bottom == second[2] and top > first[3]
+
+
+def test_the_examples_are_true():
+    result = doctest.testmod(pictures)
+    assert result.failed == 0 and result.attempted >= 3

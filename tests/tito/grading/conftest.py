@@ -1,0 +1,12 @@
+"""A gradebook to test on."""
+
+import pytest
+from some_results import RULES
+
+from tito.grading.gradebook import open_gradebook
+
+
+@pytest.fixture
+def book(tmp_path):
+    with open_gradebook(tmp_path / "class.db", RULES) as gradebook:
+        yield gradebook

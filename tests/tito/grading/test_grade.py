@@ -1,0 +1,116 @@
+"""What a grade is: points by hand, lateness, extensions and comments."""
+
+from decimal import Decimal
+
+import pytest
+from some_results import DAY, MONDAY, points, result
+
+from tito.errors import TitoError
+
+
+def test_an_override_is_final(book):
+    book.save([result()], MONDAY + 2 * DAY, "me")
+    assert points(book) == {"numbers": "2.4"}  # two days: 3 - 20 %
+    assert book.override("ada", "numbers", "5.5", "prof", "shown in the lab") == (3, Decimal("5.5"))
+    (grade,) = book.rows("ada")
+    assert (
+        str(grade.points) == "5.5"
+        and grade.penalty_percent == 0
+        and grade.late_reason == "2 days late"
+    )
+    assert (grade.override.who, grade.override.why) == ("prof", "shown in the lab")
+    book.save([result(key="new", points=(3, 3))], MONDAY, "me")
+    assert points(book) == {"numbers": "5.5"}
+    assert list(book.history())[-1].text == "graded 3 -> 6; the override to 5.5 stays"
+    assert book.override("ada", "numbers", None, "prof", "a slip") == (Decimal("5.5"), 6)
+
+
+def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
+    book.save([result(points=(2, 1))], MONDAY + DAY, "me")
+    book.override("ada", "numbers", 3, "prof", "the check was unfair", check="c1")
+    (grade,) = book.rows("ada")
+    assert (str(grade.points), str(grade.before_late), grade.late_reason) == (
+        "4.8",
+        "5",
+        "1 day late: -10 %",
+    )  # 2 - 10 % + 3
+    assert [str(grade.check_points(check)) for check in grade.result.checks] == ["2", "3"]
+    book.save([result(points=(3, 0), key="new")], MONDAY, "me")
+    assert (
+        points(book) == {"numbers": "6"}
+        and list(book.history())[-1].text == "the override of check c1 to 3 stays"
+    )
+    book.save([result(points=(3,), key="newer")], MONDAY, "me")
+    assert (
+        points(book) == {"numbers": "3"}
+        and list(book.history())[-1].text == "check c1, overridden to 3, is no longer there"
+    )
+
+
+def test_a_part_of_a_checks_name_is_enough(book):
+    book.save([result(points=(2, 1))], None, "me")
+    book.override("ada", "numbers", 3, "prof", "was unfair", check="1")
+    (grade,) = book.rows("ada")
+    assert list(grade.check_overrides) == ["c1"]
+    book.override("ada", "numbers", None, "prof", "was fair", check="1")
+    assert points(book) == {"numbers": "3"}
+
+
+@pytest.mark.parametrize(
+    ("student", "lesson", "number", "more", "what", "remedy"),
+    [
+        ("adda", "numbers", 3, {}, "no learner 'adda'", "'ada'"),
+        ("ada", "sums", 3, {}, "no grade in sums", "tito grade"),
+        ("ada", "numbers", 7, {}, "7 points are not possible", "in between"),
+        ("ada", "numbers", -1, {}, "-1 points are not possible", "in between"),
+        ("ada", "numbers", 4, {"check": "c0"}, "c0 can earn between 0 and 3", "in between"),
+        ("ada", "numbers", "many", {}, "'many' is no number", "such as 7.5"),
+        ("ada", "numbers", "nan", {}, "'nan' is no number", "such as 7.5"),
+        ("ada", "numbers", 3, {"check": "c9"}, "no check 'c9'", "There are: c0, c1"),
+        ("ada", "numbers", 3, {"check": "c"}, "2 checks with 'c'", "more of one: c0, c1"),
+        ("ada", "numbers", None, {}, "no override of numbers", "history"),
+        ("ada", "numbers", 3, {"why": " "}, "keeps who made it, and why", "--why"),
+        ("ada", "numbers", 3, {"who": ""}, "keeps who made it, and why", "--who"),
+    ],
+)
+def test_an_override_that_cannot_be_meant_is_refused(
+    book, student, lesson, number, more, what, remedy
+):
+    book.save([result()], None, "me")
+    with pytest.raises(TitoError) as error:
+        book.override(student, lesson, number, **{"who": "me", "why": "because"} | more)
+    assert what in error.value.what and remedy in error.value.remedy and error.value.code == 2
+    assert points(book) == {"numbers": "3"} and len(list(book.history())) == 1
+
+
+def test_comments_are_kept_by_lesson_and_in_general_and_can_be_taken_back(book):
+    book.save([result(), result(lesson="sums")], None, "me")
+    for lesson, text in (("numbers", "one"), ("numbers", "two"), ("sums", "three"), (None, "four")):
+        book.comment("ada", lesson, text, "prof")
+    ((learner, grades),) = book.by_learner("ada")
+    assert [[comment.text for comment in grade.comments] for grade in grades] == [
+        ["one", "two"],
+        ["three"],
+    ]
+    assert [(comment.text, comment.who) for comment in learner.comments] == [("four", "prof")]
+    book.comment("ada", "numbers", None, "prof")
+    assert [len(grade.comments) for grade in book.rows("ada")] == [0, 1]
+    with pytest.raises(TitoError, match="empty"):
+        book.comment("ada", "sums", "  ", "prof")
+
+
+def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(book):
+    book.save([result()], MONDAY + 3 * DAY, "me")
+    assert points(book) == {"numbers": "2.1"}
+    book.extend("ada", None, "prof", "ill", days=1)
+    assert points(book) == {"numbers": "2.4"}
+    book.extend("ada", "numbers", "prof", "very ill", until=MONDAY + 3 * DAY)
+    (grade,) = book.rows("ada")
+    assert (str(grade.points), grade.due) == ("3", MONDAY + 3 * DAY)
+    book.extend("ada", "numbers", "prof", "it was another Ada")
+    assert points(book) == {"numbers": "2.4"}
+    book.extend("ada", None, "prof", "it was another Ada")
+    assert points(book) == {"numbers": "2.1"}
+    assert [(change.kind, change.lesson, change.why) for change in book.history("ada", "numbers")][
+        1:3
+    ] == [("extension", None, "ill"), ("extension", "numbers", "very ill")]

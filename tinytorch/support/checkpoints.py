@@ -1,0 +1,109 @@
+"""Plain data in a file: numbers, text, lists, dicts and arrays, and back to the last bit.
+
+A pickle could hold them in one line, and whoever opens a pickle runs the program that is in it.
+This is an .npz file: its arrays hold numbers only, and one of them is a text in JSON that says how
+they belong together. Python's JSON gives back every float to the last bit, and whole numbers of any
+length; every array in an .npz file has a checksum.
+"""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+FORMAT = "tinytorch checkpoint 1"
+
+
+class CheckpointError(ValueError):
+    """A file that is no checkpoint, or a damaged one, or one of another network."""
+
+
+def save_state(path, state):
+    """Write plain data, such as a snapshot of a training run, to a file.
+
+    path   where to; its folder is made if it is not there
+    state  None, bool, int, float, str, arrays of numbers, NumPy numbers, and lists, tuples and
+           dicts of these; keys of dicts may be numbers or tuples, too
+
+    Afterwards the file is the old one, if there was one, or the new one, whatever happens
+    meanwhile: it is written beside, forced to the disk, and renamed. Raises TypeError, with the
+    value, for what is no plain data.
+    """
+    arrays = []
+    text = json.dumps({"format": FORMAT, "state": pack(state, arrays)})
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(suffix=".part", prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(
+                file,
+                text=np.frombuffer(text.encode(), np.uint8),
+                **{f"a{n}": array for n, array in enumerate(arrays)},
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def load_state(path):
+    """What `save_state` wrote to `path`.
+
+    Raises CheckpointError when the file is damaged or something else, and FileNotFoundError,
+    IsADirectoryError or PermissionError when it cannot be read at all. Nothing in it is run.
+    """
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as members:
+            arrays = dict(members)
+        content = json.loads(arrays["text"].tobytes())
+        if content["format"] != FORMAT:
+            raise CheckpointError(
+                f"{path} was written as {content['format']!r}, this is {FORMAT!r}"
+            )
+        return unpack(content["state"], arrays)
+    except (CheckpointError, FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except Exception as error:  # noqa: BLE001  damage makes zip, NumPy and JSON raise many kinds
+        raise CheckpointError(
+            f"{path} is no checkpoint, or a damaged one ({type(error).__name__}: {error}). "
+            "Take an older copy, or begin anew"
+        ) from None
+
+
+def pack(value, arrays):
+    """`value` as JSON can hold it; its arrays are appended to the list `arrays`, and their places
+    in it stand for them. TypeError for what is no plain data.
+
+    >>> arrays = []
+    >>> pack([1, np.float32([0.5])], arrays), arrays
+    ({'list': [1, {'array': 0}]}, [array([0.5], dtype=float32)])
+    """
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
+        arrays.append(np.asarray(value))
+        return {"array" if isinstance(value, np.ndarray) else "number": len(arrays) - 1}
+    if isinstance(value, dict):  # as pairs, because JSON would make words of keys that are numbers
+        return {"dict": [[pack(key, arrays), pack(part, arrays)] for key, part in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return {type(value).__name__: [pack(part, arrays) for part in value]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(
+        f"a checkpoint holds numbers, text and arrays, no {type(value).__name__}: {value!r:.60}"
+    )
+
+
+def unpack(value, arrays):
+    """What was packed; `arrays` is a dict with "a0", "a1", ... for the places of the arrays."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind in ("array", "number"):
+        return arrays[f"a{inside}"] if kind == "array" else arrays[f"a{inside}"][()]
+    if kind == "dict":
+        return {unpack(key, arrays): unpack(part, arrays) for key, part in inside}
+    return {"list": list, "tuple": tuple}[kind](unpack(part, arrays) for part in inside)

@@ -1,0 +1,127 @@
+"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source
+notebooks with every check in them.
+
+    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks
+                                  stand the checks themselves, and behind them, between nbgrader's
+                                  markers, the hidden ones
+    package/                      the course's own package, for what a lesson imports of earlier
+                                  ones while it is graded; it holds the solutions
+    nbgrader_config.py            where that package is
+
+nbgrader makes the learners' version (`nbgrader generate_assignment tensor`) and grades what comes
+back (`nbgrader autograde tensor`), with one score for all checks of an exercise. It runs learners'
+code and checks in one process: what a submission claims there is believed. `tito grade` believes
+nothing; see the page on teaching.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from tito import files
+from tito.errors import TitoError
+from tito.lesson import export, notebook
+from tito.lesson.course import Entry, Root
+from tito.lesson.form import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
+
+CONFIG = '''"""Made by `tito release --nbgrader`: nbgrader's settings for {name}."""
+
+import os
+from pathlib import Path
+
+c = get_config()  # noqa: F821  nbgrader gives it
+c.CourseDirectory.course_id = "{name}"
+# The kernel that grades a lesson imports the earlier ones from here.
+os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent / "package")
+'''
+
+
+def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> list[Path]:
+    """Make `folder` an nbgrader course of those lessons (None: all). Returns what was written.
+
+    Raises TitoError when the folder holds anything.
+    """
+    folder = Path(os.path.abspath(folder.expanduser()))
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise TitoError(
+            f"{folder} is not empty.",
+            "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
+        )
+    contents = {"nbgrader_config.py": CONFIG.format(name=source.name)}
+    for entry in lessons or source.lessons:
+        contents[f"source/{entry.name}/{entry.name}.ipynb"] = source_notebook(entry.declared)
+    package = source.path / source.package
+    for path in sorted(package.rglob("*")):
+        name = path.relative_to(source.path)
+        if path.is_file() and "__pycache__" not in name.parts:
+            contents[f"package/{name.as_posix()}"] = path.read_bytes()
+    for entry in source.lessons:  # as the lessons are now, whatever was exported last
+        name = f"package/{entry.relative(entry.module_path)}"
+        contents[name] = export.current(entry, entry.declared.source).text
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
+    try:
+        for name, data in contents.items():
+            files.write(stage / name, data)
+        stage.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        os.replace(stage, folder)
+    except OSError as error:
+        raise TitoError(
+            f"{folder} was not written: {error.strerror or error}.",
+            "Free some space, or make its folder writable.",
+            3,
+        ) from None
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    return [folder / name for name in contents]
+
+
+def source_notebook(lesson: Lesson) -> str:
+    """The notebook (text) that nbgrader takes as its source: solutions, and
+    every check in a cell of its own.
+    """
+    book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
+    out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
+    for cell in book["cells"]:
+        exercise = cell["metadata"].get("checks")
+        if not exercise:
+            out.append(cell)
+            continue
+        while sections and sections[0].title in (SETUP, LEARNER_SIDE):
+            section = sections.pop(0)
+            out.append(_read_only(f"{section.title}-{section.number}", section.source))
+        while sections and sections[0].title.split()[0] == exercise:
+            section = sections.pop(0)
+            out.append(_graded(exercise, section, HIDDEN in section.title.split()))
+    book["cells"] = out
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+
+
+def _graded(exercise, section, hidden):
+    calls = "\n".join(f"{function}()" for function in TEST.findall(section.source))
+    text = f"{section.source}\n\n\n{calls}"
+    if hidden:
+        text = f"### BEGIN HIDDEN TESTS\n{text}\n### END HIDDEN TESTS"
+    grade_id = f"check-{exercise}{'-hidden' * hidden}"
+    return _cell(grade_id, text, notebook.nbgrader(grade_id, section.metadata["points"]))
+
+
+def _read_only(grade_id, text):
+    return _cell(
+        grade_id, text, notebook.nbgrader(grade_id, None) | {"locked": True, "solution": False}
+    )
+
+
+def _cell(id, text, meta):
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": id,
+        "metadata": {"nbgrader": meta},
+        "outputs": [],
+        "source": text,
+    }

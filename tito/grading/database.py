@@ -1,0 +1,230 @@
+"""Opening a gradebook's database: where it is, its connections and transactions, its schema.
+
+SQLite by default, any database that SQLAlchemy knows by URL.
+"""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tito.errors import TitoError
+from tito.grading.tables import TABLES, VERSION, sql
+
+# {version: what changes the schema of the version before into it, a function of the connection}.
+# A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
+# SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
+MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
+BUSY_SECONDS = 60  # to wait for another process that writes
+
+
+@contextmanager
+def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
+    """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.
+
+    Without `create`, a file must be there. Raises what `gradebook.open_gradebook` says.
+    """
+    url = _url(where)
+    path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
+    try:
+        if path and not path.exists():
+            if not create:
+                raise TitoError(
+                    f"There is no gradebook at {path}.",
+                    "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
+                )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)  # grades are nobody else's business
+    except OSError as error:
+        raise TitoError(
+            f"The gradebook {path} was not made: {error.strerror}.",
+            "Name another place with --gradebook.",
+            3,
+        ) from None
+    engine = _engine(url)
+    try:
+        _prepare(engine, path)
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def _prepare(engine, path):
+    """Make the tables, or bring them to the newest version, in one transaction."""
+    try:
+        with transaction(engine) as database:
+            version = _version(database)
+        if version == _newest():
+            return
+        try:
+            with transaction(engine, writes=True) as database:
+                _bring_forward(database, path)
+        except (TitoError, sql.exc.IntegrityError):
+            # Where nothing locks what is not there yet, two processes may make the tables at once;
+            # the second of them is refused.
+            if version is not None:
+                raise
+            with transaction(engine) as database:
+                is_made = _version(database) == _newest()
+            if not is_made:
+                raise
+    except TitoError as error:
+        if "file is not a database" in error.what:
+            raise _foreign(engine.url) from None
+        raise
+
+
+def _bring_forward(database, path):
+    version = _version(database, lock=True)  # asked again: another process may have been faster
+    if version is None:
+        TABLES.create_all(database)
+        database.execute(sql.insert(VERSION).values(version_num=f"{_newest():04}"))
+    elif version < _newest():
+        if path:
+            _copy(path, path.with_name(f"{path.name}.schema-{version:04}"))
+        for number in range(version + 1, _newest() + 1):
+            MIGRATIONS[number](database)
+        database.execute(sql.update(VERSION).values(version_num=f"{_newest():04}"))
+
+
+@contextmanager
+def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connection]:
+    """A connection whose transaction is committed if the block succeeds, else rolled back."""
+    try:
+        with engine.connect() as database:
+            database.execution_options(tito_writes=writes)
+            with database.begin():
+                yield database
+    except sql.exc.IntegrityError:
+        raise
+    except sql.exc.DBAPIError as error:
+        reason = " ".join(str(error.orig).split())
+        raise TitoError(
+            f"The gradebook {display_url(engine.url)} does not work: {reason}.",
+            "Whole submissions are kept. Mend that and run it again.",
+            3,
+        ) from None
+
+
+def write(engine: sql.Engine, work: Callable[[sql.Connection], Any]) -> Any:
+    """The result of `work(database)` in a transaction.
+
+    Where a database lets two processes add the same row, the second of them tries again.
+    """
+    for attempts_left in (2, 1, 0):
+        try:
+            with transaction(engine, writes=True) as database:
+                return work(database)
+        except sql.exc.IntegrityError:
+            if not attempts_left:
+                raise
+
+
+def display_url(url: sql.URL) -> str:
+    """The database as one may print it: a file's path, or the URL without its password."""
+    is_file = url.drivername.startswith("sqlite") and url.database
+    return url.database if is_file else url.render_as_string(hide_password=True)
+
+
+def _url(where):
+    if not isinstance(where, str) or "://" not in where:
+        return sql.URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
+    try:
+        return sql.make_url(where)
+    except (sql.exc.ArgumentError, ValueError):  # not shown: it may hold a password
+        raise TitoError(
+            "That gradebook's URL cannot be read.",
+            "Write it like this: postgresql+psycopg://USER@HOST/DATABASE",
+        ) from None
+
+
+def _engine(url):
+    sqlite = url.drivername.startswith("sqlite")
+    try:
+        engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {})
+    except sql.exc.NoSuchModuleError:
+        raise TitoError(
+            f"{url.drivername} is no kind of database that SQLAlchemy knows here.",
+            "postgresql+psycopg://..., say, or the path of a file.",
+        ) from None
+    except ModuleNotFoundError as error:
+        raise TitoError(
+            f"A gradebook at {url.drivername} needs the Python package {error.name}, "
+            "which is not here.",
+            "Install it, or use a file.",
+            3,
+        ) from None
+    if sqlite:
+
+        @sql.event.listens_for(engine, "connect")
+        def prepare_connection(connection, record):
+            # Transactions begin where we say, and hold changes of the schema, too.
+            connection.isolation_level = None
+            connection.execute("PRAGMA foreign_keys=ON")
+
+        @sql.event.listens_for(engine, "begin")
+        def begin(database):
+            # Who is going to write says so first: two who read and then both want to write could
+            # only fail.
+            writes = database.get_execution_options().get("tito_writes")
+            database.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _newest():
+    """The version of the schema that this tito knows."""
+    return max(MIGRATIONS, default=1)
+
+
+def _version(database, lock=False):
+    """The version of the schema, None in an empty database.
+
+    lock  whether others who ask for the lock wait until this transaction is over; SQLite, which
+          knows no such locks, lets one transaction write at a time
+
+    Raises TitoError for what is no gradebook, and for a newer version.
+    """
+    names = sql.inspect(database).get_table_names()
+    if not names:
+        return None
+    text = None
+    if VERSION.name in names:
+        query = sql.select(VERSION.c.version_num)
+        text = database.execute(query.with_for_update() if lock else query).scalar()
+    if not (text and text.isdecimal()):
+        raise _foreign(database.engine.url)
+    if int(text) > _newest():
+        raise TitoError(
+            f"The gradebook {display_url(database.engine.url)} was made by a newer tito: "
+            f"its schema is {text}, this tito knows {_newest():04}.",
+            "Install the newer tito, or name another gradebook.",
+        )
+    return int(text)
+
+
+def _foreign(url):
+    return TitoError(
+        f"{display_url(url)} is no gradebook; it was left as it is.",
+        "Name another one with --gradebook.",
+    )
+
+
+def _copy(path, to):
+    """A copy of an SQLite file, whole or not there."""
+    handle, part = tempfile.mkstemp(".tito-tmp", f".{to.name}.", to.parent)
+    os.close(handle)
+    try:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+        os.replace(part, to)
+    except (OSError, sqlite3.Error) as error:
+        os.unlink(part)
+        raise TitoError(
+            f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
+            "Free some space, then run it again.",
+            3,
+        ) from None

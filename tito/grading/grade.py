@@ -1,0 +1,381 @@
+"""The values of a gradebook: what a grade is, and how results, overrides and lateness become one.
+
+What lateness costs is computed here, when grades are read (`late.py`), and never stored, so a
+changed rule or extension counts at once. Nothing here knows the database.
+"""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from tito.errors import TitoError
+from tito.grading import late
+from tito.grading.result import CheckResult, LessonResult
+
+
+@dataclass(frozen=True)
+class Override:
+    """Points set by hand, of a lesson or of one check.
+
+    They are final: no late rule and no grading changes them.
+    """
+
+    points: Decimal
+    who: str
+    when: datetime
+    why: str
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What an instructor tells a learner."""
+
+    text: str
+    who: str
+    when: datetime
+
+
+@dataclass
+class Learner:
+    """One learner.
+
+    name      "" when nobody gave one
+    columns   the roster's row: {header: text}
+    comments  those that are about no single lesson
+    """
+
+    student: str
+    name: str
+    columns: dict[str, str]
+    comments: list[Comment] = field(default_factory=list)
+
+
+@dataclass
+class Grade:
+    """The grade of one lesson of one learner: what `show`, the exports and the feedback read.
+
+    result           the LessonResult, as graded
+    override         the Override of the whole lesson, or None
+    check_overrides  {check id: Override}, of checks that `result` has
+    arrived          when it was handed in, or None when nobody knows
+    due              the date that counts for this learner, extension included, or None
+    extension        late.Extension or None
+    late_days        started days after `due` and the grace
+    penalty_percent  what lateness takes from the graded points; 0 under an override of the lesson
+    late_reason      both in words: "2 days late: -20 %", "2 days late" where that costs nothing,
+                     "" in time
+    comments         Comments about this lesson, oldest first
+    before_late      points before the late rules, overrides included
+    points           the points that count: a Decimal of at most two places, written 8 or 7.5
+    max_points       of the lesson
+    graded           when it was graded
+
+    All times have a time zone. Names, messages and comments are text from others: escape them
+    wherever they are shown.
+    """
+
+    student: str
+    name: str
+    lesson: str
+    number: int
+    title: str
+    result: LessonResult
+    override: Override | None
+    check_overrides: dict[str, Override]
+    arrived: datetime | None
+    due: datetime | None
+    extension: late.Extension | None
+    late_days: int
+    penalty_percent: Decimal
+    late_reason: str
+    comments: list[Comment]
+    before_late: Decimal
+    points: Decimal
+    max_points: int
+    graded: datetime
+
+    def check_points(self, check: CheckResult) -> Decimal:
+        """The points of a check that count: by hand or earned, before the late rules."""
+        override = self.check_overrides.get(check.id)
+        return override.points if override else Decimal(check.points)
+
+    def as_json(self) -> dict:
+        """The keys of `tito grade --json`, with the points that count, and what else is known."""
+        number, value = late.plain_number, self.result.as_json()
+        for item, check in zip(value["checks"], self.result.checks):
+            item |= {"graded_points": item["points"], "points": number(self.check_points(check))}
+        return value | {
+            "name": self.name,
+            "points": number(self.points),
+            "graded_points": self.result.points,
+            "before_late": number(self.before_late),
+            "late_days": self.late_days,
+            "penalty_percent": number(self.penalty_percent),
+            "late_reason": self.late_reason,
+            "arrived": _iso(self.arrived),
+            "due": _iso(self.due),
+            "graded": _iso(self.graded),
+            "override": _override_json(self.override),
+            "check_overrides": {
+                check: _override_json(override) for check, override in self.check_overrides.items()
+            },
+            "comments": [
+                {"text": comment.text, "who": comment.who, "when": _iso(comment.when)}
+                for comment in self.comments
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Change:
+    """An entry of the history.
+
+    lesson      None: all lessons
+    check       the id of the check that was overridden, or None
+    kind        "graded", "regraded" (the same submission and checks once more), "override",
+                "comment" or "extension"
+    when        with time zone, UTC
+    old_points  of the lesson, before the late rules; None when there were none
+    points      that an override sets; None lifts it
+    text        of a comment, None takes the comments back; with a grade, what else there is to say
+    extension   late.Extension, or None: taken back
+    checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there
+                was no such check
+    """
+
+    student: str
+    lesson: str | None
+    check: str | None
+    kind: str
+    who: str
+    when: datetime
+    why: str
+    old_points: Decimal | None
+    new_points: Decimal | None
+    points: Decimal | None
+    text: str | None
+    extension: late.Extension | None
+    checks: list[dict]
+
+    def as_json(self) -> dict:
+        points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}
+        extension = self.extension and {
+            "until": _iso(self.extension.until),
+            "days": self.extension.days,
+        }
+        numbers = {
+            key: None if value is None else late.plain_number(value)
+            for key, value in points.items()
+        }
+        return vars(self) | numbers | {"when": _iso(self.when), "extension": extension}
+
+
+def _override_json(override):
+    return override and vars(override) | {
+        "points": late.plain_number(override.points),
+        "when": _iso(override.when),
+    }
+
+
+def _iso(when):
+    return when and when.isoformat(timespec="seconds")
+
+
+def sum_points(
+    result: LessonResult, override: Override | None, check_overrides: dict[str, Override]
+) -> Decimal:
+    """Points of a lesson before the late rules."""
+    if override:
+        return override.points
+    earned, by_hand = _split_points(result, check_overrides)
+    return late.tidy(earned + by_hand)
+
+
+def _split_points(result, check_overrides):
+    """(what was graded and is not overridden, what was set by hand).
+
+    Lateness can take from the first only.
+    """
+    replaced = sum(check.points for check in result.checks if check.id in check_overrides)
+    by_hand = sum((override.points for override in check_overrides.values()), Decimal(0))
+    return Decimal(max(0, result.points - replaced)), by_hand
+
+
+def make_grade(learner, row, instructions: "Instructions", rules: late.Rules) -> Grade:
+    """The Grade of a row of the table `result`, by what instructors said and by the late rules.
+
+    learner  has `student` and `name`
+    """
+    result = LessonResult.from_json(row.value)
+    override, check_overrides = instructions.select_overrides(result)
+    extension = instructions.extension(row.lesson)
+    due = rules.due.get(row.lesson)
+    days = late.lateness(row.arrived, due, extension, rules.grace)
+    percent = Decimal(0) if override else late.percent(days, rules)
+    before_late = points = sum_points(result, override, check_overrides)
+    if percent:
+        earned, by_hand = _split_points(result, check_overrides)
+        points = late.tidy(late.penalised(earned, percent) + by_hand)
+    return Grade(
+        student=learner.student,
+        name=learner.name,
+        lesson=row.lesson,
+        number=row.number,
+        title=row.title,
+        result=result,
+        override=override,
+        check_overrides=check_overrides,
+        arrived=row.arrived,
+        due=extension.applied(due) if extension and due else due,
+        extension=extension,
+        late_days=days,
+        penalty_percent=percent,
+        late_reason=late.reason(days, percent),
+        comments=instructions.comments(row.lesson),
+        before_late=before_late,
+        points=points,
+        max_points=row.max_points,
+        graded=row.graded,
+    )
+
+
+class Instructions:
+    """What instructors have said about one learner, and still holds.
+
+    entries  rows of the table `change`, oldest first: overrides, comments and extensions
+    """
+
+    def __init__(self, entries: Iterable):
+        self.overrides, self.comments_by_lesson, self.extensions = {}, {}, {}
+        for entry in entries:
+            if entry.kind == "override":
+                self.override(
+                    entry.lesson, entry.check_id, entry.points, entry.who, entry.at, entry.why
+                )
+            elif entry.kind == "extension":
+                self.extensions[entry.lesson] = make_extension(entry)
+            elif entry.text is None:
+                self.comments_by_lesson.pop(entry.lesson, None)
+            else:
+                comment = Comment(entry.text, entry.who, entry.at)
+                self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
+
+    def override(
+        self,
+        lesson: str,
+        check: str | None,
+        points: Decimal | None,
+        who: str,
+        when: datetime,
+        why: str,
+    ) -> None:
+        if points is None:
+            self.overrides.pop((lesson, check), None)
+        else:
+            self.overrides[lesson, check] = Override(points, who, when, why)
+
+    def select_overrides(self, result: LessonResult) -> tuple[Override | None, dict[str, Override]]:
+        """(Override of the lesson or None, {check id: Override} of the checks that it has)."""
+        by_check = {
+            check.id: self.overrides[result.lesson, check.id]
+            for check in result.checks
+            if (result.lesson, check.id) in self.overrides
+        }
+        return self.overrides.get((result.lesson, None)), by_check
+
+    def sum_points(self, result: LessonResult) -> Decimal:
+        return sum_points(result, *self.select_overrides(result))
+
+    def comments(self, lesson: str | None) -> list[Comment]:
+        return self.comments_by_lesson.get(lesson, [])
+
+    def extension(self, lesson: str) -> late.Extension | None:
+        return self.extensions.get(lesson) or self.extensions.get(None)
+
+    def describe_overrides(self, before: LessonResult | None, result: LessonResult) -> str | None:
+        """What happens to the overrides when `result` replaces `before`, or None without any."""
+        if not before:
+            return None
+        sentences, ids = [], {check.id for check in result.checks}
+        for (lesson, check), override in self.overrides.items():
+            if lesson != result.lesson:
+                continue
+            if check is None:
+                sentences.append(
+                    f"graded {before.points} -> {result.points}; "
+                    f"the override to {override.points} stays"
+                )
+            elif check in ids:
+                sentences.append(f"the override of check {check} to {override.points} stays")
+            else:
+                sentences.append(
+                    f"check {check}, overridden to {override.points}, is no longer there"
+                )
+        return "; ".join(sentences) or None
+
+
+def make_extension(row) -> late.Extension | None:
+    """The extension in a row of the table `change`."""
+    return late.Extension(row.until, row.days) if row.until or row.days else None
+
+
+def differences(before: LessonResult | None, after: LessonResult) -> list[dict]:
+    """The checks whose points are others than before."""
+    if not before:
+        return []
+    old, new = ({check.id: check for check in result.checks} for result in (before, after))
+    pairs = [(old.get(check_id), new.get(check_id)) for check_id in old | new]
+    return [
+        {
+            "id": (new_check or old_check).id,
+            "name": (new_check or old_check).name,
+            "old": old_check and old_check.points,
+            "new": new_check and new_check.points,
+        }
+        for old_check, new_check in pairs
+        if not (old_check and new_check and old_check.points == new_check.points)
+    ]
+
+
+def select_check(text: str, lesson: str, ids: list[str]) -> str:
+    """The one of `ids` that is `text`, or has it as a part."""
+    matches = [text] if text in ids else [check_id for check_id in ids if text in check_id]
+    if len(matches) == 1:
+        return matches[0]
+    listed = matches or ids
+    first = ", ".join(listed[:5]) + ("" if len(listed) <= 5 else ", ...")
+    if matches:
+        raise TitoError(
+            f"Lesson {lesson} has {len(matches)} checks with {text!r} in their names.",
+            f"Write more of one: {first}",
+        )
+    close = difflib.get_close_matches(text, ids, n=1)
+    raise TitoError(
+        f"Lesson {lesson} has no check {text!r}.",
+        f"Did you mean {close[0]!r}?"
+        if close
+        else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}",
+    )
+
+
+def parse_points(
+    points: Decimal | int | float | str, result: LessonResult, check: str | None
+) -> Decimal:
+    """The Decimal that is meant, within what lesson or check can earn."""
+    limits = {item.id: item.max_points for item in result.checks}
+    most = result.max_points if check is None else limits[check]
+    try:
+        value = late.exact(points)
+    except ValueError:
+        raise TitoError(
+            f"{points!r} is no number of points.", f"Give one between 0 and {most}, such as 7.5."
+        ) from None
+    if not 0 <= value <= most:
+        raise TitoError(
+            f"{points} points are not possible: {check or result.lesson} can earn between 0 "
+            f"and {most}.",
+            "Give a number in between.",
+        )
+    return value

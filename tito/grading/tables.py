@@ -1,0 +1,141 @@
+"""The tables of a gradebook, and how its values are stored.
+
+Four tables. `learner`: who is in the class. `result`: the one current result of a learner's
+lesson. `change`: an entry for each change of a grade, comment or extension, never edited;
+overrides, comments and extensions are read from it, so the history cannot disagree with the
+grades. A result that is replaced stays in the entry that tells of it. The points in the history
+are those before the late rules. `tito_gradebook`: the version of the schema, by which a gradebook
+is told from any other database; `database.py` changes the tables when the version does.
+"""
+
+import json
+import re
+from datetime import timezone
+from decimal import Decimal
+
+from tito.errors import TitoError
+from tito.grading import late
+
+try:
+    import sqlalchemy as sql
+except ModuleNotFoundError:
+    raise TitoError(
+        "The gradebook needs SQLAlchemy, which is not installed here.",
+        "In the course's folder: bin/setup instructor",
+        3,
+    ) from None
+
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
+LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
+
+
+class Points(sql.types.TypeDecorator):
+    """Points as a Decimal of whole hundredths, stored as an integer.
+
+    SQLite knows no decimal fractions.
+    """
+
+    impl, cache_ok = sql.Integer, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else int(Decimal(value) * 100)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else late.tidy(Decimal(value) / 100)
+
+
+class Moment(sql.types.TypeDecorator):
+    """A time, stored in UTC; read with its time zone."""
+
+    impl, cache_ok = sql.DateTime, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else value.replace(tzinfo=timezone.utc)
+
+
+class Json(sql.types.TypeDecorator):
+    """Plain data as ASCII text: a learner's message may hold what databases refuse."""
+
+    impl, cache_ok = sql.Text, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else json.loads(value)
+
+
+TABLES = sql.MetaData()
+# Named as Alembic did, which made the first gradebooks: so they are at version 1 as they are.
+VERSION = sql.Table(
+    "tito_gradebook",
+    TABLES,
+    sql.Column("version_num", sql.String(32)),  # 0001, 0002, ...: a single row
+    sql.PrimaryKeyConstraint("version_num", name="tito_gradebook_pkc"),
+)
+LEARNER = sql.Table(
+    "learner",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("name", sql.Text, nullable=False),
+    sql.Column("columns", Json, nullable=False),  # of the roster: {header: text}
+)
+RESULT = sql.Table(
+    "result",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("number", sql.Integer, nullable=False),
+    sql.Column("title", sql.Text, nullable=False),
+    sql.Column("max_points", sql.Integer, nullable=False),
+    sql.Column("key", sql.String(255), nullable=False),
+    sql.Column("sha256", sql.String(64), nullable=False),
+    sql.Column("arrived", Moment),
+    sql.Column("graded", Moment, nullable=False),
+    sql.Column("value", Json, nullable=False),  # LessonResult.as_json()
+)
+CHANGE = sql.Table(
+    "change",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", sql.String(100)),  # NULL: all lessons
+    sql.Column("check_id", sql.Text),  # of an override of a single check
+    # graded, regraded, override, comment or extension
+    sql.Column("kind", sql.String(20), nullable=False),
+    sql.Column("who", sql.Text, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("why", sql.Text, nullable=False),
+    sql.Column("old_points", Points),
+    sql.Column("new_points", Points),
+    sql.Column("points", Points),  # of an override; NULL lifts it
+    # of a comment, NULL takes the comments back; of a grade, what else there is to say
+    sql.Column("text", sql.Text),
+    sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
+    sql.Column("days", sql.Integer),
+    # of a grade: [{id, name, old, new}], the checks whose points changed
+    sql.Column("checks", Json),
+    sql.Column("replaced", Json),  # of a grade: the result before
+    sql.Index("change_of_learner", "student", "lesson"),
+)
+
+
+def clean(text: str) -> str:
+    """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
+    return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def learner_id(student: str) -> str:
+    """The id under which a learner is kept: cleaned.
+
+    Where it is longer than LONGEST, it is cut, with a hash at its end.
+    """
+    text = clean(student)
+    if len(text) <= LONGEST:
+        return text
+    import hashlib
+
+    return f"{text[: LONGEST - 20]}...{hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"

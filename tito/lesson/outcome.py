@@ -1,0 +1,200 @@
+"""What became of a check and of a lesson, and the words for it: one model for
+`tito test`, `check()` and `tito grade`.
+"""
+
+import ast
+import linecache
+import re
+import traceback
+from dataclasses import dataclass
+
+# What a lesson's result can be called, and what it means for the one who wrote it.
+VERDICTS = {
+    "passed": "every check passes",
+    "failed": "some checks fail",
+    "stub": "nothing is written yet: every exercise is as released",
+    "missing": "no file of this lesson was handed in",
+    "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
+    "UTF-8, a link, or too large",
+    "syntax error": "Python cannot read the lesson",
+    "import failed": "the lesson stops while it is imported",
+    "crashed": "the process that ran the learner's code died",
+    "timed out": "the lesson did not finish being imported in time, or no check did",
+    "out of memory": "the lesson needs more memory than it may have",
+    "tampered": "the learner's code answered what nobody asked, or not in the agreed form",
+}
+STATUSES = (
+    "passed",
+    "failed",  # an assertion of the check does not hold
+    "error",  # the learner's code raised
+    "unwritten",  # it needs an exercise that is as released
+    "timeout",
+    "memory",
+    "crashed",  # the process ended under it
+    "tampered",
+    "not run",
+)
+LONGEST = 4000  # characters of a learner's message or output that are kept
+UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
+# What Python says when somebody goes on working with a None that should have been a value.
+NONE_USED = re.compile(
+    r"'NoneType' object (?:has no attribute|is not subscriptable|does not support item assignment"
+    r"|is not iterable|is not callable)|unsupported operand type\(s\) for .*'NoneType'"
+    r"|bad operand type for .*'NoneType'"
+)
+SHOWN = 60  # characters of a value in a call that is told
+
+
+@dataclass
+class Outcome:
+    """What became of one check.
+
+    points   earned, of max_points
+    status   one of STATUSES
+    message  why it did not pass; plain text from the learner's side, to be
+             escaped wherever it is shown
+    """
+
+    id: str
+    exercise: str
+    name: str
+    points: int
+    max_points: int
+    status: str = "not run"
+    message: str = "did not run"
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+
+def unwritten_exercise(name: str, text: str) -> str | None:
+    """The id of the exercise whose stub raised this (the exception's name and text), or None."""
+    match = UNWRITTEN.search(text) if name == "NotImplementedError" else None
+    return match and match[1]
+
+
+def verdict_of(statuses: list[str], points: int) -> str:
+    """The verdict on a lesson that could be imported, from what became of its checks."""
+    if statuses and all(status == "passed" for status in statuses):
+        return "passed"
+    if "tampered" in statuses:
+        return "tampered"
+    for status, verdict in (
+        ("timeout", "timed out"),
+        ("memory", "out of memory"),
+        ("crashed", "crashed"),
+    ):
+        if not points and status in statuses and set(statuses) <= {status, "not run", "unwritten"}:
+            return verdict
+    return "failed"
+
+
+def count_of(statuses: list[str], behind: list[str] = ()) -> str:
+    """What is to be done, in a sentence: "2 of 5 checks fail, 1 waits for what is not written yet."
+
+    behind  of those that fail, the exercises whose mistakes make them fail
+    """
+    wrong = sum(status not in ("passed", "unwritten", "not run") for status in statuses)
+    waiting, missing = statuses.count("unwritten"), statuses.count("not run")
+
+    def wait(number, what):
+        return f"{number} wait{'s' * (number == 1)} for {what}"
+
+    parts = [f"{wrong - len(behind)} of {len(statuses)} checks fail"] * (wrong > len(behind))
+    parts += [wait(len(behind), " and ".join(dict.fromkeys(behind)))] * bool(behind)
+    parts += [wait(waiting, "what is not written yet")] * bool(waiting)
+    parts += [f"{missing} did not run"] * bool(missing)
+    return ", ".join(parts) + "." * bool(parts)
+
+
+# Exceptions, explained.
+
+
+def explain(name: str, text: str, call: str = "", nones: list[str] | None = None) -> str:
+    """An exception in the learner's terms.
+
+    name, text  of the exception
+    call        the call in the check that led to it, with its arguments; "" for none
+    nones       the parameters that were None where it arose; None when it arose in the check itself
+    """
+    sentence = f"{name}: {text}" if text else name
+    sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
+    if "NoneType" not in text:
+        return sentence
+    if nones:
+        named = " and ".join(f"`{parameter}`" for parameter in nones)
+        return f"{sentence}. There {named} {'is' if len(nones) == 1 else 'are'} None."
+    if name in ("AttributeError", "TypeError") and NONE_USED.search(text):
+        return f"{sentence}. Does a function lack its `return`?"
+    return sentence
+
+
+def none_parameters(frame) -> list[str]:
+    """The parameters of a frame's function that are None in it."""
+    code = frame.f_code
+    total = code.co_argcount + code.co_kwonlyargcount
+    return [name for name in code.co_varnames[:total] if frame.f_locals.get(name, code) is None]
+
+
+def call_in(error: BaseException, file: str) -> str:
+    """The call on a check's line that led to the error, with its arguments' values:
+    "matmul_shape((3,), (3,))"; or "".
+    """
+    caller = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == file:
+            caller = frame
+    summary = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == file]
+    if not caller or summary[-1].end_lineno is None:
+        return ""
+    last = summary[-1]
+    lines = linecache.getlines(file)[last.lineno - 1 : last.end_lineno]
+    if not lines:
+        return ""
+    encoded = [line.encode() for line in lines]
+    encoded[-1] = encoded[-1][: last.end_colno]
+    encoded[0] = encoded[0][last.colno :]
+    try:
+        tree = ast.parse(b"".join(encoded).decode().strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(tree.body, ast.Call):
+        return ""
+    text = ast.unparse(_Filled(caller.f_locals).visit(tree))
+    return text if len(text) <= 3 * SHOWN and "\n" not in text else ""
+
+
+class _Filled(ast.NodeTransformer):
+    """Names replaced by their values, where those are plain and short."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def visit_Name(self, node):
+        value = self.values.get(node.id, self)
+        if _is_plain(value) and len(literal := repr(value)) <= SHOWN:
+            try:
+                return ast.parse(literal, mode="eval").body
+            except SyntaxError:
+                pass  # nan and inf are no Python
+        return node
+
+
+def _is_plain(value, depth=0):
+    """Whether a value is Python's own all the way down: nothing of a learner's,
+    whose `repr` may do anything.
+    """
+    if type(value) in (tuple, list):
+        return depth < 4 and len(value) <= 20 and all(_is_plain(part, depth + 1) for part in value)
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def cut(text: str) -> str:
+    """A learner's text, not endless."""
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
+    )
