@@ -126,16 +126,17 @@ def test_pip_is_used_where_there_is_no_uv(project):
         "        wheel.writestr(info + 'entry_points.txt', '[console_scripts]\\ntito = "
         "tito.cli.run:run\\n')\n"
         "        wheel.writestr('tito/__init__.py', '')\n"
-        "        wheel.writestr('tito/cli.py', 'def run(): print(\"tito from pip\")\\n')\n"
+        "        wheel.writestr('tito/cli/__init__.py', '')\n"
+        "        wheel.writestr('tito/cli/run.py', 'def run(): print(\"tito from pip\")\\n')\n"
         "        wheel.writestr(info + 'RECORD', '')\n"
         "    return name\n",
         encoding="utf-8",
     )
     run = project.run(PYTHONDONTWRITEBYTECODE="1", PIP_NO_INDEX="1", PIP_USER="1")
     assert run.stdout == "tito from pip\n", run.stderr
-    assert list(project.root.glob(".venv/lib/python*/site-packages/tito/__pycache__/cli.*.pyc")), (
-        "not compiled"
-    )
+    assert list(
+        project.root.glob(".venv/lib/python*/site-packages/tito/cli/__pycache__/run.*.pyc")
+    ), "not compiled"
 
 
 def test_an_activated_environment_and_python_variables_do_not_confuse_it(project, tmp_path):

@@ -23,6 +23,7 @@ playwright = pytest.importorskip(
 )
 
 from tito.book import build as book  # noqa: E402
+from tito.cli import app, run  # noqa: E402, F401  `run` adds the commands
 from tito.learn import milestone
 from tito.lesson import course
 
@@ -77,7 +78,7 @@ def site(tmp_path_factory):
     shutil.copy(REPOSITORY / "tito.toml", root)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(socket, "getaddrinfo", nobody)
-        built = book.build(course.open_root(root))
+        built = book.build(course.open_root(root), commands=app.commands())
     folder = built.path
     with ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Silent, directory=folder)

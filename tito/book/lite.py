@@ -23,7 +23,7 @@ from tito import files
 from tito.author import release, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
-from tito.lesson import cells, notebook
+from tito.lesson import cells, course, notebook
 
 KERNEL = (
     "micropip",
@@ -225,7 +225,9 @@ def make(root, work, runtime, place):
         ]
         packages = runtime.packages | {
             TOO: _added(source, *installed(TOO), TOO, TOO, []),
-            wheel.DISTRIBUTION: _added(source, *lessons(root), wheel.DISTRIBUTION, "tito", depends),
+            course.DISTRIBUTION: _added(
+                source, *lessons(root), course.DISTRIBUTION, "tito", depends
+            ),
         }
         _write(
             source / "static" / "pyodide" / "pyodide-lock.json",
