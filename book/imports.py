@@ -9,9 +9,10 @@ import ast
 import html
 import sys
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
-TITO = Path(__file__).resolve().parents[1] / "tito"
+TITO = Path(find_spec("tito").origin).parent
 LEFT, WIDE, HIGH, STEP = (
     2,
     96,
