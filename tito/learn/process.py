@@ -77,10 +77,18 @@ class Process:
             self.process.stdin.flush()
         except OSError:
             pass  # it died at once; the exit tells
+        whole = False
         try:
             yield from self._events(patience)
+            whole = True
+        except Superseded:
+            whole = True
+            raise
         finally:
             self.running = False
+            if not whole:  # what is left of its events would be taken for the next request's
+                self.close()
+                self._start()
 
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun

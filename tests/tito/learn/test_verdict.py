@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from small_course import edit, solve
 
+from tito.errors import TitoError
 from tito.learn import verdict, workspace
+from tito.learn.process import Process
 from tito.lesson import notebook, outcome
 from tito.lesson.form import stub
 
@@ -429,6 +431,13 @@ def test_a_learners_own_checks_run_and_count_for_nothing(entry):
         ("own.test_mine", "failed", 0)
     ]
     assert result.own_checks[0].message == "this should hold: assert double(1) == 3"
+
+
+def test_an_expression_that_pytest_refuses_leaves_nothing_to_the_next_test(entry):
+    with Process(warm=True) as process:
+        with pytest.raises(TitoError, match="pytest did not run the checks"):
+            verdict.test(entry, keyword="and and", process=process)
+        assert verdict.test(entry, process=process).asked != []
 
 
 def test_only_part_of_the_checks_never_passes_a_lesson(entry):
