@@ -36,13 +36,11 @@ from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
 from tito.lesson import course
+from tito.lesson.form import stub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"
-DOUBLE = (
-    '    raise NotImplementedError("exercise numbers-double is yours to write; for a hint: '
-    'tito hint numbers numbers-double")'
-)
+DOUBLE = f"    {stub('numbers', 'double')}"
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +365,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     text = "\n".join(
         one for name, one in texts.items() if name.startswith(("files/", "api/", "static/"))
     )
-    assert len(source.lessons) < text.count(" is yours to write; for a hint")
+    assert len(source.lessons) < text.count(" is yours to write: tito hint")
     once = "\n".join(
         dict.fromkeys(text.splitlines())
     )  # most stands there several times: as a script, a notebook, in the wheel
@@ -511,7 +509,7 @@ def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x +")
     last = drive.run("import tinytorch.core.numbers").stderr.splitlines()[-1]
     assert last.startswith(
-        "ImportError: 01_numbers/numbers_dev.ipynb cell 7:8: syntax error: invalid syntax: "
+        "ImportError: 01_numbers/numbers_dev.ipynb cell 8:8: syntax error: invalid syntax: "
         "return x +"
     )
 
@@ -549,8 +547,8 @@ def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
     solved = root.lesson("numbers").declared.source
     page = json.loads(lite.page(root.lesson("numbers"), lite.Runtime()))
     for cell in page["cells"]:
-        if found := cell["metadata"].get("nbgrader", {}).get("grade_id"):
-            cell["source"] = solved.cell(found).source
+        if name := cell["metadata"].get("exercise"):
+            cell["source"] = solved.cell(name).source
     mine.notebook.write_text(json.dumps(page), encoding="utf-8")
     command = re.search(r"`tito ([^`]*)`", page["cells"][0]["source"]).group(1)
     for words, said in ((command.split(), ""), (["test", "numbers"], "5 of 5 points")):
@@ -708,9 +706,11 @@ def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_ro
 
     open_(SUMS)
     write_over("sums-total is yours", "return sum(map(double, numbers)) + 1")
-    assert "NotImplementedError: exercise numbers-double is yours to write" in run_all(page)
+    assert 'check("total") needs exercise numbers-double, which is not written yet.' in run_all(
+        page
+    )
     open_(NUMBERS)
     write_over("numbers-double is yours", "return x + x")
     open_(SUMS)
-    assert "AssertionError: total([1, 2]) should be 6, yours is 7" in run_all(page)
+    assert "total([1, 2]) should be 6, yours is 7" in run_all(page)
     assert wrong == []

@@ -215,7 +215,8 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     # Loaded before the forks, so that its import is not among the moments.
     import jupytext  # noqa: F401
 
-    notebook.to_script(notebook.to_notebook("# %%\nx = 1\n"))
+    lesson = a_workspace(tmp_path, "loaded").lesson("numbers").declared
+    notebook.to_script(notebook.to_notebook("# %%\nx = 1\n", lesson))
     every_moment(prepare, pair.settle, check)
 
 

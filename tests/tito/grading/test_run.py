@@ -116,7 +116,7 @@ def test_what_was_graded_is_not_graded_again(small_course, submissions):
 @pytest.mark.slow
 def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submissions):
     grade(small_course, submissions)
-    path = small_course.lesson("sums").script
+    path = small_course.lesson("sums").script.with_name("checks.py")
     path.write_text(
         path.read_text(encoding="utf-8").replace("assert total([]) == 0", "assert total([3]) == 6"),
         encoding="utf-8",
