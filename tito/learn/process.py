@@ -29,10 +29,11 @@ class Process:
 
     def __init__(self, warm=False):
         self.warm = warm and hasattr(os, "fork")
-        self.running = False
+        self.running = self.left = False  # left: before the last event of a request
         self._start()
 
     def _start(self):
+        self.left = False
         environment = {
             k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))
         }
@@ -69,26 +70,25 @@ class Process:
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
-        if self.process.poll() is not None:
+        if self.left:  # the rest of its events would be taken for this request's
+            self.close()
+            self._start()
+        elif self.process.poll() is not None:
             self.restart()
-        self.running = True
+        self.running = self.left = True
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         except OSError:
             pass  # it died at once; the exit tells
-        whole = False
         try:
             yield from self._events(patience)
-            whole = True
+            self.left = False
         except Superseded:
-            whole = True
+            self.left = False
             raise
         finally:
             self.running = False
-            if not whole:  # what is left of its events would be taken for the next request's
-                self.close()
-                self._start()
 
     def _events(self, patience):
         child = None  # the process that runs the checks, once it has begun
