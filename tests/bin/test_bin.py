@@ -314,6 +314,7 @@ def test_two_at_once_install_once(project):
     assert project.installs() == 1
 
 
+@pytest.mark.slow
 def test_a_killed_setup_whose_installer_lives_on_is_waited_for(project):
     victim = subprocess.Popen(
         [project.root / "bin" / "setup"],

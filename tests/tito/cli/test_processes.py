@@ -129,7 +129,10 @@ def test_every_command_is_run_in_a_process_by_some_test():
         assert f'"{words.split()[-1]}"' in (course.installed_course().path / file).read_text()
 
 
-@pytest.mark.parametrize("command", RUNS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in AUTHOR)) for name in RUNS],
+)
 def test_it_runs_in_a_process(folders, command):
     where, before, words, said = RUNS[command]
     for earlier in before:
