@@ -20,11 +20,11 @@ PLACES = {
 }  # the middle of each box
 WIDE, HIGH = 130, 62
 
-SIGNS = {"multiply": "*", "add": "+", "raise_to": "**"}
+SIGNS = {"multiply": "*", "add": "+", "power": "**"}
 SAYS = {
     "multiply": "Times hands on g, times the other number.",
     "add": "Plus hands on g as it is, to both.",
-    "raise_to": "A square hands on g, times twice its number.",
+    "power": "A square hands on g, times twice its number.",
 }
 
 

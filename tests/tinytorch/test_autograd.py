@@ -215,7 +215,7 @@ def test_every_operation_of_lesson_01_has_a_rule():
         np.negative,
         np.absolute,
         np.matmul,
-        T.raise_to,
+        T.power,
         np.exp,
         np.log,
         np.sqrt,

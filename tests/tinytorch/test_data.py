@@ -449,7 +449,7 @@ def test_the_front_door_has_every_name():
 
 
 def test_what_downloads_can_be_imported_from_the_lesson():
-    for name in ("data_folder", "fetch", "fingerprint"):
+    for name in ("data_folder", "fetch", "checksum"):
         assert getattr(lesson, name) is getattr(download, name)
 
 

@@ -638,12 +638,12 @@ def test_every_operation_on_a_variable_is_noted():
         np.ones(3) * x,
     ]
     for out in results:
-        assert out.requires_grad and out.creator.order > -1 and out.grad is None
+        assert out.requires_grad and out.creator.created > -1 and out.grad is None
         assert any(isinstance(i, Tensor) and i.requires_grad for i in out.creator.inputs)
         assert len(out.creator.arrays) == len(out.creator.inputs)
         assert hash(out.creator.op) is not None
         assert np.array_equal(out.creator.op(*out.creator.arrays, **out.creator.options), out.data)
-    orders = [out.creator.order for out in results]
+    orders = [out.creator.created for out in results]
     assert orders == sorted(set(orders))
 
 

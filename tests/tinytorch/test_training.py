@@ -16,7 +16,7 @@ import pytest
 from tinytorch.core import training as lesson
 from tinytorch.core.activations import ReLU, Tanh
 from tinytorch.core.data import DataLoader, TensorDataset
-from tinytorch.core.layers import Chance, Dense, Dropout, Module, Sequential, manual_seed
+from tinytorch.core.layers import Dense, Dropout, Module, RandomState, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
 from tinytorch.core.tensor import Tensor, Variable
@@ -252,7 +252,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
             every=1,
         )
     other = new()
-    Chance.rng.random(9)  # another program drew in between
+    RandomState.rng.random(9)  # another program drew in between
     other.load(tmp_path / "run.npz")
     other.fit(loader(prefetch), 3, validation=pairs(40, seed=1))
     assert same(weights_of(whole), weights_of(other)) and whole.history == other.history

@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7959fac8b5673717
+# checksum: f0943e9dd7d58986
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
@@ -21,7 +21,7 @@ from tinytorch.core.tensor import (
     min_forward,
     operand,
     pad_forward,
-    raise_to,
+    power,
     recording,
     relu_forward,
     reshape_forward,
@@ -108,7 +108,7 @@ def power_to_base(g, out, base, exponent):
     if type(exponent) is int and exponent == 2:
         return g * (2 * base)
     # with exponent 0: times 0, to the power 0
-    return g * exponent * raise_to(base, exponent - (exponent != 0))
+    return g * exponent * power(base, exponent - (exponent != 0))
 
 
 def power_to_exponent(g, out, base, exponent):
@@ -116,7 +116,7 @@ def power_to_exponent(g, out, base, exponent):
     return np.where(flat, 0, g * out * np.log(np.where(flat, 1, base), dtype=out.dtype))
 
 
-derivative(raise_to, power_to_base, power_to_exponent)
+derivative(power, power_to_base, power_to_exponent)
 
 
 @rules_for(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
@@ -202,7 +202,7 @@ def oldest_first(tensor):
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
             found.add(x)
             todo.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.order"))
+    return sorted(found, key=operator.attrgetter("creator.created"))
 
 
 def accumulate(gradients, mine, x, g):

@@ -1,5 +1,5 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: e86c7e2e5f13dfbd
+# checksum: 30c9db37ba28e70a
 """Backprop: A number that remembers how it was made, and 41 of them that learn."""
 
 import itertools
@@ -8,7 +8,7 @@ import random
 from operator import attrgetter
 
 from tinytorch.support.graphs import Graph as Drawing
-from tinytorch.support.handmade import slopes_from, unknown_slopes
+from tinytorch.support.handmade import derivatives_from, unknown_derivatives
 
 __all__ = [
     "slopes_by_nudging", "Value", "record", "add", "pull", "negate", "multiply", "subtract", "divide", "power",
@@ -104,7 +104,7 @@ class Value(Operators):
         self.grad = 0.0
         self._prev = tuple(_children) if _children else ()
         self._op = _op
-        self._slopes = unknown_slopes if self._prev else ()
+        self._slopes = unknown_derivatives if self._prev else ()
         self._age = next_age()
         self.label = label
 
@@ -126,7 +126,7 @@ class Value(Operators):
 
     @_backward.setter
     def _backward(self, function):
-        self._slopes = slopes_from(function, self)
+        self._slopes = derivatives_from(function, self)
 
     def __float__(self):
         return float(self.data)
@@ -370,7 +370,7 @@ def draw_graph(root):
     for node in order(root):
         drawing.box(node, f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
                     f"grad {node.grad:.5g}")
-        slopes = itertools.repeat("?") if node._slopes is unknown_slopes else node._slopes
+        slopes = itertools.repeat("?") if node._slopes is unknown_derivatives else node._slopes
         for x, slope in zip(node._prev, slopes):
             drawing.arrow(x, node, slope if slope == "?" else f"{slope:.4g}")
     return drawing

@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4c99d37a753cf08c
+# checksum: 5261a219f857ba66
 """Convolutions: One small pattern, looked for everywhere in a picture."""
 
 import math
@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
-from tinytorch.core.losses import fractions
+from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
 from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
@@ -256,7 +256,7 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
 
     Source: torch.nn.functional.conv2d.
     """
-    x, weights = fractions(x), fractions(weights)
+    x, weights = as_float_tensor(x), as_float_tensor(weights)
     stride, padding = pair(stride), pair(padding, least=0)
     if bias is not None and np.shape(bias) != weights.shape[:1]:
         raise ValueError(f"weights of shape {weights.shape} need a bias of shape "
@@ -412,7 +412,7 @@ derivative(avg_pool2d_forward, avg_pool2d_rule)
 
 def pool2d(op, x, kernel_size, stride, padding):
     """`op`, one of the forward functions above, on images in any form, with ints or pairs."""
-    x, kernel = fractions(x), pair(kernel_size)
+    x, kernel = as_float_tensor(x), pair(kernel_size)
     stride, padding = kernel if stride is None else pair(stride), pair(padding, least=0)
     if x.ndim != 4:
         raise misfit(x.shape, f"a kernel of shape {kernel}", "images need four axes")

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: c9ef1e681fe4e11b
+# checksum: 8065827bd0606879
 """Data: Real pictures, split, shuffled, batched and varied."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
 from tinytorch.support import datasets
-from tinytorch.support.download import data_folder, fetch, fingerprint
+from tinytorch.support.download import checksum, data_folder, fetch
 from tinytorch.support.shelf import Shelf
 
 __all__ = [

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3ec181f00accc1ee
+# checksum: fb41f717741dfec2
 """Layers: Numbers to be learned, kept where they can be found, set well and saved."""
 
 import math
@@ -35,7 +35,7 @@ def linear(x, weights, bias=None):
     return out if bias is None else out + bias
 
 
-class Chance:
+class RandomState:
     """Where layers draw from when nobody hands them a generator. The seed differs in every run
     until `manual_seed`."""
 
@@ -45,7 +45,7 @@ class Chance:
 def generator(rng=None):
     """The NumPy Generator to draw from: `rng` itself, a new one for a whole number, the
     module's own for None."""
-    return Chance.rng if rng is None else np.random.default_rng(rng)
+    return RandomState.rng if rng is None else np.random.default_rng(rng)
 
 
 def manual_seed(seed):
@@ -56,7 +56,7 @@ def manual_seed(seed):
     Everything drawn after this depends on `seed` and on the order of drawing, and on nothing
     else.
     """
-    Chance.rng = np.random.default_rng(seed)
+    RandomState.rng = np.random.default_rng(seed)
 
 
 def xavier_uniform(fan_in, fan_out, rng=None, shape=None):

@@ -1,5 +1,5 @@
 # From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 52e5045c90a494b2
+# checksum: 64033fabcea27f87
 """Losses: One number that says how wrong a network is, at any size."""
 
 import numpy as np
@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-def fractions(x):
+def as_float_tensor(x):
     """`x` as a Tensor of fractions: a float Tensor as it is, whole numbers and lists as
     float32."""
     x = x if isinstance(x, Tensor) else Tensor(x)
@@ -84,7 +84,7 @@ def mse_loss(prediction, target, reduction="mean"):
 
     Source: Gauss, Theory of the motion of the heavenly bodies (1809), section 179.
     """
-    prediction = fractions(prediction)
+    prediction = as_float_tensor(prediction)
     error = prediction - matched(prediction, target)
     return reduced(error * error, reduction)
 
@@ -118,7 +118,7 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
 
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.2.
     """
-    z = fractions(logits)
+    z = as_float_tensor(logits)
     y = matched(z, target)
     check_probabilities(y)
     magnitude = abs(z)
@@ -262,7 +262,7 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
 
     Source: Bishop, Pattern recognition and machine learning (2006), section 4.3.4.
     """
-    logits = fractions(logits)
+    logits = as_float_tensor(logits)
     labels = as_labels(labels, logits.shape)
     check_labels(labels, logits.shape)
     if not 0 <= label_smoothing <= 1:

@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: ffa55ffab14a2d46
+# checksum: 0c8ff6861499a871
 """Optimizers: From a slope to a step, for a million weights at once."""
 
 import copy
@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
-from tinytorch.support.flat import blocks, bundles_of
+from tinytorch.support.flat import blocks, flat_groups
 from tinytorch.support.parameter_groups import check_groups, matching_state
 from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR
 
@@ -224,14 +224,14 @@ class Optimizer:
         for w, g, *kept in blocks(self.block, w, g, *state.values()):
             self.improve(w, g, dict(zip(state, kept)), step, group)
 
-    def bundles_for(self, place, ready):
+    def flat_groups_for(self, place, ready):
         """The Bundles of `ready`, parameters of group number `place`: those of last time if the
         parameters are the same."""
         names = self.keeps(self.param_groups[place])
         key = [names, *map(id, ready)]
         known, bundles = self.bundles.get(place, (None, None))
         if known != key:
-            bundles = bundles_of(ready, self.state, names, self.small, views_of)
+            bundles = flat_groups(ready, self.state, names, self.small, views_of)
             self.bundles[place] = key, bundles
         return bundles
 
@@ -344,7 +344,7 @@ def take_step(optimizer):
     """
     for place, group in enumerate(optimizer.param_groups):
         ready = [p for p in group["params"] if p.grad is not None]
-        for bundle in optimizer.bundles_for(place, ready):
+        for bundle in optimizer.flat_groups_for(place, ready):
             w, g = bundle.collect()
             bundle.step += 1
             optimizer.update(w, g, bundle.state, bundle.step, group)

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4ca31a7aeaa99357
+# checksum: fb8a06b4265faa85
 """Tensor: A grid of numbers that adds, broadcasts, reshapes and multiplies."""
 
 import itertools
@@ -15,7 +15,7 @@ from tinytorch.support.forward import (
     max_forward,
     min_forward,
     pad_forward,
-    raise_to,
+    power,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
@@ -80,8 +80,8 @@ class Operators:
     def __rmul__(self, other): return reflected(np.multiply, self, other)
     def __truediv__(self, other): return apply(np.divide, self, other)
     def __rtruediv__(self, other): return reflected(np.divide, self, other)
-    def __pow__(self, other): return apply(raise_to, self, other)
-    def __rpow__(self, other): return reflected(raise_to, self, other)
+    def __pow__(self, other): return apply(power, self, other)
+    def __rpow__(self, other): return reflected(power, self, other)
     def __matmul__(self, other): return apply(np.matmul, self, other)
     def __rmatmul__(self, other): return reflected(np.matmul, self, other)
     def __neg__(self): return apply(np.negative, self)
@@ -323,14 +323,14 @@ counter = itertools.count()
 class Creator:
     """How a result was made: op(*arrays, **options), `arrays` being those inside `inputs`."""
 
-    __slots__ = ("op", "inputs", "arrays", "options", "order")
+    __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
         self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.order = next(counter)
+        self.created = next(counter)
 
 
-def note(out, op, inputs, arrays, options):
+def record(out, op, inputs, arrays, options):
     """Write into `out` how it was made, if any of `inputs` wants a gradient."""
     for x in inputs:
         if isinstance(x, Tensor) and x.requires_grad:
@@ -355,7 +355,7 @@ def apply(op, *inputs, **options):
     """
     arrays = tuple(map(operand, inputs))
     out = wrap(run(op, arrays, options))
-    note(out, op, inputs, arrays, options)
+    record(out, op, inputs, arrays, options)
     return out
 
 

@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 98ea977e79df4931
+# checksum: bfb88eacfd126a55
 """Training: Epochs, measures, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from tinytorch.core.autograd import no_grad
-from tinytorch.core.layers import Chance, Module
+from tinytorch.core.layers import Module, RandomState
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.curves import plot_history
@@ -20,8 +20,8 @@ from tinytorch.support.watch import watch_layers
 
 __all__ = [
     "accuracy", "means", "train_step", "groups", "accumulate", "train_epoch", "evaluating", "evaluate", "predict",
-    "epochs_since_best", "generators_in", "chance_of", "set_chance", "snapshot", "restore", "blame", "NotFinite",
-    "Trainer", "learning_rate_range", "suggested_rate", "overfit_one_batch",
+    "epochs_since_best", "generators_in", "random_states", "set_random_states", "snapshot", "restore", "blame",
+    "NotFinite", "Trainer", "learning_rate_range", "suggested_rate", "overfit_one_batch",
 ]
 
 
@@ -277,15 +277,15 @@ def generators_in(thing, seen=None):
     return [generator for part in parts for generator in generators_in(part, seen)]
 
 
-def chance_of(thing):
+def random_states(thing):
     """The states of the generators in `thing`, a list: all that the numbers they will draw
     depend on."""
     return [generator.bit_generator.state for generator in generators_in(thing)]
 
 
-def set_chance(thing, states):
-    """Put generators back to what `chance_of` found. ValueError when there are more, fewer or
-    others."""
+def set_random_states(thing, states):
+    """Put generators back to what `random_states` found. ValueError when there are more,
+    fewer or others."""
     found = generators_in(thing)
     if ([g.bit_generator.state["bit_generator"] for g in found]
             != [state["bit_generator"] for state in states]):
@@ -302,8 +302,8 @@ def snapshot(run):
     run      an object with the attributes told above, such as a `Trainer`
     returns  dict with the entries model, optimizer, schedule what their state_dict() gives;
              None for no schedule accumulate, epoch, position, records, history, best, start the
-             attributes chance of the list of Chance.rng, the layers' own generator, and the
-             model
+             attributes chance of the list of RandomState.rng, the layers' own generator,
+             and the model
 
     Whatever happens to `run` later, the snapshot stays as it is. Taking one changes nothing and
     draws nothing.
@@ -315,7 +315,7 @@ def snapshot(run):
     state = {name: getattr(run, name) for name in plain}
     state |= {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}
     state["schedule"] = None if run.schedule is None else run.schedule.state_dict()
-    state["chance"] = chance_of([Chance.rng, run.model])
+    state["chance"] = random_states([RandomState.rng, run.model])
     return copy.deepcopy(state)
 
 
@@ -336,7 +336,7 @@ def put(run, state):
                              f"{name}, this run is {'with' if part else 'without'} one")
         if part is not None:
             part.load_state_dict(state[name])
-    set_chance([Chance.rng, run.model], state["chance"])
+    set_random_states([RandomState.rng, run.model], state["chance"])
     for name in ("epoch", "position", "records", "history", "best", "start"):
         setattr(run, name, state[name])
 
@@ -361,17 +361,17 @@ def remaining(run, batches):
     """The groups of this epoch that are still to be done; `run.start` is the batches' chance at
     the epoch's start."""
     if run.position == 0 and not run.loaded:
-        run.start = chance_of(batches)
+        run.start = random_states(batches)
         return groups(batches, run.accumulate)
     run.loaded = False
-    set_chance(batches, run.start)
-    of_run = chance_of([Chance.rng, run.model])
+    set_random_states(batches, run.start)
+    of_run = random_states([RandomState.rng, run.model])
     walk = groups(batches, run.accumulate)
     done = sum(1 for _ in itertools.islice(walk, run.position))
     if done < run.position:
         raise ValueError(f"{run.position} groups of this epoch were done, "
                          f"but there are only {done}: these are other batches")
-    set_chance([Chance.rng, run.model], of_run)  # passing over may have drawn from them
+    set_random_states([RandomState.rng, run.model], of_run)  # the batches may have drawn
     return walk
 
 
@@ -476,7 +476,7 @@ class Trainer:
                     told |= {f"validation {name}": value
                              for name, value in self.evaluate(validation).items()}
                 # for the next epoch, which may begin in another process
-                self.start = chance_of(batches)
+                self.start = random_states(batches)
                 self.end_epoch(told | {"rate": self.optimizer.param_groups[0]["lr"]},
                                patience, min_delta)
                 if checkpoint:
@@ -488,7 +488,7 @@ class Trainer:
 
     def update(self, group):
         """One step, with a group of batches; returns their records."""
-        chance = chance_of([Chance.rng, self.model])
+        chance = random_states([RandomState.rng, self.model])
         self.optimizer.zero_grad()
         found = accumulate(self.model, self.loss, group, self.metrics)
         self.refuse_what_is_not_finite(found, group, chance)
@@ -507,7 +507,7 @@ class Trainer:
         where = f"epoch {self.epoch + 1}, step {self.position + 1}"
         for (values, _), (inputs, _) in zip(found, group):
             if not math.isfinite(values["loss"]):
-                set_chance([Chance.rng, self.model], chance)  # dropout as it was
+                set_random_states([RandomState.rng, self.model], chance)  # dropout as it was
                 with np.errstate(all="ignore"), no_grad(), watch_layers(self.model) as layers:
                     self.model(inputs)
                 name, cause = blame(layers) or ("the loss", "output")
@@ -573,9 +573,9 @@ class Trainer:
 def as_before(model, optimizer, batches=()):
     """A block in which `model` is trained for a trial. Afterwards it, the optimizer, chance and
     modes are as before."""
-    parts = [Chance.rng, model, batches]
+    parts = [RandomState.rng, model, batches]
     weights, steps, chance = (model.state_dict(), copy.deepcopy(optimizer.state_dict()),
-                              chance_of(parts))
+                              random_states(parts))
     modes = [(part, part.training) for part in model.modules()]
     model.train()
     try:
@@ -585,7 +585,7 @@ def as_before(model, optimizer, batches=()):
         model.load_state_dict(weights)
         optimizer.load_state_dict(steps)
         optimizer.zero_grad()
-        set_chance(parts, chance)
+        set_random_states(parts, chance)
         for part, mode in modes:
             part.training = mode
 

@@ -31,10 +31,10 @@ def data_folder():
     return Path(caches) / "tinytorch"
 
 
-def fingerprint(path):
+def checksum(path):
     """The SHA-256 of the file at `path`, as 64 hexadecimal digits.
 
-    >>> fingerprint(os.devnull)[:16]  # of no bytes at all
+    >>> checksum(os.devnull)[:16]  # of no bytes at all
     'e3b0c44298fc1c14'
     """
     with open(path, "rb") as file:
@@ -43,10 +43,10 @@ def fingerprint(path):
 
 def fetch(url, sha256, size, folder=None, attempts=3):
     """The path of a file from the network, downloaded if it is not there yet, and always with the
-    right fingerprint.
+    right checksum.
 
     url       where it is; its last part is the file's name
-    sha256    its fingerprint, 64 hexadecimal digits
+    sha256    its checksum, 64 hexadecimal digits
     size      its length in bytes
     folder    where to keep it; None for data_folder()
     attempts  how many connections to make before giving up; each continues where the last one
@@ -67,7 +67,7 @@ def fetch(url, sha256, size, folder=None, attempts=3):
     from filelock import FileLock
 
     def is_whole():
-        return path.is_file() and fingerprint(path) == sha256
+        return path.is_file() and checksum(path) == sha256
 
     path = Path(folder or data_folder()) / url.rsplit("/", 1)[-1]
     part = path.with_name(path.name + ".part")
@@ -91,13 +91,13 @@ def fetch(url, sha256, size, folder=None, attempts=3):
                 if have < size:
                     problem = f"the connection broke off after {have:,} of {size:,} bytes"
                     continue
-                found = fingerprint(part)
+                found = checksum(part)
                 if found == sha256:
                     os.replace(part, path)
                     return path
                 part.unlink()
                 problem = (
-                    f"what came has the fingerprint {found[:16]}..., "
+                    f"what came has the checksum {found[:16]}..., "
                     f"not {sha256[:16]}...: it is another file"
                 )
                 if not resumed:

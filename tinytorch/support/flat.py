@@ -9,7 +9,7 @@ saves hundreds of calls.
 import numpy as np
 
 
-class Bundle:
+class FlatGroup:
     """Parameters that step together: one array of weights, one of gradients, and one for each
     thing to remember.
 
@@ -66,15 +66,15 @@ class Bundle:
             state["step"] = self.step
 
 
-def bundles_of(params, states, names, small, views_of):
+def flat_groups(params, states, names, small, views_of):
     """The parameters as a list of Bundles: small ones that agree together, the others alone.
 
-    params    list of tensors, see `Bundle`
+    params    list of tensors, see `FlatGroup`
     states    {tensor: its state}; what is missing is added: "step" as 0, arrays as zeros
     names     the arrays to keep for each parameter
-    small     parameters of fewer numbers than this share a Bundle, if they have the same dtype and
-              have taken as many steps
-    views_of  see `Bundle`
+    small     parameters of fewer numbers than this share a FlatGroup, if they have the same
+              dtype and have taken as many steps
+    views_of  see `FlatGroup`
     """
     together = {}
     for p in params:
@@ -84,7 +84,9 @@ def bundles_of(params, states, names, small, views_of):
                 state[name] = np.zeros_like(p.data)
         alone = None if p.size < small else id(p)
         together.setdefault((p.dtype, state["step"], alone), []).append(p)
-    return [Bundle(part, [states[p] for p in part], names, views_of) for part in together.values()]
+    return [
+        FlatGroup(part, [states[p] for p in part], names, views_of) for part in together.values()
+    ]
 
 
 def blocks(size, *arrays):

@@ -13,7 +13,7 @@ __all__ = [
     "max_forward",
     "min_forward",
     "pad_forward",
-    "raise_to",
+    "power",
     "relu_forward",
     "reshape_forward",
     "sigmoid_forward",
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def raise_to(base, exponent):
+def power(base, exponent):
     """base ** exponent, elementwise.
 
     base, exponent   ndarrays or numbers whose shapes broadcast
@@ -32,7 +32,7 @@ def raise_to(base, exponent):
     NumPy takes the long way through logarithms even for x**3, many times slower than x * x * x,
     and refuses 2**-1 for integers. This does neither.
 
-    >>> raise_to(np.array([2, 4]), -1)
+    >>> power(np.array([2, 4]), -1)
     array([0.5 , 0.25])
     """
     if type(exponent) is int and 2 <= exponent <= 4:

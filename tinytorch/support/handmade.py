@@ -6,7 +6,7 @@ function. A node is here anything with `grad`, a float, and `_prev`, its inputs.
 """
 
 
-class UnknownSlopes:
+class UnknownDerivatives:
     """Stands in for the derivatives of a node with inputs, until somebody states them.
 
     To ask for them is a RuntimeError.
@@ -19,10 +19,10 @@ class UnknownSlopes:
         )
 
 
-unknown_slopes = UnknownSlopes()
+unknown_derivatives = UnknownDerivatives()
 
 
-def slopes_from(function, out):
+def derivatives_from(function, out):
     """The derivatives of a node along its inputs, from a handmade `_backward`.
 
     function  adds (derivative * out.grad) to the `grad` of each input; called once, with 1 in

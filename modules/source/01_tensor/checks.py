@@ -393,7 +393,7 @@ def test_apply_notes_how_a_result_was_made():
     assert total.creator.options == {"axis": 1}, (
         f"the note should keep the options {{'axis': 1}}, yours keeps {total.creator.options}"
     )
-    assert total.creator.order > made.order, "a later result should have a larger order"
+    assert total.creator.created > made.created, "a later result should have a larger order"
     silent = apply(np.multiply, y, 2.0)
     assert silent.creator is None and not silent.requires_grad, (
         f"no input wants a gradient, so no note: yours is {silent.creator}"
@@ -485,9 +485,9 @@ def test_a_note_is_enough_to_repeat_an_operation():
         assert np.allclose(again, wanted, rtol=1e-6), (
             f"{name}: repeated from its note gives {again}, not {wanted}"
         )
-    orders = [power.creator.inputs[1].creator.order, total.creator.inputs[0].creator.order]
-    wanted = [total.creator.order, out.creator.order]
-    assert orders == wanted and power.creator.order > wanted[0] > wanted[1], (
+    orders = [power.creator.inputs[1].creator.created, total.creator.inputs[0].creator.created]
+    wanted = [total.creator.created, out.creator.created]
+    assert orders == wanted and power.creator.created > wanted[0] > wanted[1], (
         f"the notes should hold the tensors themselves, made as numbers {wanted}, got {orders}"
     )
     flags = apply(np.less, x, 1.0)

@@ -46,7 +46,7 @@ import numpy as np
 
 from tinytorch.support.arrays import copy_of, explained, fresh
 from tinytorch.support.forward import (
-    clip_forward, concatenate_forward, max_forward, min_forward, pad_forward, raise_to,
+    clip_forward, concatenate_forward, max_forward, min_forward, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
 from tinytorch.support.shapes import as_tuple, axes_of, flattened, margins, squeezed
 
@@ -148,8 +148,8 @@ class Operators:
     def __rmul__(self, other): return reflected(np.multiply, self, other)
     def __truediv__(self, other): return apply(np.divide, self, other)
     def __rtruediv__(self, other): return reflected(np.divide, self, other)
-    def __pow__(self, other): return apply(raise_to, self, other)
-    def __rpow__(self, other): return reflected(raise_to, self, other)
+    def __pow__(self, other): return apply(power, self, other)
+    def __rpow__(self, other): return reflected(power, self, other)
     def __matmul__(self, other): return apply(np.matmul, self, other)
     def __rmatmul__(self, other): return reflected(np.matmul, self, other)
     def __neg__(self): return apply(np.negative, self)
@@ -489,14 +489,14 @@ counter = itertools.count()
 class Creator:
     """How a result was made: op(*arrays, **options), `arrays` being those inside `inputs`."""
 
-    __slots__ = ("op", "inputs", "arrays", "options", "order")
+    __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
         self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.order = next(counter)
+        self.created = next(counter)
 
 
-def note(out, op, inputs, arrays, options):
+def record(out, op, inputs, arrays, options):
     """Write into `out` how it was made, if any of `inputs` wants a gradient."""
     for x in inputs:
         if isinstance(x, Tensor) and x.requires_grad:
@@ -527,7 +527,7 @@ def apply(op, *inputs, **options):
     ### BEGIN SOLUTION
     arrays = tuple(map(operand, inputs))
     out = wrap(run(op, arrays, options))
-    note(out, op, inputs, arrays, options)
+    record(out, op, inputs, arrays, options)
     return out
     ### END SOLUTION
 
@@ -535,7 +535,7 @@ def apply(op, *inputs, **options):
 check("apply")
 
 # %% [markdown]
-# The operators live. Only `**` needs more than NumPy's function: `raise_to` knows $2^{-1}$ for
+# The operators live. Only `**` needs more than NumPy's function: `power` knows $2^{-1}$ for
 # whole numbers, and computes $x^3$ as `x * x * x`, many times faster.
 
 # %%

@@ -149,7 +149,7 @@ print(" ".join(f"{s:.2f}" for s in spreads(0.1, as_is)))
 
 # %%
 #| exporti
-class Chance:
+class RandomState:
     """Where layers draw from when nobody hands them a generator. The seed differs in every run
     until `manual_seed`."""
 
@@ -159,7 +159,7 @@ class Chance:
 def generator(rng=None):
     """The NumPy Generator to draw from: `rng` itself, a new one for a whole number, the
     module's own for None."""
-    return Chance.rng if rng is None else np.random.default_rng(rng)
+    return RandomState.rng if rng is None else np.random.default_rng(rng)
 
 # %%
 #| export
@@ -171,7 +171,7 @@ def manual_seed(seed):
     Everything drawn after this depends on `seed` and on the order of drawing, and on nothing
     else.
     """
-    Chance.rng = np.random.default_rng(seed)
+    RandomState.rng = np.random.default_rng(seed)
 
 # %% [markdown]
 # **Task.** Write `xavier_uniform`.

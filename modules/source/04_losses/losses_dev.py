@@ -69,7 +69,7 @@ print(np.array([3], "uint8") - np.array([5], "uint8"))
 
 # %%
 #| exporti
-def fractions(x):
+def as_float_tensor(x):
     """`x` as a Tensor of fractions: a float Tensor as it is, whole numbers and lists as
     float32."""
     x = x if isinstance(x, Tensor) else Tensor(x)
@@ -175,7 +175,7 @@ def mse_loss(prediction, target, reduction="mean"):
     Source: Gauss, Theory of the motion of the heavenly bodies (1809), section 179.
     """
     ### BEGIN SOLUTION
-    prediction = fractions(prediction)
+    prediction = as_float_tensor(prediction)
     error = prediction - matched(prediction, target)
     return reduced(error * error, reduction)
     ### END SOLUTION
@@ -273,7 +273,7 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.2.
     """
     ### BEGIN SOLUTION
-    z = fractions(logits)
+    z = as_float_tensor(logits)
     y = matched(z, target)
     check_probabilities(y)
     magnitude = abs(z)
@@ -597,7 +597,7 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
     Source: Bishop, Pattern recognition and machine learning (2006), section 4.3.4.
     """
     ### BEGIN SOLUTION
-    logits = fractions(logits)
+    logits = as_float_tensor(logits)
     labels = as_labels(labels, logits.shape)
     check_labels(labels, logits.shape)
     if not 0 <= label_smoothing <= 1:
@@ -634,8 +634,8 @@ def cost(loss, logits, labels):
     notes, arrays, todo = {}, {}, [out]
     while todo:
         made = todo.pop().creator
-        if made is not None and made.order not in notes:
-            notes[made.order] = made
+        if made is not None and made.created not in notes:
+            notes[made.created] = made
             arrays |= {id(a): a.size for a in made.arrays if isinstance(a, np.ndarray)}
             todo += [x for x in made.inputs if isinstance(x, Tensor)]
     return min(times), len(notes), sum(arrays.values())

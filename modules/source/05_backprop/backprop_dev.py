@@ -39,7 +39,7 @@ import random
 from operator import attrgetter
 
 from tinytorch.support.graphs import Graph as Drawing
-from tinytorch.support.handmade import slopes_from, unknown_slopes
+from tinytorch.support.handmade import derivatives_from, unknown_derivatives
 
 # %% [markdown]
 # ## Nudging
@@ -212,7 +212,7 @@ class Value(Operators):
         self.grad = 0.0
         self._prev = tuple(_children) if _children else ()
         self._op = _op
-        self._slopes = unknown_slopes if self._prev else ()
+        self._slopes = unknown_derivatives if self._prev else ()
         self._age = next_age()
         self.label = label
 
@@ -234,7 +234,7 @@ class Value(Operators):
 
     @_backward.setter
     def _backward(self, function):
-        self._slopes = slopes_from(function, self)
+        self._slopes = derivatives_from(function, self)
 
     def __float__(self):
         return float(self.data)
@@ -247,8 +247,8 @@ class Value(Operators):
 
 # %% [markdown]
 # Beside it, `as_float` refuses what is no single number; a Value inside a Value would lose its
-# past. (`unknown_slopes` and `slopes_from` are for operations that somebody adds from outside,
-# with inputs for the constructor and a handmade `_backward`.)
+# past. (`unknown_derivatives` and `derivatives_from` are for operations that somebody adds from
+# outside, with inputs for the constructor and a handmade `_backward`.)
 
 # %%
 #| exporti
@@ -703,7 +703,7 @@ def draw_graph(root):
     for node in order(root):
         drawing.box(node, f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
                     f"grad {node.grad:.5g}")
-        slopes = itertools.repeat("?") if node._slopes is unknown_slopes else node._slopes
+        slopes = itertools.repeat("?") if node._slopes is unknown_derivatives else node._slopes
         for x, slope in zip(node._prev, slopes):
             drawing.arrow(x, node, slope if slope == "?" else f"{slope:.4g}")
     return drawing

@@ -43,7 +43,7 @@ import numpy as np
 from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
                                    concatenate_forward, max_forward, min_forward, operand,
-                                   pad_forward, raise_to, recording, relu_forward,
+                                   pad_forward, power, recording, relu_forward,
                                    reshape_forward, run, sigmoid_forward, stack_forward,
                                    sum_forward, take_forward)
 from tinytorch.support import validation
@@ -180,7 +180,7 @@ def power_to_base(g, out, base, exponent):
     if type(exponent) is int and exponent == 2:
         return g * (2 * base)
     # with exponent 0: times 0, to the power 0
-    return g * exponent * raise_to(base, exponent - (exponent != 0))
+    return g * exponent * power(base, exponent - (exponent != 0))
 
 
 def power_to_exponent(g, out, base, exponent):
@@ -188,7 +188,7 @@ def power_to_exponent(g, out, base, exponent):
     return np.where(flat, 0, g * out * np.log(np.where(flat, 1, base), dtype=out.dtype))
 
 
-derivative(raise_to, power_to_base, power_to_exponent)
+derivative(power, power_to_base, power_to_exponent)
 
 # %% [markdown]
 # ## Choices
@@ -306,7 +306,7 @@ def fit(g, data, op=None):
 # good enough? And what goes wrong with a function that calls itself for each input, on a loss
 # 100,000 operations deep?
 #
-# A result is younger than its inputs, and `creator.order` counts births: the oldest come last.
+# A result is younger than its inputs, and `creator.created` counts births.
 #
 # **Task.** Write `oldest_first`. The walk will take what it lists from the end.
 
@@ -334,7 +334,7 @@ def oldest_first(tensor):
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
             found.add(x)
             todo.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.order"))
+    return sorted(found, key=operator.attrgetter("creator.created"))
     ### END SOLUTION
 
 # %% checks="order"

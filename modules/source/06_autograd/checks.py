@@ -451,13 +451,13 @@ def test_every_result_comes_once_and_oldest_first():
     d = np.array([5.0, 7.0], "float32") - a
     z = d * c + b
     try:
-        found = [t.creator.order for t in oldest_first(z)]
+        found = [t.creator.created for t in oldest_first(z)]
     except (ValueError, TypeError) as error:
         assert False, (
             f"{error}. Do you look for tensors in a list? `in` on a list compares with ==, "
             "which tensors do place by place; use a set"
         )
-    wanted = sorted(t.creator.order for t in (a, b, c, d, z)) + [z.creator.order - 1]
+    wanted = sorted(t.creator.created for t in (a, b, c, d, z)) + [z.creator.created - 1]
     assert len(found) == len(set(found)), (
         f"somebody is there twice, the orders of yours are {found}: keep a set"
     )

@@ -48,7 +48,7 @@ import numpy as np
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
-from tinytorch.support.flat import blocks, bundles_of
+from tinytorch.support.flat import blocks, flat_groups
 from tinytorch.support.parameter_groups import check_groups, matching_state
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR
 
@@ -505,7 +505,7 @@ def views_of(flat, shapes):
 check("views")
 
 # %% [markdown]
-# The rest of that bookkeeping is in `tinytorch/support/flat.py`. A `Bundle` there is what is
+# The rest of that bookkeeping is in `tinytorch/support/flat.py`. A `FlatGroup` there is what is
 # stepped at once: one large array, or many small ones of the same dtype that have taken as many
 # steps. `bundle.collect()` gives its weights and slopes, `bundle.step` says how many steps it
 # took, `bundle.state` is what it remembers, and `bundle.give_back()` writes the weights back.
@@ -559,14 +559,14 @@ class Optimizer:
         for w, g, *kept in blocks(self.block, w, g, *state.values()):
             self.improve(w, g, dict(zip(state, kept)), step, group)
 
-    def bundles_for(self, place, ready):
+    def flat_groups_for(self, place, ready):
         """The Bundles of `ready`, parameters of group number `place`: those of last time if the
         parameters are the same."""
         names = self.keeps(self.param_groups[place])
         key = [names, *map(id, ready)]
         known, bundles = self.bundles.get(place, (None, None))
         if known != key:
-            bundles = bundles_of(ready, self.state, names, self.small, views_of)
+            bundles = flat_groups(ready, self.state, names, self.small, views_of)
             self.bundles[place] = key, bundles
         return bundles
 
@@ -694,7 +694,7 @@ def take_step(optimizer):
     ### BEGIN SOLUTION
     for place, group in enumerate(optimizer.param_groups):
         ready = [p for p in group["params"] if p.grad is not None]
-        for bundle in optimizer.bundles_for(place, ready):
+        for bundle in optimizer.flat_groups_for(place, ready):
             w, g = bundle.collect()
             bundle.step += 1
             optimizer.update(w, g, bundle.state, bundle.step, group)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tinytorch.core.layers import Chance, Dense, Dropout, Module, Sequential, manual_seed
+from tinytorch.core.layers import RandomState, Dense, Dropout, Module, Sequential, manual_seed
 from tinytorch.core.tensor import Tensor
 
 
@@ -1022,7 +1022,7 @@ def goes_on(run, steps=3):
         run.best["0.weight"] += 1
         run.start[0]["drawn"] += 1
         run.epoch, run.position = run.epoch + 1, run.position + 3
-    return found, float(Chance.rng.random())
+    return found, float(RandomState.rng.random())
 
 
 def snapshot_three_steps_later():
@@ -1088,7 +1088,7 @@ def test_a_snapshot_holds_the_chance():
     found = snapshot(Run(dropouts=2))["chance"]
     assert len(found) == 3, (
         "the layers' own generator and those of two Dropouts are three, your snapshot holds "
-        f"{len(found)}: chance_of([Chance.rng, run.model])"
+        f"{len(found)}: random_states([RandomState.rng, run.model])"
     )
     wanted = [np.random.default_rng(seed).bit_generator.state for seed in (5, 0, 1)]
     assert list(found) == wanted, (

@@ -46,7 +46,7 @@ import numpy as np
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
 from tinytorch.support import datasets
-from tinytorch.support.download import data_folder, fetch, fingerprint  # noqa: F401
+from tinytorch.support.download import data_folder, fetch, checksum  # noqa: F401
 from tinytorch.support.shelf import Shelf
 
 # %% [markdown]
@@ -684,10 +684,10 @@ check("idx")
 # Large sets are not part of this course; they are downloaded when somebody asks for them, and
 # kept. That code is not taught here, but four of its ideas are worth knowing: files are kept in
 # a folder for data that can be fetched again, `data_folder()`; each is known by its
-# *fingerprint* (SHA-256), 256 bits that change when any byte of the file does; what is not
+# *checksum* (SHA-256), 256 bits that change when any byte of the file does; what is not
 # whole yet has a name ending in `.part`, and a download that breaks off goes on there; a rename
 # at the end happens completely or not at all. It is the function `fetch`, in
-# `tinytorch/support/download.py`; `datasets.py` beside it holds addresses and fingerprints.
+# `tinytorch/support/download.py`; `datasets.py` beside it holds addresses and checksums.
 #
 # What comes is IDX, for your `parse_idx`. Only CIFAR-10, photographs of ten kinds of things, is
 # not: one byte for the class, then 1,024 for red, 1,024 for green and 1,024 for blue,

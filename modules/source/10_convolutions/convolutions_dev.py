@@ -45,7 +45,7 @@ import numpy as np
 
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
-from tinytorch.core.losses import fractions
+from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
 from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
@@ -525,7 +525,7 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
 
     Source: torch.nn.functional.conv2d.
     """
-    x, weights = fractions(x), fractions(weights)
+    x, weights = as_float_tensor(x), as_float_tensor(weights)
     stride, padding = pair(stride), pair(padding, least=0)
     if bias is not None and np.shape(bias) != weights.shape[:1]:
         raise ValueError(f"weights of shape {weights.shape} need a bias of shape "
@@ -760,7 +760,7 @@ check("avg-rule")
 #| export
 def pool2d(op, x, kernel_size, stride, padding):
     """`op`, one of the forward functions above, on images in any form, with ints or pairs."""
-    x, kernel = fractions(x), pair(kernel_size)
+    x, kernel = as_float_tensor(x), pair(kernel_size)
     stride, padding = kernel if stride is None else pair(stride), pair(padding, least=0)
     if x.ndim != 4:
         raise misfit(x.shape, f"a kernel of shape {kernel}", "images need four axes")

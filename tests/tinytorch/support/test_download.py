@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tinytorch.support import download
-from tinytorch.support.download import data_folder, fetch, fingerprint
+from tinytorch.support.download import checksum, data_folder, fetch
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = np.random.default_rng(0).integers(0, 256, 400_000, dtype="uint8").tobytes()
@@ -90,7 +90,7 @@ def test_a_wrong_checksum_is_refused(server, tmp_path, wrong):
         return
     with pytest.raises(
         OSError,
-        match=rf"has the fingerprint {sha(wrong[:400_000])[:16]}\.\.\., not {sha(DATA)[:16]}",
+        match=rf"has the checksum {sha(wrong[:400_000])[:16]}\.\.\., not {sha(DATA)[:16]}",
     ):
         get(server, tmp_path)
     assert names(tmp_path) == [] and len(server.asked) == 1
@@ -195,7 +195,7 @@ def test_the_folder_for_data_can_be_chosen(monkeypatch, tmp_path):
 
 def test_the_fingerprint_is_the_sha256_of_the_whole_file(tmp_path):
     (tmp_path / "file").write_bytes(DATA)
-    assert fingerprint(tmp_path / "file") == sha(DATA)
+    assert checksum(tmp_path / "file") == sha(DATA)
 
 
 def test_the_examples_of_the_docstrings_are_true():

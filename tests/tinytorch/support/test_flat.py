@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tinytorch.support import flat
-from tinytorch.support.flat import Bundle, blocks, bundles_of
+from tinytorch.support.flat import FlatGroup, blocks, flat_groups
 
 
 class Parameter(SimpleNamespace):
-    """What a Bundle needs of a tensor."""
+    """What a FlatGroup needs of a tensor."""
 
     __hash__ = object.__hash__
     shape = property(lambda self: self.data.shape)
@@ -36,7 +36,7 @@ def views_of(array, shapes):
 
 def test_small_parameters_are_collected_end_to_end_and_given_back():
     params, states = parameters((2, 2), (), (3,)), {}
-    (bundle,) = bundles_of(params, states, ["average"], 100, views_of)
+    (bundle,) = flat_groups(params, states, ["average"], 100, views_of)
     w, g = bundle.collect()
     assert w.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and g.tolist() == [10 * x for x in w]
     held = [p.data for p in params]
@@ -52,7 +52,7 @@ def test_small_parameters_are_collected_end_to_end_and_given_back():
 
 def test_a_parameter_alone_is_stepped_where_it_lies():
     (p,), states = parameters((2, 3)), {}
-    (bundle,) = bundles_of([p], states, ["average"], 0, views_of)
+    (bundle,) = flat_groups([p], states, ["average"], 0, views_of)
     w, g = bundle.collect()
     assert w is p.data and g is p.grad and bundle.state["average"] is states[p]["average"]
 
@@ -62,7 +62,7 @@ def test_only_small_parameters_of_one_dtype_and_age_share_a_bundle():
     (double,) = parameters((2,), dtype="float64")
     older = parameters((2,))[0]
     states = {older: {"step": 7}}
-    made = bundles_of([one, double, large, older, other], states, (), 5, views_of)
+    made = flat_groups([one, double, large, older, other], states, (), 5, views_of)
     assert [bundle.params for bundle in made] == [[one, other], [double], [large], [older]]
     assert [bundle.step for bundle in made] == [0, 0, 0, 7]
 
@@ -70,7 +70,7 @@ def test_only_small_parameters_of_one_dtype_and_age_share_a_bundle():
 def test_numbers_that_were_remembered_are_kept():
     params = parameters((2,), (1,))
     states = {params[0]: {"step": 3, "average": np.float32([5, 6])}, params[1]: {"step": 3}}
-    (bundle,) = bundles_of(params, states, ["average"], 9, views_of)
+    (bundle,) = flat_groups(params, states, ["average"], 9, views_of)
     assert bundle.step == 3 and bundle.state["average"].tolist() == [5, 6, 0]
     assert np.shares_memory(states[params[0]]["average"], bundle.state["average"])
 
@@ -78,7 +78,7 @@ def test_numbers_that_were_remembered_are_kept():
 @pytest.mark.parametrize("changed", ["data", "grad"])
 def test_another_shape_than_before_is_refused(changed):
     params = parameters((2,), (3,))
-    bundle = Bundle(params, [{"step": 0}, {"step": 0}], (), views_of)
+    bundle = FlatGroup(params, [{"step": 0}, {"step": 0}], (), views_of)
     setattr(params[1], changed, np.ones((3, 1), "float32"))
     with pytest.raises(ValueError, match=r"had shape \(3,\).*\(3, 1\).*make a new optimizer"):
         bundle.collect()

@@ -4,7 +4,7 @@ on nodes that are nothing but inputs and a gradient.
 
 import pytest
 
-from tinytorch.support.handmade import slopes_from, unknown_slopes
+from tinytorch.support.handmade import derivatives_from, unknown_derivatives
 
 
 class Node:
@@ -20,7 +20,7 @@ def test_each_input_has_its_derivative_and_no_grad_is_changed():
         a.grad += 5.0 * out.grad
         b.grad += -2.0 * out.grad
 
-    assert slopes_from(backward, out) == (5.0, -2.0)
+    assert derivatives_from(backward, out) == (5.0, -2.0)
     assert (a.grad, b.grad, out.grad) == (100.0, -3.0, 7.0)
 
 
@@ -32,9 +32,9 @@ def test_an_input_that_stands_twice_has_its_whole_derivative_once():
         for _ in range(2):
             a.grad += 3.0 * out.grad
 
-    assert slopes_from(backward, out) == (6.0, 0.0)
+    assert derivatives_from(backward, out) == (6.0, 0.0)
 
 
 def test_slopes_that_nobody_stated_cannot_be_read():
     with pytest.raises(RuntimeError, match="record"):
-        tuple(unknown_slopes)
+        tuple(unknown_derivatives)
