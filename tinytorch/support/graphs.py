@@ -11,11 +11,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SHAPES = {"made": "box", "leaf": "ellipse", "given": "plaintext"}  # in the DOT language
+SHAPES = {"operation": "box", "leaf": "ellipse", "constant": "plaintext"}  # in the DOT language
 LOOKS = {
-    "made": 'fill="white" stroke="black"',
+    "operation": 'fill="white" stroke="black"',
     "leaf": 'fill="#cde" stroke="black" rx="13"',
-    "given": 'fill="none"',
+    "constant": 'fill="none"',
 }  # in SVG
 CHARACTER, LINE, MARGIN = 7, 15, 8  # pixels: a character's width, a line's height, around a text
 BETWEEN = 55  # pixels from one column to the next: room for the text of an arrow
@@ -44,12 +44,12 @@ class Graph:
     def __init__(self):
         self.boxes, self.kinds, self.arrows = {}, {}, []
 
-    def box(self, key, *lines, kind="made"):
+    def box(self, key, *lines, kind="operation"):
         """Add a box, or replace it.
 
         key    what arrows call it; anything that can be a key
         lines  its text; empty lines are left out
-        kind   "made" for a result, "leaf" for an input, "given" for a constant
+        kind   "operation" for a result, "leaf" for an input, "constant" for a constant
         """
         self.boxes[key], self.kinds[key] = [line for line in lines if line], kind
 
@@ -67,7 +67,7 @@ class Graph:
         lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
         for key, text in self.boxes.items():
             kind = self.kinds[key]
-            shape = "" if kind == "made" else f", shape={SHAPES[kind]}"
+            shape = "" if kind == "operation" else f", shape={SHAPES[kind]}"
             lines.append(f'  {name[key]} [label="{quoted(text)}"{shape}];')
         for start, end, text in self.arrows:
             label = f' [label="{quoted([text])}"]' if text else ""
@@ -173,10 +173,12 @@ def graph_of(nodes, names):
     def box(x):
         if not hasattr(x, "creator"):
             key = object()  # each number has a box of its own
-            graph.box(key, label_of(x), kind="given")
+            graph.box(key, label_of(x), kind="constant")
             return key
         if x not in graph.boxes:
-            kind = "made" if x.creator is not None else "leaf" if x.requires_grad else "given"
+            kind = (
+                "operation" if x.creator is not None else "leaf" if x.requires_grad else "constant"
+            )
             graph.box(x, label_of(x, name_for.get(id(x))), kind=kind)
         return x
 
@@ -200,10 +202,10 @@ def label_of(x, name=None):
     from tinytorch.support.validation import name_of
 
     if not hasattr(x, "creator"):
-        return f"{x:.4g}" if isinstance(x, (int, float)) else f"given {np.shape(x)}"
+        return f"{x:.4g}" if isinstance(x, (int, float)) else f"constant {np.shape(x)}"
     if not name and x.creator is not None:
         name = name_of(x.creator.op)
-    name = name or ("leaf" if x.requires_grad else "given")
+    name = name or ("leaf" if x.requires_grad else "constant")
     return f"{name} {x.shape}" if x.ndim else f"{name} = {x.item():.4g}"
 
 

@@ -46,7 +46,7 @@ def diamond():
     """x is used by a long way and by a short one."""
     graph = Graph()
     for key in ("x", "a", "b", "c", "sum"):
-        graph.box(key, key, kind="leaf" if key == "x" else "made")
+        graph.box(key, key, kind="leaf" if key == "x" else "operation")
     for start, end in (("x", "a"), ("a", "b"), ("b", "sum"), ("c", "sum"), ("x", "sum")):
         graph.arrow(start, end, f"{start}{end}")
     return graph
@@ -72,7 +72,7 @@ def test_the_text_has_a_line_for_each_box_without_its_empty_lines():
 def test_the_source_is_what_graphviz_reads():
     graph = Graph()
     graph.box("w", "w", kind="leaf")
-    graph.box(3, "3", kind="given")
+    graph.box(3, "3", kind="constant")
     graph.box(None, "*", 'a "quote" and a \\')
     graph.arrow("w", None, "slope 3")
     graph.arrow(3, None)
@@ -183,18 +183,18 @@ def test_the_graph_of_a_tensor_has_a_box_for_each_tensor_and_each_number():
         ["x (2,)"],
         ["multiply (2,)"],
         ["2"],
-        ["given (1, 1)"],
-        ["given (3,)"],
+        ["constant (1, 1)"],
+        ["constant (3,)"],
         ["add = 12.35"],
     ]
     assert list(graph.kinds.values()) == [
-        "given",
+        "constant",
         "leaf",
-        "made",
-        "given",
-        "given",
-        "given",
-        "made",
+        "operation",
+        "constant",
+        "constant",
+        "constant",
+        "operation",
     ]
     texts = [
         (graph.boxes[start][0], graph.boxes[end][0])
@@ -205,7 +205,7 @@ def test_the_graph_of_a_tensor_has_a_box_for_each_tensor_and_each_number():
         ("x (2,)", "multiply (2,)"),
         ("multiply (2,)", "add = 12.35"),
         ("x (2,)", "add = 12.35"),
-        ("given (1, 1)", "add = 12.35"),
+        ("constant (1, 1)", "add = 12.35"),
     ]
     assert len(graph.arrows) == 7
 
