@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 06d15cf29f455449
+# checksum: 4fdf90ace2a4b481
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -321,7 +321,7 @@ def named_parameters(module):
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
 
-    Source: torch.nn.Module.named_parameters.
+    Source: torch.nn.Module.named_parameters, which lists those with requires_grad=False too.
     """
     return [(path, part) for path, part in traverse(module)
             if isinstance(part, Tensor) and part.requires_grad and part.creator is None]

@@ -98,4 +98,3 @@ def plot_stds(curves, title, keeps=None):
             color="C0" if label == keeps else "C2",
         )
         above = height
-    return axes

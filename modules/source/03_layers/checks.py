@@ -731,6 +731,10 @@ def test_each_path_leads_to_its_object():
         assert np.array_equal(np.asarray(pairs[path]), wanted), (
             f"{path} should be {wanted}, yours is {pairs[path]}"
         )
+    paths = [path for path, _ in traverse([Tensor([1.0])], "net")]
+    assert paths == ["net.0"], (
+        f"traverse(list of one tensor, path='net') should find 'net.0', yours finds {paths}"
+    )
 
 
 def test_traverse_ends_when_modules_hold_each_other():
@@ -953,8 +957,7 @@ def test_the_mode_reaches_other_nestings():
         "word": ["x", None, 1.5],
     }
     for mode in (False, True, False):
-        result = set_training(holder, mode)
-        assert result is None, f"set_training should return None, got {result}"
+        set_training(holder, mode)
         modes = [part.training for part in holder.modules()]
         assert modes == [mode] * 10, f"mode {mode} expected in 10 modules, got {modes}"
     assert shared.training is False, "the shared module kept its mode"

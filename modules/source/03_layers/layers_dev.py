@@ -66,8 +66,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # layers. With 0.1 they stay spread around 0. With 0.3 most lie near -1 and 1 in every layer.
 
 # %% [markdown]
-# In the first network all outputs become 0. In the third nearly all are −1 or 1, whatever the
-# input is. Only the second network passes the input on, and only it can be trained well.
+# In the first network all outputs become 0. In the third most are close to −1 or 1, whatever
+# the input is. Only the second network passes the input on in a form that can be trained well.
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
 # you choose the initial values of the parameters, you build networks from layers, and you
@@ -152,19 +152,20 @@ print(linear(x, W, b))
 # ## Initialization
 #
 # **Initialization** is the choice of the values that the parameters have before training. All
-# weights equal is a bad choice. Then all outputs of a layer are equal, training changes all of
-# them in the same way, and they stay equal: a hundred outputs do the work of one.
-#
-# Random weights avoid this. **Symmetry breaking** means giving the weights different initial
-# values, so that the outputs of a layer differ and can learn different things.
+# weights equal is a bad choice: all outputs of a layer are equal too.
 
 # %%
 print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 
 # %% [markdown]
-# How large should random weights be? The next function passes a random signal through twenty
-# random layers of 100 numbers each, and measures the standard deviation after each layer. It
-# uses your `linear`.
+# Training changes equal outputs in the same way, so they stay equal, and a hundred outputs do
+# the work of one. **Symmetry breaking** means giving the weights different initial values, so
+# that the outputs of a layer differ and can learn different things. Random values do it.
+#
+# How large should they be? The outputs of a layer, after the activation function, are called
+# its *activations*. The next function passes random inputs through twenty random layers of 100
+# numbers each, and measures the standard deviation of the activations of each layer. It uses
+# your `linear`.
 
 # %%
 def activation_stds(std, activation, layers=20, width=100):
@@ -186,8 +187,8 @@ def identity(x):
     return x
 
 # %% [markdown]
-# Predict: the signal starts with standard deviation 1, and there is no activation function.
-# What is its standard deviation after twenty layers when that of the weights is 0.01? And 0.2?
+# Predict: the inputs have standard deviation 1, and there is no activation function. What is
+# the standard deviation after twenty layers when that of the weights is 0.01? And 0.2?
 
 # %% tags=["answer"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
@@ -214,10 +215,11 @@ plot_stds(curves, "linear layers: only 0.1 keeps the signal", keeps=0.1)
 # %% [markdown]
 # ## Xavier initialization
 #
-# Training also sends gradients backward through the same weights (lesson 05). There, each
-# number is a sum over the *fan-out*, the number of outputs of the layer, and its variance
-# stays the same when $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier Glorot and Yoshua Bengio
-# proposed a compromise, now called *Xavier* or *Glorot initialization*:
+# Training also sends gradients backward through the same weights (lesson 05). There, the
+# number of terms in each sum is the *fan-out*, the number of outputs that use one input. The
+# variance of the gradients stays the same when $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier
+# Glorot and Yoshua Bengio proposed a compromise, now called *Xavier* or *Glorot
+# initialization*:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in} + \text{fan-out}}$$
 #
@@ -720,7 +722,8 @@ def traverse(thing, path="", seen=None):
 check("traverse")
 
 # %%
-print(*[path for path, _ in traverse(TwoHeads())], sep="\n")
+for path, part in traverse(TwoHeads()):
+    print(f"{path!r:18} {type(part).__name__}")
 
 # %% [markdown]
 # ## Named parameters
@@ -756,7 +759,7 @@ def named_parameters(module):
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
 
-    Source: torch.nn.Module.named_parameters.
+    Source: torch.nn.Module.named_parameters, which lists those with requires_grad=False too.
     """
     ### BEGIN SOLUTION
     return [(path, part) for path, part in traverse(module)
