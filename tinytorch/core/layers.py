@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4fdf90ace2a4b481
+# checksum: 3922078e24919401
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -102,7 +102,7 @@ class Module:
     .training   True in training mode, where a module starts; False in evaluation mode
     """
 
-    training = True  # on the class, so that no subclass needs to call super().__init__()
+    training = True  # of the class, so that no subclass needs to call super().__init__()
 
     def forward(self, *inputs):
         raise NotImplementedError(f"{type(self).__name__} has no method forward, "

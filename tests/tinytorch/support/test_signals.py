@@ -2,13 +2,18 @@ import numpy as np
 import pytest
 
 from tinytorch.support.drawing import COLOURS
-from tinytorch.support.signals import draw_histograms, layer_outputs, plot_stds
+from tinytorch.support.signals import draw_histograms, layer_outputs, plot_stds, relative_distance
 
 
 def test_the_signal_vanishes_stays_or_saturates():
     last = {std: layer_outputs(std)[-1] for std in (0.03, 0.1, 0.3)}
     assert last[0.03].std() < 1e-9 and 0.1 < last[0.1].std() < 0.3
     assert (np.abs(last[0.3]) > 0.9).mean() > 0.5
+
+
+def test_large_weights_drive_similar_signals_apart():
+    assert relative_distance(0.1, 0) == 0.01
+    assert relative_distance(0.1) < 0.03 and relative_distance(0.3) > 1
 
 
 def test_there_is_one_histogram_for_each_layer_of_each_network():
