@@ -1,4 +1,4 @@
-"""The exported layers: what is found where, first weights, modes, saving, errors."""
+"""The exported layers: named parameters, initialization, modes, saving and loading, errors."""
 
 import copy
 import math
@@ -49,7 +49,7 @@ class Residual(Module):
         return x + self.inner(x) * self.extra["gain"]
 
 
-# What is found
+# Named parameters
 
 
 def test_names_are_paths():
@@ -416,7 +416,7 @@ def test_a_layer_can_be_pickled():
     assert np.array_equal(net[0].weights.data, xavier_uniform(2, 3, 0))
 
 
-# Summary and text
+# Summary and repr
 
 
 def test_summary_counts_what_is_there():

@@ -8,6 +8,19 @@ import numpy as np
 from tinytorch.core.tensor import Tensor, Variable
 
 
+def pairs_in(result, function):
+    """The (name, object) pairs that this function returned, a list."""
+    assert result is not None, f"{function} returned None: is `return` missing?"
+    pairs = []
+    for pair in result:
+        try:
+            name, part = pair
+        except (TypeError, ValueError):
+            assert False, f"{function} should return a list of pairs, {pair!r:.60} is no pair"
+        pairs.append((name, part))
+    return pairs
+
+
 # %% linear points=5
 def test_each_output_is_a_weighted_sum_of_all_inputs():
     x = np.array([[1, 2, -3], [0.5, 4, 10], [-2, 0, 7], [100, -50, 3], [0, 1, 0]], "float32")
@@ -25,6 +38,7 @@ def test_each_output_is_a_weighted_sum_of_all_inputs():
             ]
         )
         out = linear(Tensor(x), Tensor(weights), given)
+        assert isinstance(out, Tensor), f"linear should return a Tensor, not {out!r:.60}"
         assert out.shape == (5, 4), (
             "x of shape (5, 3), weights (3, 4): the result should have shape (5, 4), "
             f"yours has {out.shape}"
@@ -365,7 +379,10 @@ def test_he_for_other_fans_shapes_and_generators():
 def test_a_dense_layer_has_weights_and_a_bias():
     layer = Dense(3, 5)
     for name, wanted in [("weights", (3, 5)), ("bias", (5,))]:
-        assert hasattr(layer, name), f"Dense(3, 5) has no attribute {name}: set self.{name}"
+        assert isinstance(getattr(layer, name, None), Tensor), (
+            f"the attribute {name} of Dense(3, 5) should be a Variable, yours is "
+            f"{getattr(layer, name, None)!r:.60}"
+        )
         shape = getattr(layer, name).shape
         assert shape == wanted, (
             f"the {name} of Dense(3, 5) should have shape {wanted}, yours {shape}"
@@ -641,7 +658,7 @@ class Cycle(Module):
 
 # %% children points=3
 def test_the_children_of_a_module_are_its_attributes():
-    names = [name for name, _ in named_children(Single(1))]
+    names = [name for name, _ in pairs_in(named_children(Single(1)), "named_children")]
     assert names == ["rows", "weights"], (
         f"a module with the attributes rows and weights has these children, yours are {names}"
     )
@@ -658,7 +675,7 @@ def test_lists_tuples_and_dicts_have_children():
         ({"left": 1, 7: "b"}, [("left", 1), ("7", "b")]),
         ([[4], [5]], [("0", [4]), ("1", [5])]),
     ]:
-        pairs = [(name, child) for name, child in named_children(thing)]
+        pairs = pairs_in(named_children(thing), "named_children")
         kind = (
             "list"
             if isinstance(thing, list)
@@ -703,7 +720,7 @@ def test_traverse_finds_everything_under_its_path():
         "deep.inner.0.0",
         "deep.inner.0.0.weights",
     ]
-    paths = [path for path, _ in traverse(Nested())]
+    paths = [path for path, _ in pairs_in(traverse(Nested()), "traverse")]
     for path in wanted:
         assert path in paths, f"traverse should find {path!r}, yours finds {paths}"
     for path in paths:
@@ -809,7 +826,8 @@ def test_traverse_of_other_nestings():
 
 # %% parameters points=5
 def test_parameters_are_the_tensors_to_be_trained():
-    names = [name for name, _ in named_parameters(Nested())]
+    pairs = pairs_in(named_parameters(Nested()), "named_parameters")
+    names = [name for name, _ in pairs]
     wanted = [
         "scale",
         "blocks.0.weights",
@@ -1060,6 +1078,7 @@ def test_dropout_keeps_shape_dtype_and_graph():
         for shape in [(4, 5), (7,), (), (0, 3), (1, 1, 6)]:
             x = Variable(np.full(shape, 3, dtype))
             out = Dropout(0.3, rng=8)(x)
+            assert isinstance(out, Tensor), f"the result should be a Tensor, not {out!r:.60}"
             assert out.shape == shape and out.dtype.name == dtype, (
                 f"for {dtype} of shape {shape} the result should have the same dtype and shape,"
                 f" yours is {out.dtype} of shape {out.shape}"
