@@ -149,10 +149,12 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 # the work of one. **Symmetry breaking** means giving the weights different initial values, so
 # that the outputs of a layer differ and can learn different things. Random values do it.
 #
-# How large should they be? The outputs of a layer, after the activation function, are called
-# its *activations*. The next function passes random inputs through twenty random layers of 100
-# numbers each, and measures the standard deviation of the activations of each layer. It uses
-# your `linear`.
+# ## Exploding and vanishing activations
+#
+# How large should the random weights be? The outputs of a layer, after the activation function,
+# are called its *activations*. The next function passes random inputs through twenty random
+# layers of 100 numbers each, and measures the standard deviation of the activations of each
+# layer. It uses your `linear`.
 
 # %%
 def activation_stds(std, activation, layers=20, width=100):
@@ -189,7 +191,8 @@ plot_stds(curves, "linear layers: only 0.1 keeps the signal", keeps=0.1)
 # by the twentieth power of that factor. **Exploding and vanishing activations** are outputs
 # of layers that grow or shrink by a constant factor per layer, until they carry no usable
 # information.
-#
+
+# %% [markdown]
 # Which factor is it? The **fan-in** of a layer is the number of inputs that each of its outputs
 # sums over. One output is a sum of fan-in products of a weight and an input. When these are
 # independent with mean 0, the variances of the products add:
