@@ -183,14 +183,16 @@ draw_product(edges, kernels["vertical edges"], at=(1, 0))
 # convolution, and so do we: the weights are learned, so their order does not matter.
 
 # %% [markdown]
-# Images have several channels. A **channel** is one of the two-dimensional arrays that make up
-# an image: red, green or blue in a photo, one feature map in the middle of a network. A batch
-# of images has the shape (batch, channels, height, width). A kernel has weights for all input
-# channels; a layer has one kernel, and one bias $b_o$, per output channel $o$:
+# Most images have several channels. A **channel** is one of the two-dimensional arrays that
+# make up an image: red, green or blue in a photo, one feature map in the middle of a network. A
+# batch of images has the shape (batch, channels, height, width). A kernel has weights for all
+# input channels; a layer has one kernel, and one bias $b_o$, per output channel $o$:
 #
 # $$y_{nopq} = b_o + \sum_{c,i,j} w_{ocij}\; x_{n,\,c,\,p s + i,\,q t + j}$$
 #
-# Here $s$ is the stride down and $t$ the stride across.
+# Here $n$ is the image, and $p$ and $q$ are the row and the column in the output; $c$, $i$ and
+# $j$ run over the kernel: its channels, rows and columns. The strides are $s$ down and $t$
+# across.
 
 # %% [markdown]
 # Predict, for 32 images of (3, 28, 28) and 8 kernels of (3, 5, 5): how many numbers does the
@@ -386,7 +388,7 @@ columns = im2col(images, (5, 5))
 print(f"{images.nbytes / 1e6:.1f} MB of images give {columns.nbytes / 1e6:.1f} MB of columns")
 
 # %% [markdown]
-# Most pixels are copied 25 times, those near the edge less often.
+# Pixels in the middle are copied 25 times, those near the edge less often.
 #
 # Now the product. NumPy's `@` treats the first axis as a batch: `(out, K) @ (batch, K, P)` has
 # the shape `(batch, out, P)`.
@@ -464,8 +466,8 @@ check("bias-gradient")
 # a matrix product: $g \cdot \text{columns}^\top$ for $W$. All images use the same weights, so
 # the gradients of all images are added up.
 #
-# Do we keep the columns from the forward pass? They are 25 times as large as the images, and
-# computing them again takes about a tenth of a training step. So we compute them again.
+# Do we keep the columns from the forward pass? They are 18 times as large as the images, and
+# computing them again takes less than a tenth of a training step. So we compute them again.
 #
 # **Task.** Write `im2col_weight_gradient`. `flatten_maps(g)` is given: it reshapes (batch, out,
 # rows, columns) to (batch, out, P).
