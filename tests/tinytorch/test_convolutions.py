@@ -336,6 +336,12 @@ def test_results_share_no_memory_with_inputs():
         assert not np.shares_memory(op(x).data, x.data)
 
 
+def test_padding_receives_no_gradient_even_when_all_inputs_are_minus_infinity():
+    x = Variable(np.full((1, 1, 2, 2), -np.inf))
+    max_pool2d(x, 3, stride=1, padding=1).backward(np.ones((1, 1, 2, 2)))
+    assert np.array_equal(x.grad, [[[[4, 0], [0, 0]]]])
+
+
 def test_nothing_is_recorded_without_need():
     layer = Conv2d(1, 2, 3)
     with no_grad():
