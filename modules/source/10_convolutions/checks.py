@@ -41,10 +41,10 @@ def result_of(call, case, cause):
     try:
         return call()
     except (ValueError, IndexError, TypeError) as error:
-        told = str(error).strip().removesuffix(".")
+        complaint = str(error).strip().removesuffix(".")
         if isinstance(cause, dict):
-            cause = next((one for words, one in cause.items() if words in told), "")
-        assert False, f"{case}: {type(error).__name__}: {told}. {cause}"
+            cause = next((one for words, one in cause.items() if words in complaint), "")
+        assert False, f"{case}: {type(error).__name__}: {complaint}. {cause}"
 
 
 def expect(found, wanted, case, shape="", numbers="", near=0):
@@ -61,15 +61,15 @@ def expect(found, wanted, case, shape="", numbers="", near=0):
     found = np.asarray(found)
     if not np.allclose(found, wanted, rtol=near, atol=near, equal_nan=True):
         if wanted.size <= 16:
-            told = f"should be {wanted.tolist()}, yours is {found.tolist()}"
+            difference = f"should be {wanted.tolist()}, yours is {found.tolist()}"
         else:
             wrong = ~np.isclose(found, wanted, rtol=near, atol=near)
             first = tuple(np.argwhere(wrong)[0].tolist())
-            told = (
+            difference = (
                 f"{wrong.mean():.0%} of the numbers are wrong, the first at {first}: it should "
                 f"be {wanted[first]:.5g}, yours is {found[first]:.5g}"
             )
-        assert False, f"{case}: {told}. {numbers}"
+        assert False, f"{case}: {difference}. {numbers}"
 
 
 # %% output-size points=3
