@@ -20,6 +20,18 @@
 #     - layers
 #     - losses
 #     - autograd
+#     pytorch:
+#       nn.Conv2d: torch.nn.Conv2d
+#       nn.MaxPool2d: torch.nn.MaxPool2d
+#       nn.AvgPool2d: torch.nn.AvgPool2d
+#       nn.conv2d: torch.nn.functional.conv2d
+#       nn.max_pool2d: torch.nn.functional.max_pool2d
+#       nn.avg_pool2d: torch.nn.functional.avg_pool2d
+#       core.convolutions.im2col: torch.nn.functional.unfold
+#       core.convolutions.col2im: torch.nn.functional.fold
+#       convolution: torch.nn.functional.conv2d
+#       im2col: torch.nn.functional.unfold
+#       pooling: torch.nn.functional.max_pool2d
 #     summary: A small kernel, applied at every position of an image
 #     terms:
 #     - feature map
