@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fd43a377fc672f2d
+# checksum: 94dfb1a42e2fdd3f
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -11,12 +11,11 @@ from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.flat import FlatStep
 from tinytorch.support.parameter_groups import check_groups, matching_state, parameter_state
-from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR
+from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR, StepLR
 
 __all__ = [
     "sgd_update", "momentum_update", "param_groups", "Optimizer", "regularized_gradient", "SGD", "update_moments",
-    "adam_direction", "Adam", "AdamW", "clip_grad_norm_", "StepLR", "CosineAnnealingLR", "warmup_cosine",
-    "optimizer_state",
+    "adam_direction", "Adam", "AdamW", "clip_grad_norm_", "CosineAnnealingLR", "warmup_cosine", "optimizer_state",
 ]
 
 
@@ -33,8 +32,7 @@ def sgd_update(w, g, lr):
     >>> w
     array([0.8, 7. ])
 
-    Source: Cauchy, Méthode générale pour la résolution des systèmes d'équations simultanées
-    (1847).
+    Source: Cauchy (1847); Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
     """
     w -= lr * g
 
@@ -146,8 +144,7 @@ class Optimizer:
         return optimizer_state(self)
 
     def load_state_dict(self, state):
-        """Continue from what `state_dict` returned, with as many parameters in the same
-        order."""
+        """Continue from what `state_dict` returned, with the same parameters in order."""
         self.param_groups, self.state = matching_state(self, state)
 
     def __repr__(self):
@@ -268,7 +265,6 @@ class Adam(FlatStep, Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay: in each step, before the Adam update, every weight is
     multiplied by 1 - lr * weight_decay. The gradient and the moments contain no weight decay.
-
     The arguments are those of Adam.
 
     >>> w = Tensor([1.0])
@@ -321,31 +317,6 @@ def clip_grad_norm_(parameters, max_norm):
     return norm
 
 
-class StepLR(LRScheduler):
-    """Every `step_size` epochs, the learning rates are multiplied by `gamma`.
-
-    optimizer  an Optimizer
-    step_size  int: for how many epochs the learning rate is constant
-    gamma      the factor
-
-    >>> schedule = StepLR(SGD([Tensor([1.0])], lr=8.0), step_size=2, gamma=0.5)
-    >>> [schedule.step() or schedule.get_lr() for epoch in (1, 2, 3, 4)]
-    [[8.0], [4.0], [4.0], [2.0]]
-
-    Source: torch.optim.lr_scheduler.StepLR.
-    """
-
-    def __init__(self, optimizer, step_size, gamma=0.1):
-        if step_size < 1:
-            raise ValueError(f"step_size is {step_size}: it should be 1 epoch or more")
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer)
-
-    def get_lr(self):
-        factor = self.gamma ** (self.last_epoch // self.step_size)
-        return [base_lr * factor for base_lr in self.base_lrs]
-
-
 class CosineAnnealingLR(LRScheduler):
     """Learning rates along a cosine: the base learning rate in epoch 0, `eta_min` in epoch
     `T_max`, the base learning rate again in epoch 2 * T_max, and so on.
@@ -386,8 +357,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     >>> [round(warmup_cosine(step, 3, 7, 0.2), 2) for step in range(9)]
     [0.25, 0.5, 0.75, 1.0, 0.88, 0.6, 0.32, 0.2, 0.2]
 
-    Source: Loshchilov and Hutter (2017), (5), with the warm-up of Goyal et al. (2017), section
-    2.2.
+    Source: Loshchilov and Hutter (2017), (5); for the warm-up Goyal et al. (2017), section 2.2.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)

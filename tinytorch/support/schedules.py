@@ -1,5 +1,5 @@
-"""Learning-rate schedules: the class they all share, and those that are a line, a function, or a
-sequence of other schedules. Names and arguments are those of torch.optim.lr_scheduler.
+"""Learning-rate schedules: the class they all share, and those that lesson 07 gives: steps, a
+line, a function, a sequence of other schedules. Names and arguments are PyTorch's.
 """
 
 
@@ -55,6 +55,26 @@ class LRScheduler:
         self.last_epoch = int(state["last_epoch"])
         self.base_lrs = [float(base_lr) for base_lr in state["base_lrs"]]
         self.set_lr()
+
+
+class StepLR(LRScheduler):
+    """Every `step_size` epochs, the learning rates are multiplied by `gamma`.
+
+    step_size  int, 1 or more: for how many epochs the learning rates are constant
+    gamma      the factor
+
+    ValueError when step_size is below 1. Source: torch.optim.lr_scheduler.StepLR.
+    """
+
+    def __init__(self, optimizer, step_size, gamma=0.1):
+        if step_size < 1:
+            raise ValueError(f"step_size is {step_size}: it should be 1 epoch or more")
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer)
+
+    def get_lr(self):
+        factor = self.gamma ** (self.last_epoch // self.step_size)
+        return [base_lr * factor for base_lr in self.base_lrs]
 
 
 class LinearLR(LRScheduler):

@@ -1082,32 +1082,7 @@ def learning_rates_of(kind, base_lrs, epochs, *arguments, **options):
     return lrs, resumed, [float(lr) for lr in last]
 
 
-# %% step-lr points=2
-def test_step_lr_multiplies_every_step_size_epochs():
-    lrs, _, last = learning_rates_of(StepLR, [0.8], 11, 4, 0.5)
-    wanted = [0.8] * 4 + [0.4] * 4 + [0.2] * 3
-    assert np.allclose(np.ravel(lrs), wanted), (
-        f"base learning rate 0.8, times 0.5 every 4 epochs: {wanted}; yours {np.ravel(lrs)}"
-    )
-    assert np.allclose(last, [0.2]), f"get_lr() in epoch 10 is [0.2], yours {last}"
-    lrs, *_ = learning_rates_of(StepLR, [3.0], 5, 1)
-    assert np.allclose(np.ravel(lrs), [3, 0.3, 0.03, 0.003, 0.0003], rtol=1e-9), (
-        f"base learning rate 3, times 0.1 every epoch: 3, 0.3, 0.03, ...; yours {np.ravel(lrs)}"
-    )
-
-
-def test_step_lr_starts_from_the_base_of_each_group():
-    lrs, resumed, _ = learning_rates_of(StepLR, [0.8, 5.0], 7, step_size=3, gamma=0.1)
-    wanted = np.array([[0.8, 5.0]] * 3 + [[0.08, 0.5]] * 3 + [[0.008, 0.05]])
-    assert np.shape(lrs) == (7, 2) and np.allclose(lrs, wanted, rtol=1e-9), (
-        f"two groups, 0.8 and 5, times 0.1 every 3 epochs: {wanted}; yours {lrs}"
-    )
-    assert np.shape(resumed) == (4, 2) and np.allclose(resumed, wanted[3:], rtol=1e-9), (
-        f"resumed in epoch 3: {wanted[3:]}; yours {resumed}"
-    )
-
-
-# %% cosine points=3
+# %% cosine points=4
 def test_cosine_annealing_at_known_epochs():
     lrs, *_ = learning_rates_of(CosineAnnealingLR, [0.9], 13, 12, 0.1)
     wanted = {0: 0.9, 4: 0.7, 6: 0.5, 8: 0.3, 12: 0.1}
@@ -1116,6 +1091,19 @@ def test_cosine_annealing_at_known_epochs():
             f"from 0.9 down to 0.1 in 12 epochs: in epoch {epoch} the learning rate is {lr} "
             f"(the cosine of {epoch * 15} degrees is {math.cos(math.pi * epoch / 12):.2f}); "
             f"yours is {lrs[epoch][0]}"
+        )
+
+
+def test_get_lr_returns_one_learning_rate_per_group():
+    for base_lrs in ([0.6], [0.6, 3.0, 0.3]):
+        lrs, _, last = learning_rates_of(CosineAnnealingLR, base_lrs, 5, 8)
+        wanted = [lr / 2 for lr in base_lrs]
+        assert np.shape(lrs) == (5, len(base_lrs)) and np.allclose(lrs[4], wanted), (
+            f"base learning rates {base_lrs}, T_max 8: in epoch 4 they are {wanted}, yours "
+            f"{lrs[4]}. Each group starts from its own base learning rate"
+        )
+        assert np.shape(last) == (len(base_lrs),) and np.allclose(last, wanted), (
+            f"get_lr() in epoch 4 returns {wanted}, yours {last}"
         )
 
 

@@ -44,7 +44,7 @@ from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.flat import FlatStep
 from tinytorch.support.parameter_groups import check_groups, matching_state, parameter_state
-from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR
+from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 # %% tags=["payoff"]
 from tinytorch.support.descent import (contours, draw_curves, draw_descent_directions,
@@ -62,15 +62,14 @@ paths = {"gradient descent": linear_path([1, 30], START, lr=0.05),
 figure, axes = contours(valley, levels=LEVELS)
 draw_paths(axes, {f"{name}: loss {valley(path[-1]):.1g}": path for name, path in paths.items()},
            minimum=(0, 0))
-# alt: Contours of a long flat valley. One path jumps from wall to wall and creeps towards the
-# minimum, the path with momentum swings wider and reaches it.
+# alt: Contours of a long flat valley. One path jumps across the valley a few times and then
+# creeps along its floor; the path with momentum swings wider and reaches the minimum.
 
 # %% [markdown]
 # **You need** 01 (Tensor), 03 (layers), 06 (autograd). **You write** gradient descent,
 # momentum, Adam and AdamW, the `Optimizer` class behind them, gradient clipping, learning-rate
 # schedules, and a state that can be saved and resumed exactly.
-
-# %% [markdown]
+#
 # ## Gradient descent
 #
 # The loss in the picture is `valley`: two weights, and a loss that rises thirty times as
@@ -114,8 +113,7 @@ def sgd_update(w, g, lr):
     >>> w
     array([0.8, 7. ])
 
-    Source: Cauchy, Méthode générale pour la résolution des systèmes d'équations simultanées
-    (1847).
+    Source: Cauchy (1847); Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
     """
     ### BEGIN SOLUTION
     w -= lr * g
@@ -124,17 +122,12 @@ def sgd_update(w, g, lr):
 # %% checks="sgd"
 check("sgd")
 
-# %% tags=["demonstration"]
-w = START.copy()
-for step in range(50):
-    sgd_update(w, gradient(w), lr=0.05)
-print(f"after 50 steps w is {w.round(3)} and the loss {valley(w):.3f}")
-
 # %% [markdown]
 # ## The condition number
 #
-# Is 0.05 a good learning rate? Predict which of 0.01, 0.03, 0.065, 0.067 and 0.07 ends with the
-# lowest loss after 50 steps, and which of them *diverge*. (A step multiplies $w_0$ by
+# With your `sgd_update`, 50 steps with learning rate 0.05 are the first path in the picture
+# above. Could another learning rate do better? Predict which of 0.01, 0.03, 0.065, 0.067 and
+# 0.07 ends with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by
 # $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
@@ -150,22 +143,21 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C2
 
 # %% [markdown]
 # The steepest direction sets a limit: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$ is more
-# than 1, and $w_1$ grows with each step. Just below the limit, the flat direction still shrinks
-# by only 6.5 % per step.
+# than 1, and $w_1$ grows with each step. Just below the limit, $w_0$ still shrinks by only
+# 6.5 % per step.
 #
-# The **condition number** is the ratio of the largest to the smallest curvature of the loss,
-# here 30. With a condition number $\kappa$ and the best learning rate, gradient descent still
-# keeps a share of about $1 - 2/\kappa$ of its distance to the minimum in each step. Networks
-# have condition numbers of thousands. Optimizers have two remedies: momentum, and a learning
-# rate for every weight.
-
-# %% [markdown]
+# The **condition number** of a loss is the ratio of its largest to its smallest curvature, its
+# second derivative along a direction; here it is 30. With condition number $\kappa$ and the
+# best learning rate, each step reduces the distance to the minimum only by the factor
+# $1 - 2/(\kappa + 1)$, and networks have condition numbers of thousands. There are two
+# remedies: momentum, and a learning rate of its own for every weight.
+#
 # ## Momentum
 #
 # Across the valley the gradient changes its sign with every step, along it the sign stays. So
 # add the gradients up: across they cancel, along they accumulate. **Momentum** moves the
 # weights not along the gradient itself but along a *velocity*, a decaying sum of all gradients
-# so far:
+# so far. With a factor $\mu$ below 1:
 #
 # $$v \leftarrow \mu v + g, \qquad w \leftarrow w - \text{lr} \cdot v.$$
 #
@@ -173,8 +165,8 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C2
 # $1 / (1 - \mu)$. The learning rate is not part of $v$. If it were, a learning rate that is
 # lowered during training would take effect only many steps later.
 #
-# **Nesterov** momentum looks one step ahead: in the next step $v$ will move the weights again,
-# so it uses $g + \mu v$, with the new $v$, instead of $v$.
+# **Nesterov** momentum looks one step ahead: it moves the weights by $g + \mu v$, with the new
+# $v$, instead of $v$, because $\mu v$ is where the next step will move them anyway.
 #
 # **Task.** Write `momentum_update`.
 
@@ -226,15 +218,14 @@ draw_paths(axes, {f"momentum {mu}: loss {valley(path[-1]):.1g}": path
 # %% [markdown]
 # Momentum 0.9 is too much for this valley: the weights run past the minimum and swing back. For
 # networks, 0.9 is the usual choice.
-
-# %% [markdown]
+#
 # ## Local minima and saddle points
 #
 # The gradient is zero at the minimum, and also at other points. A **local minimum** is a point
 # where the loss is lower than everywhere near it, though not necessarily the lowest of all. A
-# **saddle point** has a gradient of zero too, but there the loss falls in some directions and
-# rises in others. The loss below has all three, at $w_0 = 0$. Two paths start close to each
-# other:
+# **saddle point** is a point with gradient zero where the loss falls in some directions and
+# rises in others. The loss below has a global and a local minimum and, between them, a saddle
+# point, all at $w_0 = 0$. Two paths start close to each other:
 
 # %% tags=["demonstration"]
 def two_minima(w):
@@ -246,7 +237,6 @@ def two_minima_gradient(w):
 
 
 roots = np.sort(np.roots([1, 0, -1, 0.2]).real)  # where the gradient is 0
-print("w1:", roots.round(3), "loss:", two_minima(np.array([0 * roots, roots])).round(3))
 paths = {f"from w1 = {w1}": momentum_path((-2.0, w1), two_minima_gradient, 0.2, 0.0, 100)
          for w1 in (0.25, 0.15)}
 figure, axes = contours(two_minima, x=(-2.3, 1.5), y=(-1.6, 1.5), levels=16, height=3.6)
@@ -256,9 +246,9 @@ axes.plot(0 * roots, roots, "k+", markersize=11, markeredgewidth=2)
 # paths run side by side to the saddle point; one turns up to the local minimum, one down.
 
 # %% [markdown]
-# Near the saddle point both paths are slow, because the gradient is small there. Predict: who
-# starts a thousandth beside the saddle point, how many steps does gradient descent take to get
-# away from it, and how many with momentum?
+# Near the saddle point both paths are slow, because the gradient is small there. Predict: from
+# a point 0.001 beside the saddle point, how many steps does gradient descent take to leave it,
+# and how many with momentum?
 
 # %% tags=["answer"]
 for mu in (0.0, 0.9):
@@ -268,20 +258,18 @@ for mu in (0.0, 0.9):
 
 # %% [markdown]
 # Momentum accumulates even small gradients, as long as they agree. In a network with a million
-# weights, a point where the loss rises in *every* direction is rare: most points with a
-# gradient of zero are saddle points, and training rarely stops at one.
-
-# %% [markdown]
+# weights, a point where the loss rises in *every* direction is rare: most points with gradient
+# zero are saddle points, and training rarely stops at one.
+#
 # ## Parameter groups
 #
 # From arrays to networks. An optimizer updates a list of parameters, and often not all should
 # be treated alike: weight decay is usually not applied to biases, and the first layers of a
 # pretrained network get a smaller learning rate. A **parameter group** is a dictionary with a
-# list of parameters, "params", and the options that differ for them, such as "lr".
-#
-# `SGD(net.parameters(), lr=0.1)` makes one group of all parameters. Two mistakes are easy here.
-# A generator can be iterated only once, but an optimizer needs its parameters in every step.
-# And an empty list would train nothing, silently.
+# list of parameters, "params", and the options that differ for them, such as "lr". Plain
+# tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group. Two mistakes are easy: a
+# generator can be iterated only once, but an optimizer needs its parameters in every step; and
+# an empty list would train nothing, silently.
 #
 # **Task.** Write `param_groups`.
 
@@ -396,8 +384,7 @@ class Optimizer:
         return optimizer_state(self)
 
     def load_state_dict(self, state):
-        """Continue from what `state_dict` returned, with as many parameters in the same
-        order."""
+        """Continue from what `state_dict` returned, with the same parameters in order."""
         self.param_groups, self.state = matching_state(self, state)
 
     def __repr__(self):
@@ -448,12 +435,11 @@ check("step")
 # %% [markdown]
 # ## Stochastic gradient descent
 #
-# Until now every step used the whole training set. A **mini-batch** is a small random sample of
-# the training examples. Its gradient is a noisy estimate of the gradient on all examples, and
-# much cheaper. **Stochastic gradient descent** (SGD) takes each step with the gradient of
-# another mini-batch; one pass over all examples is an *epoch*.
-#
-# Below, a network with 16 hidden units learns to separate two half-moons of 400 points.
+# The loss of a network is a mean over all training examples, and so is its gradient. A
+# **mini-batch** is a small random sample of the training examples. Its gradient is a noisy
+# estimate of the gradient on all examples, and much cheaper. **Stochastic gradient descent**
+# (SGD) computes the gradient of each step on another mini-batch; one pass over all examples is
+# an *epoch*. Below, a network with 16 hidden units learns to separate two half-moons of points.
 
 # %%
 from tinytorch.core.layers import Dense, Sequential, he_normal, manual_seed
@@ -496,20 +482,17 @@ draw_curves(losses, "epoch", "loss")
 # 40 come next; with all 400 points in one batch the loss falls least.
 
 # %% [markdown]
-# Many rough steps beat few exact ones, until the noise is all that is left; then a smaller
-# learning rate helps (see "Learning-rate schedules"). The noise falls only with the square
-# root of the batch size: a batch 100 times as large costs 100 times as much, for a tenth of the
-# noise.
-
-# %% [markdown]
+# Many rough steps beat few exact ones, until only noise is left; then a smaller learning rate
+# helps (see "Learning-rate schedules"). The noise falls only with the square root of the batch
+# size: a batch 100 times as large costs 100 times as much, for a tenth of the noise.
+#
 # ## Adaptive learning rates
 #
-# The second remedy for a large condition number is an **adaptive learning rate**: each weight
-# gets a learning rate of its own, computed from the sizes of its past gradients. The optimizer
-# *Adam* divides the gradient of each weight by its usual size.
-#
-# For that it keeps two running averages per weight. A **moment** is the average of a power of a
-# random quantity: the first moment averages the gradient, the second its square.
+# With an **adaptive learning rate**, each weight has a learning rate of its own, computed from
+# the sizes of its past gradients. It is the second remedy for a large condition number. The
+# optimizer *Adam* divides the gradient of each weight by its usual size, from two running
+# averages. A **moment** is the average of a power of a random quantity: the first moment
+# averages the gradient, the second its square.
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -561,7 +544,7 @@ print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 # Both averages start at 0, so they are too small at first. If the gradient is always 5 and
 # $\beta_1 = 0.9$, then $m$ is 0.5, 0.95 and 1.355 after one, two and three steps: the factors
 # of the gradients so far add up to $1 - \beta_1^t$, not to 1. **Bias correction** divides each
-# running average by that sum, so that it is a true average from the first step on:
+# running average by the sum of its factors, so that it is a true average from the first step:
 #
 # $$\hat m = \frac{m}{1 - \beta_1^t}, \qquad \hat v = \frac{v}{1 - \beta_2^t}.$$
 #
@@ -622,8 +605,7 @@ draw_curves({"w0 (flat)": along, "w1 (steep)": across}, "step", "learning rate",
 # for each weight, so only the signs of the gradient count. And $m$ is a velocity, too: Adam
 # runs past the minimum, as momentum does. Predict what becomes of this path when the valley is
 # 3,000 times as steep across as along instead of 30 times, and try it.
-
-# %% [markdown]
+#
 # ## Adam
 #
 # The class `Adam` keeps the two moments in its state, under PyTorch's names; `state["step"]` is
@@ -678,22 +660,19 @@ check("adam")
 # adds $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights cost something; the
 # gradient of each weight gets $\lambda w$ more. This is `regularized_gradient`. **Weight
 # decay** multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step, so that it
-# shrinks unless the gradient keeps it large.
+# shrinks unless the gradient keeps it large. For gradient descent both are the same.
 #
-# For gradient descent both are the same. For Adam they are not. Two weights start at 1. Their
-# gradients are pure noise, of size 0.1 for one and 10 for the other. Predict how much of each
-# weight L2 regularization leaves after 1,000 steps with lr = 0.001 and $\lambda = 0.3$:
+# For Adam they are not. Two weights start at 1. Their gradients are pure noise, of size 0.1 for
+# one and 10 for the other. Predict: how much of each weight does L2 regularization leave after
+# 1,000 steps with lr = 0.001 and $\lambda = 0.3$?
 
 # %% tags=["answer"]
-noise = np.random.default_rng(0).normal(size=(1000, 2)) * [0.1, 10.0]
-
-
 def decay(kind):
     """The two weights after each step."""
     w, path = Tensor(np.ones(2)), []
     optimizer = kind([w], lr=0.001, weight_decay=0.3)
-    for g in noise:
-        w.grad = g
+    for noise in np.random.default_rng(0).normal(size=(1000, 2)):
+        w.grad = noise * [0.1, 10.0]
         optimizer.step()
         path.append(w.numpy())
     return np.transpose(path)
@@ -703,7 +682,7 @@ print("Adam:", decay(Adam)[:, -1].round(2), " (1 - lr * 0.3) ** 1000:", 0.9997**
 
 # %% [markdown]
 # Adam divides the gradient by its usual size, and with it the $\lambda w$ that was added. The
-# weight with small gradients shrinks far too much, the other hardly at all.
+# weight with small gradients shrinks far too much, the other one hardly.
 #
 # **Decoupled weight decay** leaves the gradient as it is and shrinks the weights themselves,
 # just before the step. Adam with decoupled weight decay is called *AdamW*, and it trains nearly
@@ -719,7 +698,6 @@ print("Adam:", decay(Adam)[:, -1].round(2), " (1 - lr * 0.3) ** 1000:", 0.9997**
 class AdamW(Adam):
     """Adam with decoupled weight decay: in each step, before the Adam update, every weight is
     multiplied by 1 - lr * weight_decay. The gradient and the moments contain no weight decay.
-
     The arguments are those of Adam.
 
     >>> w = Tensor([1.0])
@@ -756,8 +734,7 @@ draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0"
 # %% [markdown]
 # ## Comparing optimizers
 #
-# On the moons, with all 400 points in each step. Predict which of the three needs the fewest
-# steps.
+# Predict: on the moons, with all 400 points in each step, which one needs the fewest steps?
 
 # %% tags=["answer"]
 losses = {"SGD": train(lambda p: SGD(p, lr=0.3), 150),
@@ -773,16 +750,14 @@ draw_curves(losses, "step", "loss", yscale="log")
 # One unusual mini-batch can have a gradient a thousand times as large as the others, and one
 # step along it destroys the work of hours. **Gradient clipping** limits the length of the
 # gradient: all gradients together form one long vector; if its norm is above `max_norm`, the
-# vector is scaled to that norm and keeps its direction.
-#
-# Predict: two parameters have the gradients (3, 4) and (6, 8), and `max_norm` is 5. What
-# becomes of the first one?
+# vector is scaled to that norm and keeps its direction. Predict: two parameters have the
+# gradients (3, 4) and (6, 8), and `max_norm` is 5. What becomes of the first one?
 #
 # One trap: gradients are float32, and squares above 3.4e38 overflow to infinity. A gradient of
 # 1e20 is large but finite; so must its norm be.
 #
-# **Task.** Write `clip_grad_norm_`. It is called between `backward` and `step`. In PyTorch's
-# names a final underscore means "in place".
+# **Task.** Write `clip_grad_norm_`, to be called between `backward` and `step`. (A final
+# underscore is PyTorch's sign for "in place".)
 
 # %% exercise="clip"
 #| export
@@ -845,48 +820,12 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
 #
 # A large learning rate is good at the beginning, when the weights are far from a minimum, and a
 # small one at the end. A **schedule** sets the learning rates of an optimizer before each step
-# or each epoch.
-#
-# The base class `LRScheduler` is given, with PyTorch's names. It knows two things:
+# or each epoch. Schedules share the class `LRScheduler`, which is given. It has two attributes,
 # `self.base_lrs`, the list of the groups' first learning rates, and `self.last_epoch`, which
-# starts at 0 and grows by 1 with each `schedule.step()`. A schedule is a class whose method
-# `get_lr()` computes from them the list of the groups' learning rates. The simplest one, a
-# *step schedule*, multiplies the learning rate by `gamma` after every `step_size` epochs.
+# starts at 0 and grows by 1 with each `schedule.step()`. From them, the method `get_lr()`
+# computes the list of the groups' learning rates; it is what makes a schedule. For `StepLR`,
+# which is given too, `get_lr` multiplies by `gamma` after every `step_size` epochs.
 #
-# **Task.** Write `StepLR.get_lr`.
-
-# %% exercise="step-lr"
-#| export
-class StepLR(LRScheduler):
-    """Every `step_size` epochs, the learning rates are multiplied by `gamma`.
-
-    optimizer  an Optimizer
-    step_size  int: for how many epochs the learning rate is constant
-    gamma      the factor
-
-    >>> schedule = StepLR(SGD([Tensor([1.0])], lr=8.0), step_size=2, gamma=0.5)
-    >>> [schedule.step() or schedule.get_lr() for epoch in (1, 2, 3, 4)]
-    [[8.0], [4.0], [4.0], [2.0]]
-
-    Source: torch.optim.lr_scheduler.StepLR.
-    """
-
-    def __init__(self, optimizer, step_size, gamma=0.1):
-        if step_size < 1:
-            raise ValueError(f"step_size is {step_size}: it should be 1 epoch or more")
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer)
-
-    def get_lr(self):
-        ### BEGIN SOLUTION
-        factor = self.gamma ** (self.last_epoch // self.step_size)
-        return [base_lr * factor for base_lr in self.base_lrs]
-        ### END SOLUTION
-
-# %% checks="step-lr"
-check("step-lr")
-
-# %% [markdown]
 # **Cosine annealing** lowers the learning rate along half a wave of the cosine, from its base
 # value at epoch 0 to `eta_min` at epoch `T_max`: slowly, then fast, then slowly. After `T_max`
 # PyTorch follows the cosine further, up again.
@@ -930,7 +869,8 @@ check("cosine")
 # gradients. A **warm-up** lets the learning rate grow linearly during the first steps. Warm-up
 # followed by cosine annealing is the usual schedule for transformers. Two mistakes are common:
 # a cosine that is counted from step 0 instead of the end of the warm-up, and a learning rate
-# that rises again when training goes on longer than planned.
+# that rises again when training goes on longer than planned. `LambdaLR`, which is given,
+# multiplies the base learning rates by any function of the step, such as this one.
 #
 # **Task.** Write `warmup_cosine`, the factor of the learning rate in one step.
 
@@ -950,8 +890,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     >>> [round(warmup_cosine(step, 3, 7, 0.2), 2) for step in range(9)]
     [0.25, 0.5, 0.75, 1.0, 0.88, 0.6, 0.32, 0.2, 0.2]
 
-    Source: Loshchilov and Hutter (2017), (5), with the warm-up of Goyal et al. (2017), section
-    2.2.
+    Source: Loshchilov and Hutter (2017), (5); for the warm-up Goyal et al. (2017), section 2.2.
     """
     ### BEGIN SOLUTION
     if step < warmup:
@@ -963,25 +902,16 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 # %% checks="warmup"
 check("warmup")
 
-# %% [markdown]
-# `LinearLR`, `LambdaLR` (the base learning rate times any function of the epoch) and
-# `SequentialLR` (one schedule after another) are given in `tinytorch/support/schedules.py`.
-
 # %% tags=["demonstration"]
-def learning_rates(make_schedule, epochs=120):
-    optimizer, lrs = SGD([Tensor([1.0])], lr=1.0), []
-    schedule = make_schedule(optimizer)
-    for epoch in range(epochs):
-        lrs += schedule.get_last_lr()
+curves = {"StepLR": lambda o: StepLR(o, 30, 0.3),
+          "cosine": lambda o: CosineAnnealingLR(o, 100),
+          "warm-up": lambda o: LambdaLR(o, lambda t: warmup_cosine(t, 10, 100, 0.1))}
+for name, make_schedule in curves.items():
+    schedule, curves[name] = make_schedule(SGD([Tensor([1.0])], lr=1.0)), []
+    for epoch in range(120):
+        curves[name] += schedule.get_last_lr()
         schedule.step()
-    return lrs
-
-
-draw_curves({
-    "StepLR": learning_rates(lambda o: StepLR(o, 30, 0.3)),
-    "cosine": learning_rates(lambda o: CosineAnnealingLR(o, 100)),
-    "warm-up": learning_rates(lambda o: LambdaLR(o, lambda t: warmup_cosine(t, 10, 100, 0.1))),
-}, "epoch", "learning rate")
+draw_curves(curves, "epoch", "learning rate")
 # alt: The learning rate in 120 epochs for three schedules: four stairs; half a cosine that
 # rises again after epoch 100; a linear warm-up of 10 epochs, half a cosine, then constant.
 
@@ -989,11 +919,9 @@ draw_curves({
 # ## Saving the optimizer's state
 #
 # A training run that is interrupted and resumed should end with exactly the same weights as one
-# that was not. The weights alone are not enough: Adam without its moments and its step count
-# begins with first steps again. So everything that the next step depends on must be saved.
-#
-# Tensors cannot be keys in a file. The parameters of all groups are numbered from 0 instead.
-# Loading is given (`matching_state`); it refuses a state that does not fit.
+# that was not. The weights alone are not enough: without its moments and its step count, Adam
+# starts anew. So everything that the next step depends on must be saved. Tensors cannot be keys
+# in a file, so the parameters of all groups are numbered from 0. Loading is given.
 #
 # **Task.** Write `optimizer_state`, which `state_dict` calls.
 
@@ -1037,8 +965,8 @@ check("state-dict")
 # Predict how much faster that is than your `Optimizer.step`, for 30 arrays:
 
 # %% tags=["answer"]
-import time
-import timeit
+from time import process_time
+from timeit import repeat
 
 
 class SimpleAdamW(AdamW):
@@ -1050,18 +978,17 @@ for kind in (SimpleAdamW, AdamW):
     optimizer = kind(params)
     for p in params:
         p.grad = np.ones_like(p.data)
-    seconds = min(timeit.repeat(optimizer.step, timer=time.process_time, number=20)) / 20
+    seconds = min(repeat(optimizer.step, timer=process_time, number=20)) / 20
     print(f"{kind.__name__}: {seconds * 1e6:.0f} us for {len(params)} parameters")
 
 # %% [markdown]
-# The code is in `tinytorch/support/flat.py`. PyTorch does the same with `foreach=True`, its
-# default on a GPU.
-
-# %% [markdown]
+# The code is in `tinytorch/support/flat.py`. PyTorch's `foreach=True`, its default on a GPU, is
+# the same idea.
+#
 # ## Look back
 #
 # 1. Add noise, `rng.normal(size=2) * 3`, to every gradient of the valley. How far from the
-#    minimum are the weights after 1,000 steps with SGD, with momentum, with Adam? And with
+#    minimum are the weights after 1,000 steps with SGD, momentum and Adam? And with
 #    `warmup_cosine`? What becomes smaller?
 # 2. The graph records arrays, and `step` writes into them. Let y = w * x with w = 2; call
 #    `y.backward(retain_graph=True)`, set all gradients to None, take a step, and call
@@ -1070,6 +997,5 @@ for kind in (SimpleAdamW, AdamW):
 # 3. You know the best learning rate only up to a factor of 10. Train the moons with a tenth and
 #    with ten times the learning rates above. Which optimizer would you trust?
 #
-# In PyTorch, the optimizers are `torch.optim.SGD`, `Adam` and `AdamW`, the schedules are in
-# `torch.optim.lr_scheduler`, and clipping is `torch.nn.utils.clip_grad_norm_`: the same names
-# and the same results.
+# In PyTorch: `torch.optim.SGD`, `Adam` and `AdamW`, the schedules in
+# `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.

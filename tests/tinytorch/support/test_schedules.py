@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR
+from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 
 def optimizer(*lrs):
@@ -25,6 +25,12 @@ def test_a_linear_schedule_goes_from_factor_to_factor_and_stays():
     assert learning_rates(schedule, 7) == [
         [lr, 10 * lr] for lr in (2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 6.0)
     ]
+
+
+def test_steps_multiply_each_group_after_every_step_size_epochs():
+    schedule = StepLR(optimizer(8.0, 80.0), step_size=2, gamma=0.5)
+    expected = [[lr, 10 * lr] for lr in (8.0, 8.0, 4.0, 4.0, 2.0)]
+    assert learning_rates(schedule, 5) == expected
 
 
 def test_a_function_gives_the_factor_of_each_epoch():
@@ -72,6 +78,7 @@ def test_a_loaded_schedule_continues_where_the_saved_one_was():
 @pytest.mark.parametrize(
     "make, error, words",
     [
+        (lambda of: StepLR(of, 0), ValueError, "step_size is 0: it should be 1 epoch or more"),
         (lambda of: LinearLR(of, 0), ValueError, "start_factor is 0 and end_factor 1.0"),
         (lambda of: LinearLR(of, 0.5, 1.5), ValueError, "start_factor is 0.5 and end_factor 1.5"),
         (lambda of: SequentialLR(of, [], [1]), ValueError, "0 schedules .* milestones"),
