@@ -94,7 +94,6 @@ def draw_curves(curves, xlabel, ylabel, colours=ORDER, height=3.2, limits=None, 
     colours  one for each line
     limits   (lowest, highest) y that is shown; lines may leave the panel
     scales   such as yscale="log"
-    returns  (figure, axes) of matplotlib
     """
     figure, axes = panel("", xlabel, ylabel, height=height, **scales)
     for colour, values in zip(colours, curves.values(), strict=len(curves) > len(colours)):
@@ -103,7 +102,6 @@ def draw_curves(curves, xlabel, ylabel, colours=ORDER, height=3.2, limits=None, 
         axes.set_ylim(limits)
     label_ends(axes, list(curves))
     figure.draw_without_rendering()
-    return figure, axes
 
 
 def label_ends(axes, names, gap=0.085):

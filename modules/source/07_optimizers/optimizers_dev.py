@@ -240,8 +240,8 @@ roots = np.sort(np.roots([1, 0, -1, 0.2]).real)  # where the gradient is 0
 paths = {f"from w1 = {w1}": momentum_path((-2.0, w1), two_minima_gradient, 0.2, 0.0, 100)
          for w1 in (0.25, 0.15)}
 figure, axes = contours(two_minima, x=(-2.3, 1.5), y=(-1.6, 1.5), levels=16, height=3.6)
-draw_paths(axes, paths)
 axes.plot(0 * roots, roots, "k+", markersize=11, markeredgewidth=2)
+draw_paths(axes, paths)
 # alt: Contours with two minima and a saddle point between them, each marked by a cross. Two
 # paths run side by side to the saddle point; one turns up to the local minimum, one down.
 
@@ -452,8 +452,7 @@ points = (np.stack([np.cos(angle) + moon, np.sin(angle) * (1 - 2 * moon) + 0.5 *
 
 
 def make_network():
-    """The same network every time."""
-    manual_seed(1)
+    manual_seed(1)  # the same network every time
     return Sequential(Dense(2, 16, init=he_normal), Tensor.relu, Dense(16, 2))
 
 

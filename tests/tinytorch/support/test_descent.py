@@ -62,9 +62,9 @@ def test_arrows_have_one_length_and_point_against_the_gradient(plt):
 
 
 def test_curves_are_named_at_their_ends_without_overlap(plt):
-    figure, axes = draw_curves(
-        {"a": [1, 2, 3.0], "b": [3, 2, 3.01], "c": [0, 1, 0]}, "step", "loss", ["C0", "C1", "C2"]
-    )
+    curves = {"a": [1, 2, 3.0], "b": [3, 2, 3.01], "c": [0, 1, 0]}
+    draw_curves(curves, "step", "loss", ["C0", "C1", "C2"])
+    figure, axes = plt.gcf(), plt.gca()
     texts = {text.get_text(): text for text in axes.texts}
     assert [texts[name].get_color() for name in "abc"] == [line.get_color() for line in axes.lines]
     boxes = [texts[name].get_window_extent() for name in "cab"]
