@@ -101,6 +101,7 @@ def draw_curves(curves, xlabel, ylabel, colours=ORDER, height=3.2, limits=None, 
     if limits:
         axes.set_ylim(limits)
     label_ends(axes, list(curves))
+    figure.get_layout_engine().set(h_pad=0.12)  # inches: room for half a number at the top
     figure.draw_without_rendering()
 
 
