@@ -50,28 +50,32 @@ def contours(f, x=(-11.0, 2.0), y=(-2.6, 2.6), levels=12, height=2.3, equal=True
     return figure, axes
 
 
-def draw_paths(axes, paths, minimum=None):
-    """Draw paths into contours, with their names above the axes.
+def draw_paths(f, paths, marks=((0, 0),), **options):
+    """Paths through the contours of the loss `f`, with their names above the axes.
 
     paths    {name: ndarray of shape (steps, 2)}; each gets the next colour
-    minimum  where a cross marks the lowest loss
+    marks    points at which a cross is drawn, such as the minimum
+    options  as in `contours`
     """
+    figure, axes = contours(f, **options)
     for colour, (name, points) in zip(ORDER, paths.items()):
         points = np.asarray(points)
         axes.plot(*points.T, color=colour, marker="o", markersize=4, lw=1.5, label=name)
-    if minimum is not None:
-        axes.plot(*minimum, "k+", markersize=11, markeredgewidth=2)
-    axes.figure.set_figheight(axes.figure.get_figheight() + 0.3 * len(paths))
-    axes.figure.legend(loc="outside upper left", borderpad=0.2)
-    axes.figure.draw_without_rendering()  # the layout settles when it is computed a second time
+    axes.plot(*np.transpose(marks), "k+", markersize=11, markeredgewidth=2)
+    figure.set_figheight(figure.get_figheight() + 0.3 * len(paths))
+    figure.legend(loc="outside upper left", borderpad=0.2)
+    figure.draw_without_rendering()  # the layout settles when it is computed a second time
 
 
-def draw_descent_directions(axes, gradient, points, length=1.0):
-    """An arrow of one length at each point, against the gradient there.
+def draw_directions(f, gradient, points, length=1.0, **options):
+    """The contours of the loss `f`, with an arrow of one length at each point, against the
+    gradient there.
 
     gradient  function of an array of shape (2,)
     points    list of (w0, w1)
+    options   as in `contours`
     """
+    _, axes = contours(f, **options)
     points = np.array(points, float)
     directions = np.array([-gradient(point) for point in points])
     directions *= length / np.linalg.norm(directions, axis=1, keepdims=True)

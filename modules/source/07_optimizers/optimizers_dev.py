@@ -47,8 +47,7 @@ from tinytorch.support.parameter_groups import check_groups, matching_state, par
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 # %% tags=["payoff"]
-from tinytorch.support.descent import (contours, draw_curves, draw_descent_directions,
-                                       draw_paths, linear_path)
+from tinytorch.support.descent import draw_curves, draw_directions, draw_paths, linear_path
 
 
 def valley(w):
@@ -59,9 +58,8 @@ def valley(w):
 START, LEVELS = np.array([-10.0, 2.0]), [0.5, 2, 5, 10, 20, 40, 70]
 paths = {"gradient descent": linear_path([1, 30], START, lr=0.05),
          "with momentum": linear_path([1, 30], START, lr=0.05, momentum=0.7)}
-figure, axes = contours(valley, levels=LEVELS)
-draw_paths(axes, {f"{name}: loss {valley(path[-1]):.1g}": path for name, path in paths.items()},
-           minimum=(0, 0))
+draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
+                    for name, path in paths.items()}, levels=LEVELS)
 # alt: Contours of a long flat valley. One path jumps across the valley a few times and then
 # creeps along its floor; the path with momentum swings wider and reaches the minimum.
 
@@ -81,9 +79,8 @@ def gradient(w):
     return np.array([w[0], 30 * w[1]])
 
 
-figure, axes = contours(valley, levels=LEVELS)
-draw_descent_directions(axes, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1), (-2, -0.8)])
-# alt: Contours of the valley. At five points, an arrow against the gradient crosses the contour
+draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], levels=LEVELS)
+# alt: Contours of the valley. At four points, an arrow against the gradient crosses the contour
 # at a right angle: most arrows point across the valley, only the one near its floor along it.
 
 # %% [markdown]
@@ -131,15 +128,22 @@ check("sgd")
 # $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
-losses = {}
+paths = {}
 for lr in (0.01, 0.03, 0.065, 0.067, 0.07):
-    w, losses[f"lr {lr}"] = START.copy(), []
+    w, paths[f"lr {lr}"] = START.copy(), []
     for step in range(50):
-        losses[f"lr {lr}"].append(valley(w))
+        paths[f"lr {lr}"].append(w.copy())
         sgd_update(w, gradient(w), lr)
+losses = {name: [valley(w) for w in path] for name, path in paths.items()}
 draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C2", "C2"])
 # alt: The loss against the step, on a logarithmic scale. It falls slowly for 0.01, faster for
 # 0.03, fastest for 0.065, and grows for 0.067 and 0.07.
+
+# %% tags=["demonstration"]
+draw_paths(valley, {name: paths[name] for name in ("lr 0.065", "lr 0.03", "lr 0.01")},
+           levels=LEVELS)
+# alt: With 0.065 the path jumps from wall to wall and arrives close to the minimum. With 0.03
+# and 0.01 it creeps along the floor of the valley, and gets most of the way, and less than half.
 
 # %% [markdown]
 # The steepest direction sets a limit: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$ is more
@@ -209,9 +213,8 @@ def momentum_path(w, gradient, lr, momentum, steps=50):
 
 
 paths = {mu: momentum_path(START, gradient, 0.03, mu) for mu in (0.0, 0.7, 0.9)}
-figure, axes = contours(valley, x=(-11, 7), levels=LEVELS)
-draw_paths(axes, {f"momentum {mu}: loss {valley(path[-1]):.1g}": path
-                  for mu, path in paths.items()}, minimum=(0, 0))
+draw_paths(valley, {f"momentum {mu}: loss {valley(path[-1]):.1g}": path
+                    for mu, path in paths.items()}, x=(-11, 7), levels=LEVELS)
 # alt: Three paths with learning rate 0.03. Without momentum the path reaches the floor of the
 # valley and stops far from the minimum; with 0.7 it arrives; with 0.9 it runs far past it.
 
@@ -239,9 +242,8 @@ def two_minima_gradient(w):
 roots = np.sort(np.roots([1, 0, -1, 0.2]).real)  # where the gradient is 0
 paths = {f"from w1 = {w1}": momentum_path((-2.0, w1), two_minima_gradient, 0.2, 0.0, 100)
          for w1 in (0.25, 0.15)}
-figure, axes = contours(two_minima, x=(-2.3, 1.5), y=(-1.6, 1.5), levels=16, height=3.6)
-axes.plot(0 * roots, roots, "k+", markersize=11, markeredgewidth=2)
-draw_paths(axes, paths)
+draw_paths(two_minima, paths, [(0, root) for root in roots], x=(-2.3, 1.5), y=(-1.6, 1.5),
+           levels=16, height=3.6)
 # alt: Contours with two minima and a saddle point between them, each marked by a cross. Two
 # paths run side by side to the saddle point; one turns up to the local minimum, one down.
 
@@ -588,8 +590,7 @@ for step in range(1, 51):
     sgd_update(w, adam_direction(m, v, step, (0.9, 0.999), 1e-8), lr=0.5)
     path.append(w.copy())
     factors.append(0.5 / np.sqrt(v / (1 - 0.999**step)))
-figure, axes = contours(valley, x=(-11, 7), levels=LEVELS)
-draw_paths(axes, {f"Adam: loss {valley(w):.1g}": path}, minimum=(0, 0))
+draw_paths(valley, {f"Adam: loss {valley(w):.1g}": path}, x=(-11, 7), levels=LEVELS)
 # alt: The path of Adam in the valley. It leaves the start at 45 degrees, bends along the floor,
 # runs past the minimum and turns back to it.
 
@@ -981,8 +982,7 @@ for kind in (SimpleAdamW, AdamW):
     print(f"{kind.__name__}: {seconds * 1e6:.0f} us for {len(params)} parameters")
 
 # %% [markdown]
-# The code is in `tinytorch/support/flat.py`. PyTorch's `foreach=True`, its default on a GPU, is
-# the same idea.
+# The code is in `tinytorch/support/flat.py`. PyTorch's `foreach=True` is the same idea.
 #
 # ## Look back
 #

@@ -7,9 +7,8 @@ import pytest
 
 from tinytorch.support import descent
 from tinytorch.support.descent import (
-    contours,
     draw_curves,
-    draw_descent_directions,
+    draw_directions,
     draw_paths,
     linear_path,
     spread,
@@ -42,8 +41,9 @@ def bowl(w):
 
 
 def test_paths_are_drawn_where_they_are_and_named(plt):
-    figure, axes = contours(bowl)
-    draw_paths(axes, {"one": [(-3, 1), (0, 0)], "two": [(-3, 1), (1, 1)]}, minimum=(0, 0))
+    draw_paths(bowl, {"one": [(-3, 1), (0, 0)], "two": [(-3, 1), (1, 1)]}, x=(-4, 3))
+    figure, axes = plt.gcf(), plt.gca()
+    assert axes.get_xlim() == (-4, 3)
     one, two, cross = axes.lines
     assert one.get_xydata().tolist() == [[-3, 1], [0, 0]]
     assert one.get_color() != two.get_color() and cross.get_xydata().tolist() == [[0, 0]]
@@ -55,9 +55,8 @@ def test_paths_are_drawn_where_they_are_and_named(plt):
 
 
 def test_arrows_have_one_length_and_point_against_the_gradient(plt):
-    figure, axes = contours(bowl)
-    draw_descent_directions(axes, lambda w: np.array([2 * w[0], 18 * w[1]]), [(1, 0), (0, -2)], 0.5)
-    (arrows,) = [c for c in axes.collections if hasattr(c, "U")]
+    draw_directions(bowl, lambda w: np.array([2 * w[0], 18 * w[1]]), [(1, 0), (0, -2)], 0.5)
+    (arrows,) = [c for c in plt.gca().collections if hasattr(c, "U")]
     np.testing.assert_allclose(np.stack([arrows.U, arrows.V], 1), [[-0.5, 0], [0, 0.5]])
 
 
