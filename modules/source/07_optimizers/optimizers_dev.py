@@ -81,7 +81,7 @@ def gradient(w):
 
 draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], levels=LEVELS)
 # alt: Contours of the valley. At four points, an arrow against the gradient crosses the contour
-# at a right angle: most arrows point across the valley, only the one near its floor along it.
+# at a right angle: three point across the valley, the one near its floor mostly along it.
 
 # %% [markdown]
 # The gradient points in the direction in which the loss grows fastest. *Gradient descent*
@@ -143,7 +143,7 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C2
 draw_paths(valley, {name: paths[name] for name in ("lr 0.065", "lr 0.03", "lr 0.01")},
            levels=LEVELS)
 # alt: With 0.065 the path jumps from wall to wall and arrives close to the minimum. With 0.03
-# and 0.01 it creeps along the floor of the valley, and gets most of the way, and less than half.
+# and 0.01 it creeps along the floor of the valley: 0.03 gets far, 0.01 less than half the way.
 
 # %% [markdown]
 # The steepest direction sets a limit: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$ is more
