@@ -169,7 +169,7 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.065", "lr 0.03", "lr 0.
 # $1 / (1 - \mu)$. The learning rate is not part of $v$. If it were, a learning rate that is
 # lowered during training would take effect only many steps later.
 #
-# **Nesterov** momentum looks one step ahead: it moves the weights by $g + \mu v$, with the new
+# **Nesterov** momentum looks one step ahead and moves the weights by $g + \mu v$, with the new
 # $v$, instead of $v$, because $\mu v$ is where the next step will move them anyway.
 #
 # **Task.** Write `momentum_update`.
@@ -440,8 +440,8 @@ check("step")
 # The loss of a network is a mean over all training examples, and so is its gradient. A
 # **mini-batch** is a small random sample of the training examples. Its gradient is a noisy
 # estimate of the gradient on all examples, and much cheaper. **Stochastic gradient descent**
-# (SGD) computes the gradient of each step on another mini-batch; one pass over all examples is
-# an *epoch*. Below, a network with 16 hidden units learns to separate two half-moons of points.
+# (SGD) is gradient descent with the gradient of another mini-batch in each step. A pass over
+# all examples is an *epoch*. Below, a network learns to separate two half-moons of points.
 
 # %%
 from tinytorch.core.layers import Dense, Sequential, he_normal, manual_seed
@@ -492,8 +492,8 @@ draw_curves(losses, "epoch", "loss")
 # With an **adaptive learning rate**, each weight has a learning rate of its own, computed from
 # the sizes of its past gradients. It is the second remedy for a large condition number. The
 # optimizer *Adam* divides the gradient of each weight by its usual size, from two running
-# averages. A **moment** is the average of a power of a random quantity: the first moment
-# averages the gradient, the second its square.
+# averages. A **moment** is the average of a power of a random quantity. The first moment $m$
+# averages the gradient, the second moment $v$ its square:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -544,8 +544,8 @@ print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 #
 # Both averages start at 0, so they are too small at first. If the gradient is always 5 and
 # $\beta_1 = 0.9$, then $m$ is 0.5, 0.95 and 1.355 after one, two and three steps: the factors
-# of the gradients so far add up to $1 - \beta_1^t$, not to 1. **Bias correction** divides each
-# running average by the sum of its factors, so that it is a true average from the first step:
+# of the gradients so far add up to $1 - \beta_1^t$, not to 1. **Bias correction** divides a
+# running average that began at 0 by the sum of its factors, which makes it a true average:
 #
 # $$\hat m = \frac{m}{1 - \beta_1^t}, \qquad \hat v = \frac{v}{1 - \beta_2^t}.$$
 #
@@ -748,10 +748,10 @@ draw_curves(losses, "step", "loss", yscale="log")
 # ## Gradient clipping
 #
 # One unusual mini-batch can have a gradient a thousand times as large as the others, and one
-# step along it destroys the work of hours. **Gradient clipping** limits the length of the
-# gradient: all gradients together form one long vector; if its norm is above `max_norm`, the
-# vector is scaled to that norm and keeps its direction. Predict: two parameters have the
-# gradients (3, 4) and (6, 8), and `max_norm` is 5. What becomes of the first one?
+# step along it destroys the work of hours. **Gradient clipping** scales the gradient down to a
+# norm of `max_norm` if its norm is larger, and keeps its direction. The gradients of all
+# parameters count as one long vector. Predict: two parameters have the gradients (3, 4) and
+# (6, 8), and `max_norm` is 5. What becomes of the first one?
 #
 # One trap: gradients are float32, and squares above 3.4e38 overflow to infinity. A gradient of
 # 1e20 is large but finite; so must its norm be.
