@@ -15,6 +15,23 @@
 #     enables: [training, convolutions, transformers]
 #     hours: 5
 #     prerequisites: [tensor, layers, autograd]
+#     pytorch:
+#       optim.Optimizer: torch.optim.Optimizer
+#       optim.SGD: torch.optim.SGD
+#       optim.Adam: torch.optim.Adam
+#       optim.AdamW: torch.optim.AdamW
+#       optim.clip_grad_norm_: torch.nn.utils.clip_grad_norm_
+#       optim.StepLR: torch.optim.lr_scheduler.StepLR
+#       optim.CosineAnnealingLR: torch.optim.lr_scheduler.CosineAnnealingLR
+#       optim.LinearLR: torch.optim.lr_scheduler.LinearLR
+#       optim.LambdaLR: torch.optim.lr_scheduler.LambdaLR
+#       optim.SequentialLR: torch.optim.lr_scheduler.SequentialLR
+#       stochastic gradient descent: torch.optim.SGD
+#       gradient clipping: torch.nn.utils.clip_grad_norm_
+#       schedule: torch.optim.lr_scheduler.LRScheduler
+#       cosine annealing: torch.optim.lr_scheduler.CosineAnnealingLR
+#       warm-up: torch.optim.lr_scheduler.LinearLR
+#       decoupled weight decay: torch.optim.AdamW
 #     summary: From the gradient to better weights, with SGD, momentum and AdamW
 #     terms: [optimizer, condition number, momentum, Nesterov, local minimum, saddle point,
 #       parameter group, stochastic gradient descent, mini-batch, adaptive learning rate,
