@@ -203,7 +203,7 @@ def test_arguments_that_cannot_work_are_refused():
 def test_a_fit_that_trains_nothing_says_so():
     run = trainer()
     run.fit(pairs(16), 2)
-    with pytest.warns(UserWarning, match=r"nothing was trained: 2 epochs .* epochs=4\)"):
+    with pytest.warns(UserWarning, match="nothing was trained: 2 epochs .* epochs=4$"):
         run.fit(pairs(16), 2)
 
 
@@ -341,7 +341,7 @@ def test_files_that_are_not_checkpoints_are_refused_and_change_nothing(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         (
             lambda: Trainer(
@@ -358,13 +358,13 @@ def test_files_that_are_not_checkpoints_are_refused_and_change_nothing(tmp_path)
         (lambda: trainer(Adam, schedule=lambda o: StepLR(o, 3)), "without a schedule"),
     ],
 )
-def test_a_checkpoint_of_another_run_is_refused_and_changes_nothing(tmp_path, other, told):
+def test_a_checkpoint_of_another_run_is_refused_and_changes_nothing(tmp_path, other, message):
     run = trainer(Adam)
     run.fit(pairs(16), 1)
     run.save(tmp_path / "run.npz")
     run = other()
     before = repr(snapshot(run))
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         run.load(tmp_path / "run.npz")
     assert repr(snapshot(run)) == before
 
@@ -387,7 +387,7 @@ class Root(Module):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (
             lambda m: m[0].weights.data.__setitem__((2, 3), np.nan),
@@ -407,13 +407,13 @@ class Root(Module):
         ),
     ],
 )
-def test_a_loss_that_is_not_finite_names_the_layer(spoil, told):
+def test_a_loss_that_is_not_finite_names_the_layer(spoil, message):
     run = trainer()
     spoil(run.model)
     before, names = weights_of(run), {*vars(run.model), "training"}
     with (
         np.errstate(all="ignore"),
-        pytest.raises(NonFiniteError, match=f"epoch 1, step 1: .*{told}"),
+        pytest.raises(NonFiniteError, match=f"epoch 1, step 1: .*{message}"),
     ):
         run.fit(pairs(16), 1)
     assert (

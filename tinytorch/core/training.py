@@ -1,12 +1,10 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ad209ffd9657b92
+# checksum: a611acf21b68427b
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
 import copy
 import math
-import time
-import warnings
 
 import numpy as np
 
@@ -16,9 +14,8 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.curves import plot_learning_curve
-from tinytorch.support.display import Display
 from tinytorch.support.random_states import random_states
-from tinytorch.support.resume import remaining, restore
+from tinytorch.support.run import TrainingState, remaining, restore
 from tinytorch.support.trials import preserved_state, repeat_batches
 from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
 
@@ -35,7 +32,7 @@ def train_step(model, loss, optimizer, inputs, targets):
     model      a Module, called with the inputs
     loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
                the batch
-    optimizer  of the model's parameters: its methods zero_grad() and step()
+    optimizer  of the model's parameters, with the methods zero_grad() and step()
     inputs, targets  one batch
     returns    the loss before the update, a Python float
 
@@ -250,21 +247,8 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     return results
 
 
-class TrainingRun:
-    """A model in training: what it consists of, and how one epoch goes. See `Trainer`."""
-
-    def __init__(self, model, optimizer, loss, metrics=None, schedule=None, *, per="epoch",
-                 accumulate=1, max_norm=None, show=True):
-        if per not in ("epoch", "step") or accumulate < 1:
-            raise ValueError('per must be "epoch" or "step" and accumulate at least 1, '
-                             f'not {per!r} and {accumulate}')
-        self.model, self.optimizer, self.loss, self.metrics = (
-            model, optimizer, loss, dict(metrics or {}))
-        self.schedule, self.per, self.accumulate, self.max_norm, self.show = (
-            schedule, per, accumulate, max_norm, show)
-        self.epoch = self.epoch_step = 0  # complete epochs, and complete steps of the next one
-        self.results, self.history, self.best_weights = [], {}, None
-        self.loader_states, self.resumed = [], False
+class TrainingRun(TrainingState):
+    """A model in training: how one epoch goes. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -285,7 +269,6 @@ class TrainingRun:
     def train_epoch(self, batches, checkpoint=None, every=None):
         """Train on the batches of one epoch, or what is left of it; returns the mean loss and
         metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
-        self.batches, self.began = batches, time.perf_counter()
         self.model.train()
         with self.display:
             for group in remaining(self, batches, microbatches):
@@ -296,37 +279,11 @@ class TrainingRun:
                     self.save(checkpoint)
         return average_metrics(self.results)
 
-    def end_epoch(self, metrics):
-        """Append the metrics to the history, count the epoch, and step the schedule."""
-        self.epoch, self.epoch_step, self.results = self.epoch + 1, 0, []
-        rate = self.optimizer.param_groups[0]["lr"]
-        for name, value in (metrics | {"learning rate": rate}).items():
-            self.history.setdefault(name, []).append(value)
-        if self.schedule is not None and self.per == "epoch":
-            self.schedule.step()
-        self.loader_states = random_states(self.batches)
-        seconds = time.perf_counter() - self.began
-        self.display.end_epoch(self.epoch, self.epochs, metrics, seconds)
-
     def should_stop(self, patience, min_delta):
         """Whether the validation loss has not improved for `patience` epochs."""
         losses = self.history.get("validation loss", [])
         return (patience is not None
                 and epochs_since_best(losses, min_delta) >= max(patience, 1))
-
-    def begin_fit(self, batches, epochs, validation, patience):
-        """Refuse arguments of `fit` that cannot work, and prepare the display."""
-        if patience is not None and validation is None:
-            raise ValueError("patience needs a validation set: the training loss does not show "
-                             "overfitting")
-        if iter(batches) is batches:
-            raise ValueError("batches is a generator, used up after one epoch: give a list or "
-                             "a DataLoader")
-        if self.epoch >= epochs > 0:
-            warnings.warn(f"nothing was trained: {self.epoch} epochs are complete, and epochs="
-                          f"{epochs} includes them; {epochs} more are "
-                          f"fit(..., epochs={self.epoch + epochs})", stacklevel=3)
-        self.epochs, self.display = epochs, Display(self.show, batches, self.accumulate)
 
     def evaluate(self, batches):
         """The mean loss and metrics over all examples of `batches`: dict {name: float}."""
@@ -380,7 +337,8 @@ class Trainer(TrainingRun):
 
         batches     (inputs, targets), gone through once per epoch: a list or a DataLoader
         validation  batches to evaluate on after each epoch, or None
-        patience    stop when `should_stop` says so; None for no early stopping
+        patience    stop when the validation loss has not improved for so many epochs (ask
+                    `should_stop`); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps

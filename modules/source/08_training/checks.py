@@ -769,7 +769,7 @@ class Scripted(Trainer):
                 "end_epoch counts them, and should_stop ends the loop early"
             )
         self.log.append("train")
-        self.batches, self.began, self.given = batches, 0.0, [batches, checkpoint, every]
+        self.given = [batches, checkpoint, every]
         self.model.weight.data = np.array([self.epoch + 1.0], "float32")
         return {"loss": 10.0 - self.epoch}
 
@@ -1298,7 +1298,7 @@ def snapshot_and_state():
 def resumed_run(schedule, dropouts):
     """The weights of a run after a snapshot, and those of another run restored from it; for
     each, what is drawn at the end; and the second run's counts."""
-    from tinytorch.support.resume import restore
+    from tinytorch.support.run import restore
 
     run = Run(schedule=schedule, dropouts=dropouts)
     state = snapshot(run)

@@ -21,34 +21,23 @@
 #     - autograd
 #     - optimizers
 #     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
-#     terms:
-#     - training set
-#     - validation set
-#     - test set
-#     - hyperparameter
-#     - seed
-#     - epoch
-#     - metric
-#     - inference
-#     - confusion matrix
-#     - generalization
-#     - overfitting
-#     - underfitting
-#     - learning curve
-#     - early stopping
-#     - patience
-#     - regularization
-#     - learning-rate range test
-#     - checkpoint
-#     - double descent
+#     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
+#       inference, confusion matrix, generalization, overfitting, underfitting, learning curve,
+#       early stopping, patience, regularization, learning-rate range test, checkpoint,
+#       double descent]
+#     pytorch: {seed: torch.manual_seed, inference: torch.inference_mode,
+#       training.save_state: torch.save, training.load_state: torch.load,
+#       support.random_states.random_states: torch.get_rng_state,
+#       support.random_states.set_random_states: torch.set_rng_state,
+#       support.watch.watch_layers: torch.nn.Module.register_forward_hook}
 #     title: Training
 # ---
 
 # %% [markdown]
 # # 08. Training
 #
-# A network was trained for 60 epochs on 60 points. Its loss on these points fell all the time.
-# Its loss on 300 *other* points did not:
+# A network went 60 times through the same 60 training points; such a pass is an *epoch*. Its
+# loss on these points kept falling. Its loss on 300 *other* points did not:
 
 # %% tags=["payoff"]
 from tinytorch.support.curves import plot_learning_curve
@@ -59,10 +48,10 @@ figure = plot_learning_curve(example_history())
 # until epoch 27, which is marked as the best epoch, and rises from there on.
 
 # %% [markdown]
-# The weights of epoch 27 were better than those of epoch 60. When should training stop, and
-# how do you get the weights of epoch 27 back? How good is the network really? Which learning
-# rate does it need? What if the power fails in epoch 59, or the loss becomes `nan`? This
-# chapter answers these questions; at its end, a `Trainer` of yours does all of it.
+# After 27 epochs the network was better than at the end. When should training stop, and how do
+# you get the weights of epoch 27 back? How good is the network really? Which learning rate does
+# it need? What if the power fails in epoch 59, or the loss becomes `nan`? This chapter answers
+# these questions, and you write a `Trainer` that does it all.
 #
 # **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
 # training step, metrics, evaluation mode, early stopping, the training loop, gradient
@@ -74,8 +63,6 @@ figure = plot_learning_curve(example_history())
 import contextlib
 import copy
 import math
-import time
-import warnings
 
 import numpy as np
 
@@ -85,9 +72,8 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.curves import plot_learning_curve
-from tinytorch.support.display import Display
 from tinytorch.support.random_states import random_states
-from tinytorch.support.resume import remaining, restore
+from tinytorch.support.run import TrainingState, remaining, restore
 from tinytorch.support.trials import preserved_state, repeat_batches
 from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
 
@@ -109,7 +95,7 @@ from tinytorch.support.watch import NonFiniteError, check_gradients, check_losse
 from tinytorch.core.activations import Tanh
 from tinytorch.core.layers import Dense, Dropout, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
-from tinytorch.core.optimizers import SGD, Adam
+from tinytorch.core.optimizers import Adam
 from tinytorch.support.overfitting import CLASSES, noisy_spirals, plot_points, plot_regions
 
 
@@ -145,14 +131,13 @@ def new_model():
 # %% [markdown]
 # ## The training step
 #
-# A training step has five parts: set the gradients to zero, run the model on a batch and
-# compute the loss (the forward pass), run the backward pass, let the optimizer update the
-# weights, and return the loss. The gradients must be set to zero because `backward` *adds* to
-# them. The loss is returned as a float: a Tensor would keep the whole computation graph in
-# memory.
+# A training step has four parts: clear the old gradients, compute the loss of a batch (the
+# forward pass), compute the gradients (the backward pass), and let the optimizer update the
+# weights. The old gradients must be cleared because `backward` *adds* to them. The step
+# returns the loss, as a float: a Tensor would keep the whole computation graph in memory.
 #
 # Predict: a weight is 1, its gradient is 1 in each step, the learning rate is 0.1. What is the
-# weight after two steps? And if nobody sets the gradients to zero?
+# weight after two steps? And what is it if the gradients are never cleared?
 #
 # **Task.** Write `train_step`.
 
@@ -164,7 +149,7 @@ def train_step(model, loss, optimizer, inputs, targets):
     model      a Module, called with the inputs
     loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
                the batch
-    optimizer  of the model's parameters: its methods zero_grad() and step()
+    optimizer  of the model's parameters, with the methods zero_grad() and step()
     inputs, targets  one batch
     returns    the loss before the update, a Python float
 
@@ -192,8 +177,10 @@ def train_step(model, loss, optimizer, inputs, targets):
 check("step")
 
 # %% [markdown]
+# (The weight is 0.8. Without clearing, the second step uses the sum 1 + 1, and it is 0.7.)
+#
 # An **epoch** is one pass over all batches of the training set. Ours has two batches, so one
-# epoch is two training steps. A first loop of 20 epochs:
+# epoch is two training steps. Here is a first loop of 20 epochs:
 
 # %% tags=["demonstration"]
 model = new_model()
@@ -209,10 +196,10 @@ for epoch in range(20):
 #
 # ## Accuracy
 #
-# The loss is made for gradient descent: it is differentiable. People ask for numbers that they
-# can interpret. A **metric** is such a number, which says how good a model is and needs no
-# gradient. The most common one in classification is *accuracy*, the fraction of examples whose
-# largest score is the score of the true class.
+# Gradient descent needs a differentiable loss; people need a number that they can interpret. A
+# **metric** is a number that says how good a model is and that needs no gradient. The most
+# common metric in classification is *accuracy*: the fraction of examples whose largest score is
+# the score of the true class.
 #
 # Predict what NumPy makes of `predicted == targets` when the shapes are (4,) and (4, 1).
 
@@ -222,7 +209,7 @@ print((predicted == targets).shape, (predicted == targets).mean())
 
 # %% [markdown]
 # All four predictions are right, but the mean is 0.625: broadcasting compared every prediction
-# with every target. There is no error message, and 0.625 looks plausible.
+# with every target. There is no error message, and 0.625 looks like a real accuracy.
 #
 # **Task.** Write `accuracy`, and refuse targets whose shape does not match.
 
@@ -410,9 +397,11 @@ def evaluation_mode(model):
 check("evaluation")
 
 # %% [markdown]
-# With these parts, evaluating a model takes three lines, and so does inference. **Inference**
-# means computing the outputs of a trained model for new inputs; there are no targets and there
-# is no backward pass.
+# (`model.train()` at the end would have put a frozen submodule back into training mode.)
+#
+# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
+# `predict`, for inference. **Inference** means computing the outputs of a trained model for new
+# inputs, without targets and without a backward pass.
 
 # %%
 #| exporti
@@ -477,8 +466,8 @@ for epoch in (best, 59):
 # was not trained for long enough. **Overfitting** means that the training loss goes on falling
 # while the validation loss rises: the model learns the noise of its training examples.
 #
-# The noise is visible in what the network learned. The colours show which class it predicts
-# where:
+# The effect can be seen in the plane. The colours show which class the network predicts where;
+# its borders bend around single points:
 
 # %% tags=["demonstration"]
 def regions(model, title):
@@ -488,8 +477,8 @@ def regions(model, title):
 
 
 figure = regions(model, "after 60 epochs")
-# alt: The plane in three colours, one per class. All 60 training points lie in a region of
-# their own class; some regions have narrow tongues that reach for single points.
+# alt: The plane in three colours, one per class, and the 60 training points. Every point lies
+# in the region of its own class; the borders have bays and tongues around single points.
 
 # %% [markdown]
 # ## Early stopping
@@ -545,9 +534,9 @@ figure = plot_learning_curve({name: curve[:stop] for name, curve in history.item
 # ## Gradient accumulation
 #
 # One more tool before we put everything together. A batch of 256 examples may not fit into
-# memory. But gradients add up over calls of `backward`: run four *micro-batches* of 64, each
-# forward and backward, and then take one optimizer step. If each gradient has the right
-# weight, this is exactly the step of the large batch.
+# memory. *Gradient accumulation* processes it in parts, for example four *micro-batches* of 64:
+# each runs forward and backward, the gradients add up, and then there is one optimizer step. If
+# each gradient has the right weight, this is the step of the large batch.
 
 # %%
 #| export
@@ -627,28 +616,15 @@ draw_training_loop(batches=len(train_batches), epochs=60)
 # then "stop? save a checkpoint", and an arrow back to the next epoch.
 
 # %% [markdown]
-# The inner loop is given. `TrainingRun` holds what a run consists of, and its method
-# `train_epoch` takes the optimizer steps of one epoch. It also checks every loss and gradient,
-# can clip gradients, steps a learning-rate schedule, and can continue in the middle of an
-# epoch; later sections explain the last two.
+# The inner loop is given. Its heart is `step`: your `train_step` with accumulation, a check for
+# `nan`, gradient clipping and a learning-rate schedule. `TrainingState`
+# (`tinytorch/support/run.py`) keeps the arguments and the history; `remaining` yields the
+# micro-batches of each step.
 
 # %%
 #| export
-class TrainingRun:
-    """A model in training: what it consists of, and how one epoch goes. See `Trainer`."""
-
-    def __init__(self, model, optimizer, loss, metrics=None, schedule=None, *, per="epoch",
-                 accumulate=1, max_norm=None, show=True):
-        if per not in ("epoch", "step") or accumulate < 1:
-            raise ValueError('per must be "epoch" or "step" and accumulate at least 1, '
-                             f'not {per!r} and {accumulate}')
-        self.model, self.optimizer, self.loss, self.metrics = (
-            model, optimizer, loss, dict(metrics or {}))
-        self.schedule, self.per, self.accumulate, self.max_norm, self.show = (
-            schedule, per, accumulate, max_norm, show)
-        self.epoch = self.epoch_step = 0  # complete epochs, and complete steps of the next one
-        self.results, self.history, self.best_weights = [], {}, None
-        self.loader_states, self.resumed = [], False
+class TrainingRun(TrainingState):
+    """A model in training: how one epoch goes. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -669,7 +645,6 @@ class TrainingRun:
     def train_epoch(self, batches, checkpoint=None, every=None):
         """Train on the batches of one epoch, or what is left of it; returns the mean loss and
         metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
-        self.batches, self.began = batches, time.perf_counter()
         self.model.train()
         with self.display:
             for group in remaining(self, batches, microbatches):
@@ -680,37 +655,11 @@ class TrainingRun:
                     self.save(checkpoint)
         return average_metrics(self.results)
 
-    def end_epoch(self, metrics):
-        """Append the metrics to the history, count the epoch, and step the schedule."""
-        self.epoch, self.epoch_step, self.results = self.epoch + 1, 0, []
-        rate = self.optimizer.param_groups[0]["lr"]
-        for name, value in (metrics | {"learning rate": rate}).items():
-            self.history.setdefault(name, []).append(value)
-        if self.schedule is not None and self.per == "epoch":
-            self.schedule.step()
-        self.loader_states = random_states(self.batches)
-        seconds = time.perf_counter() - self.began
-        self.display.end_epoch(self.epoch, self.epochs, metrics, seconds)
-
     def should_stop(self, patience, min_delta):
         """Whether the validation loss has not improved for `patience` epochs."""
         losses = self.history.get("validation loss", [])
         return (patience is not None
                 and epochs_since_best(losses, min_delta) >= max(patience, 1))
-
-    def begin_fit(self, batches, epochs, validation, patience):
-        """Refuse arguments of `fit` that cannot work, and prepare the display."""
-        if patience is not None and validation is None:
-            raise ValueError("patience needs a validation set: the training loss does not show "
-                             "overfitting")
-        if iter(batches) is batches:
-            raise ValueError("batches is a generator, used up after one epoch: give a list or "
-                             "a DataLoader")
-        if self.epoch >= epochs > 0:
-            warnings.warn(f"nothing was trained: {self.epoch} epochs are complete, and epochs="
-                          f"{epochs} includes them; {epochs} more are "
-                          f"fit(..., epochs={self.epoch + epochs})", stacklevel=3)
-        self.epochs, self.display = epochs, Display(self.show, batches, self.accumulate)
 
     def evaluate(self, batches):
         """The mean loss and metrics over all examples of `batches`: dict {name: float}."""
@@ -779,7 +728,8 @@ class Trainer(TrainingRun):
 
         batches     (inputs, targets), gone through once per epoch: a list or a DataLoader
         validation  batches to evaluate on after each epoch, or None
-        patience    stop when `should_stop` says so; None for no early stopping
+        patience    stop when the validation loss has not improved for so many epochs (ask
+                    `should_stop`); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
@@ -831,10 +781,16 @@ print("test set, early stopping:", trainer.evaluate(test_batches))
 print("test set, all 60 epochs: ",
       evaluate(model, cross_entropy, test_batches, {"accuracy": accuracy}))
 
+# %% [markdown]
+# The accuracies hardly differ, but the losses do: the overfitted network is wrong about as
+# often, and much more certain when it is wrong. Both test losses are higher than the lowest
+# validation loss, 0.364. One reason is that we *chose* the epoch with the lowest validation
+# loss, so that this number is too optimistic; therefore we need a separate test set.
+
 # %% tags=["demonstration"]
 figure = regions(trainer.model, "weights of the best epoch")
-# alt: The three regions again. Their borders are smoother than after 60 epochs, and a few
-# training points lie in a region of another class.
+# alt: The three regions again. The borders are smoother than after 60 epochs: three of the 60
+# training points lie in the region of another class.
 
 # %% [markdown]
 # ## Regularization
@@ -864,17 +820,21 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
                           for batches in (train_batches, validation_batches)))
 
 # %% [markdown]
+# With 3 hidden units both losses stay high: this model underfits. Weight decay and dropout
+# raise the training loss of the large model and lower its validation loss.
+#
 # ## Choosing the learning rate
 #
 # The learning rate is the most important hyperparameter. A **learning-rate range test** trains
 # a model for a few dozen steps with a learning rate that grows by the same *factor* in each
-# step, from far too small to far too large, and records the loss. The loss first stays where
-# it is, then falls, and finally diverges. Good learning rates lie well before the divergence.
+# step, from far too small to far too large, and records the loss. At first the loss hardly
+# changes, then it falls, and in the end it diverges. Good learning rates are well below the one
+# at which it diverges.
 #
-# A test must not change the model. Inside `with preserved_state(model, optimizer, batches):`,
-# which is given, a model may be trained; afterwards weights, optimizer, modes and
-# random-number generators are as before. `repeat_batches(batches)` yields the batches again
-# and again, without end.
+# The test must not change the model. Two helpers are given. Inside the block
+# `with preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
+# optimizer, modes and random-number generators are as before. `repeat_batches(batches)` yields
+# the batches again and again, without end.
 #
 # **Task.** Write `learning_rate_range`.
 
@@ -925,10 +885,13 @@ from tinytorch.support.curves import plot_rate_range
 fresh = new_trainer(new_model())
 rates, losses = learning_rate_range(fresh.model, cross_entropy, fresh.optimizer, train_batches)
 figure = plot_rate_range(rates, losses, suggest_learning_rate(rates, losses))
-# alt: Loss against the learning rate on a logarithmic axis: level at first, then falling, then
-# jumping up. The suggested rate is marked well before the jump.
+# alt: Loss against the learning rate on a logarithmic axis, in a zigzag because two batches
+# take turns: level at first, then falling, then jumping up. The suggested rate, 0.0011, is
+# marked well before the jump.
 
 # %% [markdown]
+# (The curve zigzags because two batches take turns.)
+#
 # ## Finding the first nan
 #
 # When one weight becomes infinite, the loss is `nan` a few operations later, and after the
@@ -1042,9 +1005,9 @@ set_random_states(layer, states)
 print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
 
 # %% [markdown]
-# One trap is left. `Module.state_dict()` returns copies, but many objects return their live
-# arrays and lists, as PyTorch's optimizers do. Predict what such a snapshot contains three
-# steps later.
+# One trap is left. `Module.state_dict()` returns copies, but some objects return their live
+# arrays and lists, as PyTorch's optimizers do. Predict what a snapshot with live arrays
+# contains after three more steps.
 #
 # **Task.** Write `snapshot`. The docstring lists its eleven entries.
 
@@ -1082,13 +1045,13 @@ def snapshot(run):
 check("snapshot")
 
 # %% [markdown]
-# The file is the support module's business (`tinytorch/support/checkpoints.py`): an `.npz` of
-# plain arrays, because opening a pickle runs whatever program is inside it. The new file is
-# written beside the old one, flushed to the disk and then renamed, so a crash while saving
-# cannot destroy the only checkpoint.
+# `Trainer.save` writes your snapshot to a file (`tinytorch/support/checkpoints.py`). The file
+# is an `.npz` of plain arrays, because opening a pickle runs whatever program is inside it. It
+# is written under another name and then renamed, so that a crash while saving cannot destroy
+# the checkpoint from before.
 #
-# Now interrupt a run of 8 epochs after epoch 3, and continue from the file with new objects.
-# Predict how far the weights are from those of the uninterrupted run.
+# The next cell stops a run after 3 of 8 epochs, and continues from the file with new objects.
+# Predict how much the weights differ from those of an uninterrupted run.
 
 # %% tags=["demonstration", "answer"]
 import tempfile
@@ -1096,11 +1059,8 @@ from pathlib import Path
 
 folder = Path(tempfile.mkdtemp())
 whole, interrupted, resumed = (new_trainer(dropout_model()) for _ in range(3))
-manual_seed(7)
 whole.fit(train_batches, 8)
-manual_seed(7)
 interrupted.fit(train_batches, 3, checkpoint=folder / "run.npz")
-manual_seed(123)  # another program, with another state
 resumed.load(folder / "run.npz")
 resumed.fit(train_batches, 8)
 print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
@@ -1109,9 +1069,10 @@ print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
 # %% [markdown]
 # ## Double descent (optional)
 #
-# By the classical rule, a model with too many parameters overfits. Very large networks break
-# it. The next cell fits linear regression on $p$ random ReLU features to 40 training examples,
-# for $p$ from 2 to 800. Predict the worst $p$, and whether 800 is better or worse than 15.
+# According to a classical rule, a model with too many parameters overfits. Very large networks
+# do not obey it. The next cell fits a linear regression on $p$ random ReLU features to 40
+# training examples, for $p$ from 2 to 800. Predict which $p$ is the worst, and whether 800 is
+# better or worse than 15.
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.support.double_descent import COUNTS, plot_double_descent, random_feature_errors
