@@ -115,6 +115,8 @@ figure = plot_points(*noisy_spirals(60, seed=1), "training set")
 # the spiral can be guessed, and they overlap.
 
 # %% [markdown]
+# ## Hyperparameters and seeds
+#
 # The model has two hidden layers of 64 units. Their number, the learning rate and the batch
 # size are not learned. A **hyperparameter** is a number that we choose before training instead
 # of learning it by gradient descent.
@@ -178,6 +180,8 @@ check("step")
 
 # %% [markdown]
 # (The weight is 0.8. Without clearing, the second step uses the sum 1 + 1, and it is 0.7.)
+#
+# ## Epochs
 #
 # An **epoch** is one pass over all batches of the training set. Ours has two batches, so one
 # epoch is two training steps. Here is a first loop of 20 epochs:
@@ -399,6 +403,8 @@ check("evaluation")
 # %% [markdown]
 # (`model.train()` at the end would have put a frozen submodule back into training mode.)
 #
+# ## Evaluation and inference
+#
 # With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
 # `predict`, for inference. **Inference** means computing the outputs of a trained model for new
 # inputs, without targets and without a backward pass.
@@ -439,7 +445,7 @@ for name, batches in [("training set", train_batches), ("validation set", valida
     print(f"{name:14}", evaluate(model, cross_entropy, batches, {"accuracy": accuracy}))
 
 # %% [markdown]
-# ## Overfitting
+# ## Learning curves and overfitting
 #
 # Now 60 epochs, with both losses measured after each one. **Generalization** is how well a
 # model does on data that it was not trained on; the validation loss measures it.
@@ -890,7 +896,7 @@ figure = plot_rate_range(rates, losses, suggest_learning_rate(rates, losses))
 # marked well before the jump.
 
 # %% [markdown]
-# (The curve zigzags because two batches take turns.)
+# (The curve zigzags because the two batches take turns.)
 #
 # ## Finding the first nan
 #
@@ -1088,10 +1094,10 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # falls again, to below its first minimum.
 
 # %% [markdown]
-# **Double descent** is this curve: the test error falls, rises to a peak where the model can
-# just fit its training set, and falls again as the model grows. At the peak, only one solution
-# fits all 40 noisy examples, and its weights are huge. With more parameters there are many such
-# solutions, and least squares returns the one with the smallest weights, which is smoother.
+# **Double descent** means that the test error falls, rises to a peak where the model can just
+# fit its training set, and falls again as the model grows. At the peak, only one solution fits
+# all 40 noisy examples, and its weights are huge. With more parameters there are many such
+# solutions. Least squares returns the one with the smallest weights, and it is smoother.
 #
 # ## Look back
 #
