@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: a611acf21b68427b
+# checksum: e279e67a7ee00ec3
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -372,7 +372,7 @@ class Trainer(TrainingRun):
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
     """The losses of a learning-rate range test: one training step per learning rate.
 
-    model, loss, optimizer  as for `train_step`; model and optimizer are as before afterwards
+    model, loss, optimizer  as for `train_step`
     batches    (inputs, targets), one batch per step; after the last comes the first again
     low, high  the first and the last learning rate; each is the same multiple of the previous
                one, and is set in every parameter group
@@ -381,7 +381,8 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
                loss before the step with rates[i]
 
     Stops early, after including that loss, when a loss is not finite or is more than 4 times
-    the lowest so far.
+    the lowest so far. Afterwards model, optimizer and all random-number generators are as
+    before.
 
     Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
     with rates that grow by a factor.

@@ -765,14 +765,17 @@ class Scripted(Trainer):
         super().__init__(model, MomentumSGD(model), squared, show=False)
 
     def train_epoch(self, batches, checkpoint=None, every=None):
-        if self.log.count("train") > 20:
+        if len(self.log) > 60:
             raise RuntimeError(
                 f"fit has trained 20 epochs and does not end; complete epochs: {self.epoch}. "
                 "end_epoch counts them, and should_stop ends the loop early"
             )
-        self.log.append("train")
+        weight = float(self.model.weight.data[0])
+        self.log.append(
+            "train" if weight == self.epoch else f"train on the weights of epoch {weight:.0f}"
+        )
         self.given = [batches, checkpoint, every]
-        self.model.weight.data = np.array([self.epoch + 1.0], "float32")
+        self.model.weight.data[...] = self.epoch + 1.0  # in place, as optimizers do
         return {"loss": 10.0 - self.epoch}
 
     def evaluate(self, batches):
@@ -923,6 +926,12 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
             f"the model should have the weights of epoch {best}, yours has those of epoch "
             f"{got['weight']:.0f}"
         )
+    got = scripted_fit([3.0, 4.0, 5.0, 6.0], [4], patience=9)
+    late = [entry for entry in got["log"] if entry.startswith("train on")]
+    assert not late, (
+        f"validation losses 3, 4, 5, 6: each epoch should go on from the one before, yours: "
+        f"{late}. Load the best weights after the loop"
+    )
     got = scripted_fit([math.nan, math.nan], [2], patience=5)
     assert got["weight"] == 2, (
         "validation losses of nan are no improvement, so there are no best weights: the model "
@@ -1025,6 +1034,25 @@ def range_of_scale(batches, low, high, steps, weight=1.0, loss=squared):
     return list(rates), list(losses), used, after
 
 
+class Shuffled:
+    """Two batches, in an order that is drawn anew in each pass."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(3)
+
+    def __iter__(self):
+        batches = [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([1.0]))]
+        return iter([batches[n] for n in self.rng.permutation(2)])
+
+
+def draws_around_range():
+    """What the generator of shuffled batches draws before and after a range test."""
+    batches, model = Shuffled(), Scale(1.0)
+    first = float(Shuffled().rng.random())
+    learning_rate_range(model, squared, TwoGroups(model), batches, 1e-5, 1e-3, 7)
+    return first, float(batches.rng.random())
+
+
 def nan_from(step):
     """A loss that is 1 at each step before `step`, and nan from then on."""
     steps = iter(range(10**9))
@@ -1122,6 +1150,12 @@ def test_a_range_test_leaves_no_trace():
             f"{weight}, {velocity} and {list(rates)} after the range test: put the whole loop "
             "inside `with preserved_state(...)`"
         )
+    first, later = draws_around_range()
+    assert first == later, (
+        "the generator that shuffles the batches should draw the same number after the range "
+        f"test as before, {first:.4f}, yours draws {later:.4f}: preserved_state needs the "
+        "batches, too"
+    )
 
 
 # %% nonfinite points=5

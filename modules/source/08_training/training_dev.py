@@ -246,10 +246,9 @@ def accuracy(outputs, targets):
 check("accuracy")
 
 # %% tags=["demonstration"]
-inputs, targets = train_batches[0]
-print(f"first training batch:   {accuracy(model(inputs), targets):.3f}")
-inputs, targets = validation_batches[0]
-print(f"first validation batch: {accuracy(model(inputs), targets):.3f}")
+for name, (inputs, targets) in [("training", train_batches[0]),
+                                ("validation", validation_batches[0])]:
+    print(f"first batch of the {name} set: {accuracy(model(inputs), targets):.3f}")
 
 # %% [markdown]
 # ## The confusion matrix
@@ -609,6 +608,8 @@ def accumulate_gradients(model, loss, batches, metrics={}):
 check("accumulate")
 
 # %% [markdown]
+# (The weights are 0.4, 0.4 and 0.2: the shares of the ten examples.)
+#
 # ## The training loop
 #
 # Everything so far has its place in this loop:
@@ -849,7 +850,7 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
     """The losses of a learning-rate range test: one training step per learning rate.
 
-    model, loss, optimizer  as for `train_step`; model and optimizer are as before afterwards
+    model, loss, optimizer  as for `train_step`
     batches    (inputs, targets), one batch per step; after the last comes the first again
     low, high  the first and the last learning rate; each is the same multiple of the previous
                one, and is set in every parameter group
@@ -858,7 +859,8 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
                loss before the step with rates[i]
 
     Stops early, after including that loss, when a loss is not finite or is more than 4 times
-    the lowest so far.
+    the lowest so far. Afterwards model, optimizer and all random-number generators are as
+    before.
 
     Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
     with rates that grow by a factor.
