@@ -19,7 +19,7 @@ from tinytorch.core.data import DataLoader, TensorDataset
 from tinytorch.core.layers import Dense, Dropout, Module, RandomState, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
-from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.core.tensor import Tensor
 from tinytorch.core.training import (
     CheckpointError,
     NonFiniteError,
@@ -64,6 +64,10 @@ def trainer(optimizer=SGD, lr=0.1, dropout=0.0, schedule=None, **options):
         schedule and schedule(made),
         **{"show": False} | options,
     )
+
+
+def new_trainer_of(model):
+    return Trainer(model, SGD(model.parameters()), cross_entropy, show=False)
 
 
 def weights_of(run):
@@ -344,12 +348,7 @@ def test_files_that_are_not_checkpoints_are_refused_and_change_nothing(tmp_path)
     ("other", "message"),
     [
         (
-            lambda: Trainer(
-                Sequential(Dense(5, 17), ReLU(), Dense(17, 3)),
-                SGD([Variable([1.0])]),
-                cross_entropy,
-                show=False,
-            ),
+            lambda: new_trainer_of(Sequential(Dense(5, 17), ReLU(), Dense(17, 3))),
             "shape",
         ),
         (lambda: trainer(SGD), "options"),

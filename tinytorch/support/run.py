@@ -48,6 +48,18 @@ class TrainingState:
                 f'per must be "epoch" or "step", not {per!r}; accumulate must be at least 1, '
                 f"not {accumulate}"
             )
+        if not isinstance(metrics, (dict, type(None))):
+            raise TypeError(
+                'metrics must be a dict {name: function}, such as {"accuracy": accuracy}, '
+                f"not {metrics!r:.60}"
+            )
+        own = {id(p) for p in model.parameters()}
+        optimized = {id(p) for group in optimizer.param_groups for p in group.get("params", ())}
+        if own and optimized and not own & optimized:
+            raise ValueError(
+                "the optimizer has none of the parameters of this model: it was made for another "
+                "one, and this model would not learn"
+            )
         self.model, self.optimizer, self.loss = model, optimizer, loss
         self.metrics, self.schedule, self.per = dict(metrics or {}), schedule, per
         self.accumulate, self.max_norm, self.show = accumulate, max_norm, show
@@ -60,6 +72,11 @@ class TrainingState:
         if patience is not None and validation is None:
             raise ValueError(
                 "patience needs a validation set: the training loss does not show overfitting"
+            )
+        if isinstance(batches, tuple):
+            raise TypeError(
+                "batches must be a list of (inputs, targets) or a DataLoader, not one tuple; "
+                "for a single batch give [(inputs, targets)]"
             )
         if iter(batches) is batches:
             raise ValueError(

@@ -68,3 +68,19 @@ def test_options_that_cannot_work_are_refused():
         new_run(per="batch")
     with pytest.raises(ValueError, match="accumulate must be at least 1"):
         new_run(accumulate=0)
+
+
+def test_metrics_must_be_named():
+    with pytest.raises(TypeError, match="dict {name: function}"):
+        new_run(metrics=["accuracy"])
+
+
+def test_the_optimizer_of_another_model_is_refused():
+    other = SGD(Dense(2, 2).parameters(), lr=0.1)
+    with pytest.raises(ValueError, match="none of the parameters of this model"):
+        TrainingState(Dense(2, 2), other, None)
+
+
+def test_one_batch_that_is_no_list_is_refused():
+    with pytest.raises(TypeError, match=r"\[\(inputs, targets\)\]"):
+        new_run().begin_fit((1, 2), 3, None, None)
