@@ -1,7 +1,7 @@
 """Forward functions: what NumPy does, in the form in which the engine calls it.
 
 The engine runs op(*arrays, **options) and records op, arrays and options for the backward pass. So
-each operation needs one function that takes its inputs by place and everything else by name. NumPy
+each operation needs one function with positional inputs and keyword options. NumPy
 has most of them (np.add, np.exp, ...); these are the others.
 """
 
