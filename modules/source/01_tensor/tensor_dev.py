@@ -45,8 +45,8 @@
 # # 01. Tensor
 #
 # The picture below shows ten handwritten digits, and above each one what a neural network
-# says it is. The network has never seen these images. All it does is in the three marked
-# lines: two matrix products, two additions, a maximum.
+# says it is. The network had never seen these images before. All that it computes stands in
+# three lines of the code: two matrix products, two additions, two maxima.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -72,9 +72,9 @@ import matplotlib.pyplot as plt
 from tinytorch.support.digit_network import draw_digits, load_network
 
 images, labels, (W1, b1, W2, b2) = load_network()
-hidden = np.maximum(images @ W1 + b1, 0)  # (359, 64) @ (64, 256) + (256,)
-scores = hidden @ W2 + b2                 # (359, 256) @ (256, 10) + (10,)
-answers = scores.argmax(axis=1)           # (359,)
+hidden = np.maximum(images @ W1 + b1, 0)  # shapes (359, 64) @ (64, 256) + (256,)
+scores = hidden @ W2 + b2                 # (359, 256) @ (256, 10) + (10,): one per digit
+answers = scores.argmax(axis=1)           # (359,): the digit with the highest score
 print(f"{(answers == labels).mean():.1%} of {len(labels)} new digits are right")
 draw_digits(images[10:20], answers[10:20], labels[10:20])
 plt.show()
@@ -82,44 +82,44 @@ plt.show()
 # is taken for a 7, which is marked in red.
 
 # %% [markdown]
-# Images, weights and results are all arrays of numbers. An array library stores them and
-# computes with all their elements at once; every network is written in its operations. In this
-# chapter you build one, the class `Tensor`, on top of NumPy. At the end it runs the network
-# above. In the lessons after it, the same class will also compute *gradients*, with which a
-# network learns its weights from examples.
+# Images, *weights* (the numbers `W1`, `b1`, `W2`, `b2`) and results are all arrays. An array
+# library stores them and computes with all their elements at once; every network is written in
+# its operations. In this chapter you build one, the class `Tensor`, on top of NumPy. At the
+# end it runs the network above. In later lessons, the same class will also compute *gradients*,
+# with which a network learns its weights from examples.
 #
 # **You need** Python and a little NumPy. **You write** thirteen short functions: strides,
-# broadcasting, the constructor, the function that runs every operation, reductions, reshaping,
-# matrix products, indexing.
+# broadcasting, the constructor, the function through which every operation goes, reductions,
+# reshaping, matrix products, indexing.
 
 # %% [markdown]
 # ## Shape, axis and rank
 #
 # A **tensor** is an array of numbers of one type, arranged along any number of axes. An
-# **axis** is one direction of such an array, with a length; axes are numbered from 0, and from
-# the end with -1. The **shape** of a tensor is the tuple of the lengths of its axes, and its
-# **rank** is how many axes it has.
+# **axis** is one direction of an array, with a length; axes are numbered from 0, and from the
+# end with -1. The **shape** of a tensor is the tuple of the lengths of its axes. The **rank**
+# of a tensor is the number of its axes.
 #
-# Predict the rank and the shape of: one number, the 64 weights of one hidden unit, one image of
-# 8 by 8 pixels, the 359 images as pictures.
+# Predict rank and shape of: one number, one column of `W1`, one image of 8 by 8 pixels, all 359
+# images.
 
 # %% tags=["answer"]
-for name, array in [("one number", np.array(0.5)), ("one unit's weights", W1[:, 0]),
+for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]),
                     ("one image", images[0].reshape(8, 8)),
                     ("all images", images.reshape(359, 8, 8))]:
     print(f"{name:18}  rank {array.ndim}  shape {array.shape}")
 
 # %% [markdown]
-# Rank 0 is a *scalar*, rank 1 a *vector*, rank 2 a *matrix*. The word *dimension* is used both
-# for an axis (`ndim` counts axes) and for its length; this course says axis and length.
+# A tensor of rank 0 is called a *scalar*, of rank 1 a *vector*, of rank 2 a *matrix*. The word
+# *dimension* means an axis in some texts and its length in others; we say axis and length.
 #
 # ## Row-major order and strides
 #
 # Memory is one long row of numbers. How can it hold a matrix? In **row-major order**, the rows
 # of an array stand one after the other in memory, so the last index changes fastest. The
-# **stride** of an axis is the number of positions between two elements in memory that are
-# neighbours along this axis. The element at index (i, j) is then at position
-# `i * strides[0] + j * strides[1]`.
+# **stride** of an axis is the distance in memory between two elements that are neighbours along
+# this axis. With them, the position of the element at index (i, j) is
+# `i * strides[0] + j * strides[1]`:
 
 # %%
 from tinytorch.support.strides import draw_strides
@@ -130,8 +130,8 @@ draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below t
 # along memory, to position 5, which holds 22.
 
 # %% [markdown]
-# Down one row means 3 positions further, because a row has 3 elements; one column to the right
-# means 1 position. Predict the strides of shape (2, 3, 4) before you write.
+# The next row begins 3 positions further, because a row has 3 elements; the next column is 1
+# position further. Predict the strides of shape (2, 3, 4) before you write.
 #
 # **Task.** Write `strides_of`, for any rank.
 
@@ -159,12 +159,10 @@ def strides_of(shape):
 # %% checks="strides"
 check("strides")
 
-# %%
+# %% tags=["answer"]
 print("strides of (2, 3, 4):", strides_of((2, 3, 4)))
 
 # %% [markdown]
-# NumPy counts strides in bytes, PyTorch in elements, as you do.
-#
 # ## Views and copies
 #
 # To transpose a matrix, NumPy moves no number. It exchanges the two lengths of the shape and
@@ -190,8 +188,8 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
           f"contiguous: {result.flags.c_contiguous}")
 
 # %% [markdown]
-# A slice is a view with gaps. `x.T.reshape(6)` should read 10, 20, 11, 21, 12, 22: no single
-# stride leads through memory in this order, so NumPy has to copy.
+# The slice is a view with gaps. `x.T.reshape(6)` has to be 10, 20, 11, 21, 12, 22. No single
+# stride leads through the memory of `x` in this order, so NumPy copies.
 #
 # ## Broadcasting
 #
@@ -222,8 +220,8 @@ draw_broadcasting(targets.reshape(3, 1), targets, "-", unwanted)
 # downward. Only the three zeros on the diagonal were wanted; the other six numbers are hatched.
 
 # %% [markdown]
-# The result has nine numbers, and no error tells you. This bug has cost many people an
-# afternoon. Knowing the resulting shape beforehand is the cure.
+# The result has nine numbers, and there is no error. This bug has cost many people an
+# afternoon. The cure is to know the shape of a result before it is computed.
 #
 # **Task.** Write `broadcast_shape`, for any number of shapes. Its error is what users of your
 # library will read for every operator.
@@ -348,7 +346,7 @@ class Mathematics:
         return var(self, axis, keepdims, correction).sqrt()
 
 # %% [markdown]
-# And the methods that keep every number and change the shape, or select some of the numbers:
+# And the methods that change the shape, or select some of the elements:
 
 # %%
 #| exporti
@@ -582,8 +580,8 @@ def apply(op, *inputs, **options):
 check("apply")
 
 # %% [markdown]
-# The operators work. The creators lead from a result back to its inputs; this loop follows
-# the first input of each:
+# The operators work now. Creators lead from a result back to what it was computed from; this
+# loop follows the first input of each:
 
 # %%
 w = Variable([0.5, -1.0, 2.0])
@@ -972,9 +970,9 @@ def swapaxes(x, axis1, axis2):
 # ## Matrix products
 #
 # A layer computes each of its outputs from all of its inputs: $c_{ij} = \sum_k a_{ik} b_{kj}$.
-# Row i of `a` meets column j of `b`. Both have the same length, the **inner dimension**: the
-# length of the last axis of the left matrix and of the first axis of the right one, which must
-# be equal.
+# It multiplies row i of `a` by column j of `b`, element by element, and adds up. The **inner
+# dimension** of a matrix product is the length that both matrices must have in common: that of
+# a row of the left one and of a column of the right one.
 
 # %%
 from tinytorch.support.matrix_product import draw_matmul
@@ -985,9 +983,8 @@ draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)
 # marked; element (0, 0) is 1 times 1 plus 2 times 0 plus 3 times 2, which is 7.
 
 # %% [markdown]
-# A matrix product is a product and a sum, and you have both. Give `a` and `b` three axes, i, k
-# and j; multiply by broadcasting; sum over k. Predict which axis `a` of shape (i, k) lacks, and
-# which `b`.
+# You have all that this needs: give `a` and `b` the three axes i, k and j, multiply them by
+# broadcasting, and sum over k. Predict which axis `a` of shape (i, k) lacks, and which `b`.
 #
 # **Task.** Write `matmul_by_broadcasting`, for two matrices, without a loop and without `@`.
 
@@ -1015,8 +1012,7 @@ check("matmul-by-broadcasting")
 
 # %% [markdown]
 # It is right, and expensive: the array of products has $i \cdot k \cdot j$ elements. NumPy's
-# `matmul`, which `@` calls, never builds it. Predict the ratio of times for two matrices of 96
-# by 96.
+# `matmul`, which `@` calls, never builds it. Predict the ratio of times for shapes (96, 96).
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -1075,7 +1071,7 @@ check("matmul-shape")
 # %% tags=["answer"]
 print(matmul_shape((5, 1, 2, 3), (4, 3, 7)), matmul_shape((3,), (4, 3, 7)))
 try:
-    Tensor(images) @ Tensor(W1.T)
+    Tensor(images) @ W1.T
 except ValueError as error:
     print(error)
 
@@ -1088,18 +1084,10 @@ except ValueError as error:
 # like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor should work as a mask or as indices,
 # too.
 #
-# There is a catch. An index becomes part of the computation graph, as an option, and somebody
-# may change its array before `backward()` reads it:
-
-# %%
-picked = np.array([2, 0])
-recorded = (slice(None), picked)
-picked[:] = 1
-print(recorded)
-
-# %% [markdown]
-# So the index has to be copied. `as_index_array(part)` is given: it makes a new array of the
-# indices or truth values in a Tensor, an array or a list.
+# There is a catch. The index of `y = x[picked]` becomes part of the computation graph, as an
+# option. If `picked[:] = 1` is run before `backward()`, the graph is wrong. So the index has to
+# be copied. `as_index_array(part)` is given: it makes a new array of the indices or truth
+# values in a Tensor, an array or a list.
 #
 # **Task.** Write `copy_index`. Predict first: what does Python pass to `__getitem__` for
 # `x[0, mask]`?
@@ -1151,8 +1139,8 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], sep="\n")
 # %% [markdown]
 # ## Joining tensors
 #
-# Two functions make one tensor of several. Each input is an input of `apply`, so each can have
-# a gradient of its own.
+# Two functions make one tensor of several. Each of these is an input of `apply`, so each can
+# get a gradient of its own.
 
 # %%
 #| export
@@ -1173,9 +1161,8 @@ def stack(tensors, axis=0):
 # %% [markdown]
 # ## The network, on your own tensors
 #
-# Back to the ten digits. The same network with your class; and since its weights are Variables,
-# the computation graph of its scores is recorded as it runs. Predict how many operations it
-# holds.
+# Back to the digits: here is the same network, written with your class. Its weights are
+# Variables, so the computation graph is recorded. Predict how many operations it holds.
 
 # %% tags=["answer"]
 weights = [Variable(part) for part in (W1, b1, W2, b2)]
@@ -1189,9 +1176,9 @@ while node.creator:
     node = node.creator.inputs[0]
 
 # %% [markdown]
-# Five operations. How would the network have to change each of its 19,210 weights to do better?
-# Follow the graph backward and compute derivatives: that is lesson 06. Which functions stand
-# between the matrix products, and why, is lesson 02.
+# Five operations. The network has 19,210 weights. In which direction would each of them have to
+# change for fewer mistakes? Lesson 06 follows this graph backward and computes it. Lesson 02
+# asks what `relu` is good for.
 #
 # ## Look back
 #
@@ -1204,6 +1191,7 @@ while node.creator:
 #    Which rule would have refused it, and which useful line of this chapter would that rule
 #    refuse as well?
 #
-# In PyTorch: `torch.tensor`, `x.stride()`, `x.is_contiguous()`, `torch.broadcast_shapes`,
-# `x.permute` for `transpose`, `torch.result_type`, `x.index_select` and `torch.gather`,
-# `x.grad_fn` for `creator`. Its `var` has `correction=1` by default, yours and NumPy's 0.
+# In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
+# `x.is_contiguous()`, `torch.broadcast_shapes`, `torch.result_type`, `x.permute` for
+# `transpose`, `torch.gather`, `x.grad_fn` for `creator`. Its `var` has `correction=1` by
+# default, yours and NumPy's 0.
