@@ -45,8 +45,9 @@
 # # 01. Tensor
 #
 # The picture below shows ten handwritten digits, and above each one what a neural network
-# says it is. The network had never seen these images before. All that it computes stands in
-# three lines of the code: two matrix products, two additions, two maxima.
+# says it is. The network had never seen these images before. An image of 8 by 8 pixels comes
+# in as a row of 64 numbers; all that the network computes with it stands in three lines of the
+# code: two matrix products, two additions, two maxima.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -57,8 +58,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import (
-    as_array, as_index_array, explain_error, in_place_error)
+from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, pad_forward, power,
@@ -91,6 +91,9 @@ plt.show()
 # **You need** Python and a little NumPy. **You write** thirteen short functions: strides,
 # broadcasting, the constructor, the function through which every operation goes, reductions,
 # reshaping, matrix products, indexing.
+#
+# `tito export` copies the cells that begin with `#| export` or `#| exporti` into your library,
+# `tinytorch/core/tensor.py`. What is imported from `tinytorch.support` is given.
 
 # %% [markdown]
 # ## Shape, axis and rank
@@ -118,7 +121,7 @@ for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]
 # Memory is one long row of numbers. How can it hold a matrix? In **row-major order**, the rows
 # of an array stand one after the other in memory, so the last index changes fastest. The
 # **stride** of an axis is the distance in memory between two elements that are neighbours along
-# this axis. With them, the position of the element at index (i, j) is
+# this axis. With the strides, the position of the element at index (i, j) is
 # `i * strides[0] + j * strides[1]`:
 
 # %%
@@ -174,9 +177,9 @@ draw_strides(x.T, (2, 1), "x.T")  # alt: The same six memory cells in the same o
 # 3 positions along memory and end at position 5 again, which holds 22.
 
 # %% [markdown]
-# **View and copy** are the two kinds of result that such an operation can have: a view shares
-# the memory of the array it was made from, a copy has memory of its own. A view costs no time,
-# whatever its size. But whoever writes into a view changes the original, too.
+# **View and copy** are the two kinds of array that can be made from another array: a view
+# shares its memory, a copy has memory of its own. A view costs no time, whatever its size. But
+# whoever writes into a view changes the original, too.
 #
 # An array is **contiguous** when its elements lie in memory in row-major order, without gaps.
 # `x` is, `x.T` is not. Predict: which of these three share the memory of `x`?
@@ -188,8 +191,8 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
           f"contiguous: {result.flags.c_contiguous}")
 
 # %% [markdown]
-# The slice is a view with gaps. `x.T.reshape(6)` has to be 10, 20, 11, 21, 12, 22. No single
-# stride leads through the memory of `x` in this order, so NumPy copies.
+# The slice is a view with gaps. `x.T.reshape(6)` is 10, 20, 11, 21, 12, 22. No single stride
+# leads through the memory of `x` in this order, so NumPy copies.
 #
 # ## Broadcasting
 #
@@ -210,7 +213,8 @@ draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])
 # The shapes are aligned at their right ends. A missing length counts as 1. On each axis the
 # lengths must then be equal, or one of them must be 1.
 #
-# Predict the shape of `scores - targets` for shapes (3, 1) and (3,). Three zeros were wanted:
+# Predict the shape of `scores - targets` for shapes (3, 1) and (3,). Somebody wanted three
+# differences, all of them 0:
 
 # %% tags=["answer"]
 targets = np.array([0.5, 2.0, 4.0])
@@ -624,12 +628,11 @@ def reflected(op, x, other):
 check("reflected")
 
 # %% [markdown]
-# `*` would not have noticed, like `+`. The others would: `-`, `/` and `**` give other numbers,
-# and for `@` even the shapes may not fit any more.
+# For `*` nobody would, either. The others give other numbers, or for `@` no result at all.
 #
 # One more trap. `w -= 0.1 * w.grad` looks like a change of `w`. It would instead give the name
-# `w` to a *result*, with `.grad` None, and the second step of a training loop would fail. So
-# `+=` and `-=` refuse a tensor that you made with `requires_grad=True`:
+# `w` to a *result*, whose `.grad` is None, and the next step of a training loop would fail. So
+# `+=` and `-=` refuse a tensor that was made with `requires_grad=True`:
 
 # %%
 #| exporti
@@ -703,7 +706,7 @@ for name, result in [("single * 2.5", single * 2.5), ("single * whole", single *
 # Three of four. From then on all that is computed from them has twice the size. The rule of
 # this library: a result is `float64` only if an array that went in was `float64`.
 #
-# **Task.** Write `result_dtype`, which `run` asks about every result of another float dtype.
+# **Task.** Write `result_dtype`. `run` calls it when NumPy returns floats that are not float32.
 
 # %% exercise="dtype"
 #| export
@@ -829,9 +832,6 @@ def var(x, axis=None, keepdims=False, correction=0):
 
 # %% checks="var"
 check("var")
-
-# %%
-print(x.var(), x.std())
 
 # %% [markdown]
 # ## Reshaping
