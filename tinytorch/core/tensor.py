@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 195e673da764c07f
+# checksum: 121ed831a0c3cfad
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -370,12 +370,10 @@ def result_dtype(dtype, arrays):
 
     Source: PyTorch, "Tensor Attributes", type promotion with the default dtype.
     """
-    if dtype.kind != "f":
-        return dtype
-    for array in arrays:
-        if isinstance(array, np.ndarray) and array.dtype == dtype:
-            return dtype
-    return FLOAT32
+    given = [array.dtype for array in arrays if isinstance(array, np.ndarray)]
+    if dtype.kind == "f" and dtype not in given:
+        return FLOAT32
+    return dtype
 
 
 def count_along(x, axis=None):
