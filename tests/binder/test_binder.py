@@ -37,7 +37,7 @@ first = exercises.index(True)
 book.cells = book.cells[:first]
 NotebookClient(book, resources={"metadata": {"path": path.parent}}).execute()
 print(path, *sys.argv[1:])
-print("".join(output.text for cell in book.cells for output in cell.get("outputs", [])))
+print("".join(output.get("text", "") for cell in book.cells for output in cell.get("outputs", [])))
 """
 
 

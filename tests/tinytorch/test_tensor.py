@@ -670,6 +670,13 @@ def test_a_creator_holds_the_very_inputs():
     )
 
 
+def test_a_creator_is_shown_by_the_name_that_pytorch_has():
+    x = Variable([1.0, 2.0])
+    results = [x + 1, x - 1, x * 2, x / 2, x**2, -x, abs(x), x.exp(), x.relu(), x.sum(), x[0]]
+    names = ["add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "relu", "sum", "getitem"]
+    assert [repr(out.creator) for out in results] == names
+
+
 def test_recording_is_switched_per_thread():
     x, seen = Variable([1.0]), []
     lesson.recording.on = False

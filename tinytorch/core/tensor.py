@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 121ed831a0c3cfad
+# checksum: 8e21ada9cacad6cd
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -15,6 +15,7 @@ from tinytorch.support.forward import (
     concatenate_forward,
     max_forward,
     min_forward,
+    name_of,
     pad_forward,
     power,
     relu_forward,
@@ -283,6 +284,9 @@ class Creator:
     def __init__(self, op, inputs, arrays, options):
         self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
         self.created = next(counter)
+
+    def __repr__(self):
+        return name_of(self.op)
 
 
 def any_requires_grad(inputs):

@@ -61,7 +61,7 @@ import numpy as np
 from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
-    clip_forward, concatenate_forward, max_forward, min_forward, pad_forward, power,
+    clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
 from tinytorch.support.shapes import (
     as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
@@ -471,8 +471,8 @@ def wrap(array):
 #
 # Every operation on tensors needs the same four steps: take the arrays out of the inputs, run
 # a NumPy function on them, put the result into a new tensor, and record how it was computed. If
-# one function, `apply`, does this for all operations, it is written and tested once. Three
-# given functions help. `operand` says what may take part in an operation:
+# one function, `apply`, does this for all operations, it is written and tested once. Each step
+# has a given helper. The first is `operand`, which says what may take part in an operation:
 
 # %%
 #| exporti
@@ -490,7 +490,8 @@ def operand(x):
 
 # %% [markdown]
 # `run` calls the NumPy function. When NumPy refuses, the error names the shapes, with the help
-# of your `broadcast_shape`. (`matmul_shape` and `result_dtype` come later in this chapter.)
+# of your `broadcast_shape`. (`matmul_shape` and `result_dtype` come later in this chapter.) The
+# third helper, `wrap`, you know.
 
 # %%
 #| exporti
@@ -540,6 +541,9 @@ class Creator:
     def __init__(self, op, inputs, arrays, options):
         self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
         self.created = next(counter)
+
+    def __repr__(self):
+        return name_of(self.op)
 
 
 def any_requires_grad(inputs):
@@ -592,7 +596,7 @@ w = Variable([0.5, -1.0, 2.0])
 y = (w * [1.0, 2.0, 4.0] + 10.0).sum()
 print(y)
 while y.creator:
-    print(f"{y.data} = {y.creator.op.__name__} of {y.creator.arrays[0]}")
+    print(f"{y.data} = {y.creator} of {y.creator.arrays[0]}")
     y = y.creator.inputs[0]
 
 # %% [markdown]
@@ -1170,7 +1174,7 @@ print(f"{(scores.argmax(axis=1) == labels).mean():.1%} are right")
 
 node = scores
 while node.creator:
-    print(f"{node.creator.op.__name__:13} gives {node.shape}")
+    print(f"{node.creator!r:6} gives {node.shape}")
     node = node.creator.inputs[0]
 
 # %% [markdown]
