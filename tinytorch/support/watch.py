@@ -16,7 +16,7 @@ def watch_layers(model):
     Inner layers end first, so they stand before the one that holds them. Functions in attributes,
     such as an activation, count as layers; what returns no Tensor does not.
     """
-    from tinytorch.core.layers import Module, name_of, walk  # late: lessons of the course
+    from tinytorch.core.layers import Module, name_of, traverse  # late: lessons of the course
     from tinytorch.core.tensor import Tensor
 
     entries, undo = [], []
@@ -32,7 +32,7 @@ def watch_layers(model):
 
         return run
 
-    for path, module in walk(model):
+    for path, module in traverse(model):
         if not isinstance(module, Module):
             continue
         for attribute, part in list(vars(module).items()):
