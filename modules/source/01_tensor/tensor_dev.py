@@ -19,25 +19,17 @@
 #     - autograd
 #     hours: 4
 #     prerequisites: []
+#     pytorch: {Tensor: torch.tensor, Tensor.transpose: torch.permute,
+#       Tensor.creator: torch.Tensor.grad_fn,
+#       core.tensor.broadcast_shape: torch.broadcast_shapes,
+#       core.tensor.result_dtype: torch.result_type, core.tensor.concatenate: torch.cat,
+#       shape: torch.Tensor.shape, rank: torch.Tensor.ndim, dtype: torch.dtype,
+#       stride: torch.Tensor.stride, contiguous: torch.Tensor.is_contiguous,
+#       mask: torch.masked_select, gather: torch.gather}
 #     summary: Arrays with shapes, strides, broadcasting, matrix products and dtypes
-#     terms:
-#     - tensor
-#     - shape
-#     - axis
-#     - rank
-#     - row-major order
-#     - stride
-#     - view and copy
-#     - contiguous
-#     - broadcasting
-#     - elementwise operation
-#     - dtype
-#     - reduction
-#     - inner dimension
-#     - batch dimension
-#     - slicing
-#     - mask
-#     - gather
+#     terms: [tensor, shape, axis, rank, row-major order, stride, view and copy, contiguous,
+#       broadcasting, elementwise operation, dtype, reduction, inner dimension,
+#       batch dimension, slicing, mask, gather]
 #     title: Tensor
 # ---
 
@@ -1028,10 +1020,11 @@ print(f"array of products: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 # ## Batches of matrices
 #
 # Networks multiply many matrices at once: in the shapes `(batch, heads, tokens, size) @ (batch,
-# heads, size, tokens)` of a language model, only the last two axes are matrices. An axis in
-# front of them is a **batch dimension**: an axis along which an operation is repeated, each
-# time for itself. Batch dimensions broadcast. A tensor of rank 1 takes part as a row on the
-# left or as a column on the right, and this axis is missing in the result.
+# heads, size, tokens)` of a language model, only the last two axes are matrices. A **batch
+# dimension** is an axis along which an operation is repeated, for each index separately.
+# Here these are the axes in front of the matrices, and they broadcast. A tensor of rank 1
+# takes part as a row on the left or as a column on the right, and this axis is missing in the
+# result.
 #
 # Predict the shapes of (5, 1, 2, 3) @ (4, 3, 7) and of (3,) @ (4, 3, 7).
 #
