@@ -963,10 +963,10 @@ def swapaxes(x, axis1, axis2):
 # %% [markdown]
 # ## Matrix products
 #
-# A layer computes each of its outputs from all of its inputs: $c_{ij} = \sum_k a_{ik} b_{kj}$.
-# It multiplies row i of `a` by column j of `b`, element by element, and adds up. The **inner
-# dimension** of a matrix product is the length that both matrices must have in common: that of
-# a row of the left one and of a column of the right one.
+# A layer of a network computes each of its outputs from all of its inputs, by a *matrix
+# product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row i of `a` by column j of `b`, element
+# by element, and add up. The **inner dimension** of a matrix product is the length that both
+# matrices must have in common: that of a row of the left one and of a column of the right one.
 
 # %%
 from tinytorch.support.matrix_product import draw_matmul
