@@ -848,6 +848,10 @@ def test_the_variance_is_taken_along_the_axis():
                     f"var along {axis}, keepdims={keepdims}: {error}. Each row needs "
                     "its own mean, on an axis of length 1: keepdims=True."
                 )
+            assert isinstance(out, Tensor), (
+                f"var should return a Tensor, yours returns {out!r}: compute with the methods "
+                "of Tensor, not with x.data"
+            )
             assert out.shape == wanted.shape, (
                 f"var along {axis}, keepdims={keepdims} has shape {wanted.shape}, yours "
                 f"{out.shape}"
@@ -1050,6 +1054,9 @@ def test_axes_are_permuted():
     x = Tensor(array)
     for axes in [(2, 0, 1), (1, 2, 0), (0, 2, 1), (-1, 0, 1), (0, 1, 2)]:
         out, wanted = transpose(x, *axes), np.transpose(array, axes)
+        assert isinstance(out, Tensor), (
+            f"transpose should return a Tensor, yours returns {out!r}: call apply"
+        )
         assert out.shape == wanted.shape, (
             f"(2, 3, 4) with axes {axes} has shape {wanted.shape}, yours {out.shape}"
         )
@@ -1180,6 +1187,10 @@ def test_each_element_is_a_row_times_a_column():
             f"(2, 3) times (3, 4): {error}. Is the inner dimension k on the same axis of both, "
             "and the other axis of length 1?"
         )
+    assert isinstance(out, Tensor), (
+        f"the product of two Tensors should be a Tensor, yours is {out!r}: compute with "
+        "tensors, not with .data"
+    )
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     assert out.shape == (2, 4), f"(2, 3) times (3, 4) has shape (2, 4), yours {out.shape}"
     assert np.array_equal(out.data, wanted), (
