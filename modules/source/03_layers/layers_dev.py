@@ -19,6 +19,23 @@
 #     prerequisites:
 #     - tensor
 #     - activations
+#     pytorch:
+#       nn.Module: torch.nn.Module
+#       nn.Linear: torch.nn.Linear
+#       nn.Dense: torch.nn.Linear
+#       nn.Sequential: torch.nn.Sequential
+#       nn.Flatten: torch.nn.Flatten
+#       nn.Dropout: torch.nn.Dropout
+#       nn.manual_seed: torch.manual_seed
+#       nn.xavier_uniform: torch.nn.init.xavier_uniform_
+#       nn.he_normal: torch.nn.init.kaiming_normal_
+#       core.layers.linear: torch.nn.functional.linear
+#       module: torch.nn.Module
+#       parameter: torch.nn.Parameter
+#       state dict: torch.nn.Module.state_dict
+#       training and evaluation mode: torch.nn.Module.train
+#       serialization: torch.save
+#       fully connected layer: torch.nn.Linear
 #     summary: Fully connected layers, initialization, modules, dropout, saving and loading
 #     terms: [parameter, fully connected layer, weight, bias, initialization, symmetry breaking,
 #       exploding and vanishing activations, fan-in, module, submodule, buffer,
