@@ -708,7 +708,7 @@ def test_apply_takes_any_function_of_arrays():
     assert out.creator.op is double and out.creator.options == {"factor": 3}
 
 
-# The front door
+# The package
 
 
 def test_the_package_leads_to_the_lesson():
@@ -721,7 +721,7 @@ def test_the_package_leads_to_the_lesson():
 @pytest.mark.parametrize(
     "line", ["from tinytorch import Tensor", "import tinytorch; tinytorch.Variable"]
 )
-def test_before_the_first_lesson_the_front_door_says_what_to_do(line, tmp_path):
+def test_before_the_first_lesson_the_package_says_what_to_do(line, tmp_path):
     for name in ("__init__.py", "lazy.py", "core/__init__.py"):
         target = tmp_path / "tinytorch" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -737,7 +737,7 @@ def test_before_the_first_lesson_the_front_door_says_what_to_do(line, tmp_path):
     )
 
 
-def test_importing_the_front_door_loads_no_numpy(tmp_path):
+def test_importing_the_package_loads_no_numpy(tmp_path):
     program = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tinytorch; "
         f"sys.exit('numpy' in sys.modules)"

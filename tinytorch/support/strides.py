@@ -62,8 +62,8 @@ def draw_strides(array, index, name="x"):
     x, y = (WIDTH - CELL * columns) / 2, TOP + ROW + 70
     drawing.text(WIDTH / 2, y - 16, f"{name}: shape {array.shape}, strides {tuple(steps)}")
     drawing.cells(x, y, array, lambda i, j: "value" if (i, j) == index else "muted", CELL, ROW)
-    for i in range(rows):
-        drawing.text(x - 8, y + i * ROW + 22, i, "muted", "end")
+    for number in range(rows):
+        drawing.text(x - 8, y + number * ROW + 22, number, "muted", "end")
     drawing.text(
         WIDTH / 2, y + rows * ROW + 26, f"{where} is at position {path} = {position}", bold=True
     )
