@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: f0943e9dd7d58986
+# checksum: d2aedfc19660eb5f
 """Autograd: The slopes of a loss for a million weights, in one walk back."""
 
 import contextlib
@@ -411,7 +411,7 @@ def shape_rules():
 
 
 def may_repeat(index):
-    """Whether an index, a tuple as `plain_index` makes it, can name one place twice."""
+    """Whether an index, a tuple as `copy_index` makes it, can name one place twice."""
     return any(np.ndim(part) > 0 and np.asarray(part).dtype != bool for part in index)
 
 

@@ -1,10 +1,11 @@
 # From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 64033fabcea27f87
+# checksum: 5e12a6578689c74a
 """Losses: One number that says how wrong a network is, at any size."""
 
 import numpy as np
 
-from tinytorch.core.tensor import Tensor, apply, copy_of
+from tinytorch.core.tensor import Tensor, apply
+from tinytorch.support.arrays import copy_of
 
 __all__ = [
     "matched", "reduced", "mse_loss", "binary_cross_entropy_with_logits", "shifted_log_sum_exp", "check_labels",

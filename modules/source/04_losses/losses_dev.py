@@ -39,7 +39,8 @@
 #| export
 import numpy as np
 
-from tinytorch.core.tensor import Tensor, apply, copy_of
+from tinytorch.core.tensor import Tensor, apply
+from tinytorch.support.arrays import copy_of
 
 # %% [markdown]
 # ## How far off?

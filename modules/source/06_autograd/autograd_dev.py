@@ -691,7 +691,7 @@ print(full)
 # %%
 #| exporti
 def may_repeat(index):
-    """Whether an index, a tuple as `plain_index` makes it, can name one place twice."""
+    """Whether an index, a tuple as `copy_index` makes it, can name one place twice."""
     return any(np.ndim(part) > 0 and np.asarray(part).dtype != bool for part in index)
 
 # %% [markdown]
