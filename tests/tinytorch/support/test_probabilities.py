@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tinytorch.support.drawing import Drawing, short
-from tinytorch.support.probabilities import bars, draw_softmax, draw_temperatures
+from tinytorch.support.probabilities import (
+    bars,
+    draw_cross_entropy_gradient,
+    draw_softmax,
+    draw_temperatures,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -46,3 +51,20 @@ def test_bars_are_as_high_as_their_probabilities():
     drawing = Drawing("bars")
     bars(drawing, 0, "two", [0.25, 0.5], tallest=1.0)
     assert heights(drawing)[1] == 2 * heights(drawing)[0]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_gradient_of_cross_entropy_is_that_of_a_finite_difference(smoothing):
+    logits, target = np.array([2.0, 1.0, 0.0]), np.array([0, 1.0, 0])
+    target = (1 - smoothing) * target + smoothing / 3
+
+    def loss(z):
+        return np.log(np.exp(z).sum()) - (target * z).sum()
+
+    h = 1e-5
+    gradient = [(loss(logits + h * e) - loss(logits - h * e)) / (2 * h) for e in np.eye(3)]
+    said = texts(draw_cross_entropy_gradient(logits, 1, smoothing))
+    assert [float(text) for text in said[-9:-6]] == pytest.approx(gradient, abs=6e-4)
+    after = loss(logits - np.array(gradient))
+    assert said[-1] == f"loss {short(loss(logits))} before, {short(after)} after"
+    assert "sum 0" in said
