@@ -42,7 +42,7 @@
 #
 # Can a network separate the squares from the circles below? A single layer cannot, and neither
 # can a hundred layers in a row, unless something nonlinear stands between them. The network in
-# the picture has one hidden layer and, after it, the function that you write second.
+# the picture has two layers, and between them a function that you write in this chapter.
 
 # %% tags=["payoff"]
 #| default_exp core.activations
@@ -68,14 +68,14 @@ def hidden_layer(x):
 
 best = np.linalg.lstsq(hidden_layer(corners), answers, rcond=None)[0]
 draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
-                       "a network with ReLU")
+                       "a network with ReLU");
 # alt: The points (0, 0) and (1, 1) are circles, (0, 1) and (1, 0) squares. Two bent lines
 # enclose a band that holds both squares and no circle.
 
 # %% [markdown]
-# A **decision boundary** is the set of inputs at which a classifier changes from one answer to
-# another: here, the two black lines. To bend it, a network needs a nonlinear function between
-# its layers.
+# The black lines are the network's decision boundary. A **decision boundary** is the set of
+# inputs at which a classifier changes from one answer to another. To bend it, a network needs a
+# nonlinear function between its layers.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, the module classes `ReLU` and `Softmax`, and by hand the weights of a network
@@ -172,9 +172,9 @@ for count in range(5):
 #
 # So a network needs something that is not affine. A **nonlinearity** is any function that is
 # not an affine map. An **activation function** is a nonlinearity that a network applies
-# elementwise to the outputs of a layer. The most common one is also the simplest: **ReLU**, the
-# *rectified linear unit*, keeps positive inputs and replaces all others by 0,
-# $\mathrm{relu}(x) = \max(0, x)$.
+# elementwise to the outputs of a layer. **ReLU**, the *rectified linear unit*, is the most
+# common activation function and the simplest: it keeps positive inputs and replaces all others
+# by 0, $\mathrm{relu}(x) = \max(0, x)$.
 
 # %%
 from tinytorch.support.drawing import panel
@@ -203,7 +203,8 @@ with np.errstate(invalid="ignore"):
 # %% [markdown]
 # The first two make `nan` out of an infinity: $\infty \cdot 0$ and $\infty - \infty$ are not
 # defined. The last one makes 0 out of `nan`, and so hides that something went wrong before.
-#
+
+# %% [markdown]
 # `maximum` and `clip` are right here, but they differ in something that no output shows.
 # Training needs the *derivative* of every operation: how much the output changes when the input
 # changes a little. Left of the kink it is 0, right of it 1. *At* the kink it does not exist,
@@ -294,8 +295,9 @@ draw_decision_boundary(lambda x: Tensor(x) @ w2 + b2, hidden.data, answers,
 # squares on one side and the circles on the other.
 
 # %% [markdown]
-# There one straight line is enough: `relu` moved the points. Without it, the same weights are a
-# single affine map again, and wrong:
+# There one straight line is enough: `relu` moved the points. (With many choices of weights,
+# both squares even fall on one point.) Without `relu`, the same weights are a single affine map
+# again, and wrong:
 
 # %%
 w, b = collapse_linear(w1, b1, w2, b2)
@@ -433,10 +435,12 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 # %% [markdown]
 # **Saturation** means that an activation function is nearly flat at its input, so that its
 # derivative is close to 0. At 10, sigmoid is saturated: its output changes twenty thousand
-# times less than its input. And a **vanishing gradient** is a derivative that has become tiny
-# because it is a product of many factors below 1, one for each layer. The first layers of a
-# deep network with sigmoids therefore hardly learn. This, more than speed, is why ReLU replaced
-# sigmoid: for positive inputs its derivative is 1.
+# times less than its input.
+#
+# A **vanishing gradient** is a derivative that has become tiny because it is a product of many
+# factors below 1, one for each layer. The first layers of a deep network with sigmoids
+# therefore hardly learn. This, more than speed, is why ReLU replaced sigmoid: for positive
+# inputs its derivative is 1.
 
 # %% [markdown]
 # ## Tanh

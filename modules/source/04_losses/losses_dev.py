@@ -243,10 +243,10 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 # ## Negative log-likelihood
 #
 # Will it rain? A network outputs a logit $z$, and sigmoid makes it the probability $p$ of
-# "yes". The **likelihood** is the probability that a model gave to what was then observed: $p$
-# if it rained, $1 - p$ if it did not. The **negative log-likelihood** is minus the logarithm of
-# the likelihood: 0 for a certain and right prediction, and without limit for a certain and
-# wrong one. With the natural logarithm its unit is the *nat*.
+# "yes". The **likelihood** is the probability that a model gave to what was then observed. Here
+# it is $p$ if it rained and $1 - p$ if it did not. The **negative log-likelihood** is minus the
+# logarithm of the likelihood: 0 for a certain and right prediction, and without limit for a
+# certain and wrong one. With the natural logarithm its unit is the *nat*.
 #
 # For a target $y$, 1 for yes and 0 for no, it is $-y \log p - (1 - y) \log(1 - p)$. This is the
 # *binary cross-entropy*.
@@ -267,11 +267,11 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
     print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-12 {row[1]:8.4f}   1e-7 {row[2]:8.4f}")
 
 # %% [markdown]
-# From $z = 20$ on, `float32` cannot tell $p$ from 1, and $\log 0$ is infinite. The first repair
-# does nothing: `1 - 1e-12` is exactly 1 in `float32`. The second gives a finite number, but the
-# same for 20 and for 200. There the loss is flat, its derivative is 0, and the worst
-# predictions are the ones that are not learned from. The digits were lost in the sigmoid, and
-# clipping does not bring them back.
+# At $z = 15$ the decimals are already wrong. From $z = 20$ on, `float32` cannot tell $p$ from
+# 1, and $\log 0$ is infinite. The first repair does nothing: `1 - 1e-12` is exactly 1 in
+# `float32`. The second gives a finite number, but the same for 20 and for 200. There the loss
+# is flat, its derivative is 0, and the worst predictions are the ones that are not learned
+# from. The digits were lost in the sigmoid, and clipping does not bring them back.
 
 # %% [markdown]
 # So do not compute $p$ at all. Insert the sigmoid into the loss and simplify:
@@ -288,7 +288,8 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # there, and the result depends on their conventions. The derivative of $|z|$ counts as 0 at 0.
 # So $\max(z, 0)$ must count as 1/2, the mean of both sides. `relu(z)` counts as 0 and is wrong
 # here; $(z + |z|) / 2$ is the same number with the right derivative.
-#
+
+# %% [markdown]
 # A target may also be a probability, such as 0.9. Others are accidents: most often -1 for "no",
 # with which the loss falls below 0 without end. The check for it is given; you will write a
 # similar one.
@@ -381,10 +382,10 @@ for name, loss, look, place in (("cross-entropy", cross_entropy_of_yes, "C0-", (
 # go to 0 at the right.
 
 # %% [markdown]
-# Now train: start at $z = -8$ and repeat steps of size 1 against the derivative, until "yes" is
-# the likelier answer. Predict how many steps each loss needs.
+# Now train with your own losses: start at $z = -8$ and repeat steps of size 1 against the
+# derivative until "yes" is the likelier answer. These are the steps of the first picture:
 
-# %% tags=["answer"]
+# %%
 def steps_until_yes(loss, z=-8.0):
     """How many steps of size 1 against the derivative take the logit z above 0."""
     for step in range(5000):
@@ -459,8 +460,8 @@ check("log-sum-exp")
 # ## Labels
 #
 # The true class is given by its number, its *label*: one integer per row, from 0 to
-# classes - 1. The same can be written as a **one-hot** row. A **one-hot** vector has a 1 at the
-# true class and 0 everywhere else; for many classes that is a lot of zeros.
+# classes - 1. The alternative is one vector per row. A **one-hot** vector has one element per
+# class: 1 for the true class and 0 for all others. For many classes that is a lot of zeros.
 #
 # NumPy accepts more as an index than we want. Predict what each line prints, for somebody who
 # marks "unknown" as -1, and for somebody who counts three classes 1, 2, 3:
@@ -738,7 +739,7 @@ def composed(logits, labels):
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return (shifted.exp().sum(axis=-1).log() - shifted[np.arange(len(labels)), labels]).mean()
 
-
+# %%
 def cost(loss, logits, labels):
     """Milliseconds (the best of five), recorded operations, and different numbers they keep."""
     times = []
