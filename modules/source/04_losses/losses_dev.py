@@ -163,7 +163,14 @@ check("target")
 # size when the batch grows; the sum grows with it, and so do the steps of training. With "none"
 # the losses stay apart, to look at the worst examples.
 #
-# Predict first: what is the mean of no losses at all, those of an empty batch?
+# Predict: what is the mean of no losses at all, those of an empty batch?
+
+# %% tags=["answer"]
+with np.errstate(invalid="ignore"):
+    print(Tensor(np.zeros((0, 3), "float32")).mean())
+
+# %% [markdown]
+# 0 / 0 is `nan`, and one step with it makes every weight `nan`. It has to be refused.
 #
 # **Task.** Write `reduce_losses`.
 
@@ -550,7 +557,14 @@ check("labels")
 #
 # The loss needs one logit of each row: of row $i$ the one in column `labels[i]`. The last axis
 # goes. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits of shape
-# (4, 3) and four labels: neither is (4,).
+# (4, 3) and four labels:
+
+# %% tags=["answer"]
+logits, labels = np.zeros((4, 3)), np.array([2, 0, 1, 1])
+print(logits[..., labels].shape, logits[labels].shape)
+
+# %% [markdown]
+# Neither is (4,): the first takes four columns of every row, the second takes four whole rows.
 #
 # **Task.** Write `target_logits` for any number of leading axes, without a loop.
 
