@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: cd3ad673e96254e8
+# checksum: 19f6989467fc9163
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -197,7 +197,7 @@ class Activation:
 
 
 class ReLU(Activation):
-    """`relu` as a module: ReLU()(x) is relu(x).
+    """`relu` as a module: ReLU()(x) equals relu(x), also in its derivative.
 
     >>> ReLU()(Tensor([-2.0, 3.0]))
     Tensor([0., 3.])
@@ -206,7 +206,7 @@ class ReLU(Activation):
     """
 
     def forward(self, x):
-        return relu(x)
+        return x.relu()
 
 
 class Softmax(Activation):

@@ -1058,8 +1058,15 @@ def test_modules_compute_what_their_functions_do():
         for call, out in [(f"{name}(x)", make()(x)), (f"{name}.forward(x)", make().forward(x))]:
             tensor(out, call)
             assert out.shape == wanted.shape and np.allclose(out.data, wanted), (
-                f"{call} should be\n{wanted}, yours is\n{out.data}: does it call your function?"
+                f"{call} should be\n{wanted}, yours is\n{out.data}: does it use its own "
+                "function and its own axis?"
             )
+    kink = Tensor(np.array([-1.0, 0.0, 2.0]), requires_grad=True)
+    found = recorded_derivative(ReLU()(kink), kink)
+    assert np.array_equal(found, [0, 0, 1]), (
+        f"the derivative of ReLU() at -1, 0, 2 should be 0, 0, 1, that of the operations which "
+        f"you recorded is {found}: use relu(x) or x.relu()"
+    )
 
 
 def test_two_modules_keep_their_own_axis():
