@@ -13,6 +13,11 @@ def plain(error):
     return re.sub(r"np\.\w+\((-?[\w.]+)\)", r"\1", str(error))
 
 
+def lacks(error, *parts):
+    """Which of these texts the error does not contain, all in one sentence; else nothing."""
+    return ", ".join(repr(part) for part in parts if part not in plain(error))
+
+
 def tensor(out, call):
     """`out`, which should be a Tensor, as `call` promises."""
     assert out is not None, f"{call} returned None: is `return` missing?"
@@ -241,10 +246,11 @@ def test_unknown_reductions_and_empty_means_are_refused():
         try:
             out = reduce_losses(Tensor([0.5, 2.0]), reduction)
         except ValueError as error:
-            for part in (repr(reduction), "mean", "sum", "none"):
-                assert part in plain(error), (
-                    f"the error should contain {part}, as the docstring says, yours: {error}"
-                )
+            lacking = lacks(error, repr(reduction), "mean", "sum", "none")
+            assert not lacking, (
+                f"reduction {reduction!r}: the error should contain {lacking}, as the "
+                f"docstring says, yours: {error}"
+            )
         else:
             assert False, (
                 f"{reduction!r} is none of 'mean', 'sum' and 'none', yours gives {out}"
@@ -254,10 +260,11 @@ def test_unknown_reductions_and_empty_means_are_refused():
         try:
             out = reduce_losses(empty, "mean")
         except ValueError as error:
-            for part in (str(shape), "empty"):
-                assert part in plain(error), (
-                    f"the error should contain {part!r}, as the docstring says, yours: {error}"
-                )
+            lacking = lacks(error, str(shape), "empty")
+            assert not lacking, (
+                f"the mean of losses of shape {shape}: the error should contain {lacking}, as "
+                f"the docstring says, yours: {error}"
+            )
         else:
             assert False, (
                 f"the mean of no losses is 0 / 0; refuse shape {shape} instead of giving {out}"
@@ -859,18 +866,14 @@ def test_the_error_names_the_first_bad_label():
             try:
                 check_labels(labels, shape)
             except ValueError as error:
-                said = plain(error)
-                for part in (
-                    f"label {first}",
-                    f"at {index}",
-                    str(labels.shape),
-                    str(shape),
-                    f"0 to {shape[-1] - 1}",
-                ):
-                    assert part in said, (
-                        f"labels {labels.tolist()}, logits {shape}: the error should contain "
-                        f"{part!r}, as the docstring says, yours: {said}"
-                    )
+                shapes = str(labels.shape), str(shape)
+                lacking = lacks(
+                    error, f"label {first}", f"at {index}", *shapes, f"0 to {shape[-1] - 1}"
+                )
+                assert not lacking, (
+                    f"labels {labels.tolist()}, logits {shape}: the error should contain "
+                    f"{lacking}, as the docstring says, yours: {plain(error)}"
+                )
             else:
                 assert False, (
                     f"label {first} at {index} is no class of logits of shape {shape}: "
@@ -907,16 +910,13 @@ def test_other_labels_are_accepted_or_refused():
             try:
                 check_labels(labels, shape)
             except ValueError as error:
-                for part in (
-                    f"label {first}",
-                    f"at {index}",
-                    str(labels.shape),
-                    str(shape),
-                    f"0 to {shape[-1] - 1}",
-                ):
-                    assert part in plain(error), (
-                        f"labels {labels.tolist()}, logits {shape}: {part!r} not in: {error}"
-                    )
+                shapes = str(labels.shape), str(shape)
+                lacking = lacks(
+                    error, f"label {first}", f"at {index}", *shapes, f"0 to {shape[-1] - 1}"
+                )
+                assert not lacking, (
+                    f"labels {labels.tolist()}, logits {shape}: {lacking} not in: {error}"
+                )
             else:
                 assert False, f"labels {labels.tolist()}, logits {shape}: ValueError expected"
 
