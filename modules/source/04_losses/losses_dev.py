@@ -866,7 +866,7 @@ class CrossEntropyLoss:
 check("cross-entropy-loss")
 
 # %% [markdown]
-# ## Entropy: which loss is a good one?
+# ## Entropy
 #
 # The **entropy** of a probability distribution is its cross-entropy with itself,
 # $-\sum_j p_j \log p_j$: the smallest mean loss that any prediction can reach when the answers
