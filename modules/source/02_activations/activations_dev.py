@@ -19,6 +19,16 @@
 #     hours: 3
 #     prerequisites:
 #     - tensor
+#     pytorch:
+#       nn.ReLU: torch.nn.ReLU
+#       nn.Sigmoid: torch.nn.Sigmoid
+#       nn.Tanh: torch.nn.Tanh
+#       nn.GELU: torch.nn.GELU
+#       nn.Softmax: torch.nn.Softmax
+#       nn.LogSoftmax: torch.nn.LogSoftmax
+#       nn.softmax: torch.nn.functional.softmax
+#       nn.log_softmax: torch.nn.functional.log_softmax
+#       softmax: torch.softmax
 #     summary: Nonlinear functions between layers, and logits turned into probabilities
 #     terms:
 #     - activation function

@@ -19,6 +19,15 @@
 #     prerequisites:
 #     - tensor
 #     - activations
+#     pytorch:
+#       nn.MSELoss: torch.nn.MSELoss
+#       nn.BCEWithLogitsLoss: torch.nn.BCEWithLogitsLoss
+#       nn.CrossEntropyLoss: torch.nn.CrossEntropyLoss
+#       nn.mse_loss: torch.nn.functional.mse_loss
+#       nn.cross_entropy: torch.nn.functional.cross_entropy
+#       log-sum-exp: torch.logsumexp
+#       negative log-likelihood: torch.nn.NLLLoss
+#       one-hot: torch.nn.functional.one_hot
 #     summary: Mean squared error and cross-entropy, correct for logits of any size
 #     terms:
 #     - loss function
