@@ -1,5 +1,5 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7bb86c1e5e866e2d
+# checksum: 7fbb5c48e963504e
 """Backpropagation: A network that learns, today, from single numbers and their gradients."""
 
 import itertools
@@ -133,10 +133,9 @@ class Value(Operators):
 def record(op, data, inputs, local_gradients):
     """A Value that records that `data` was computed from `inputs` by `op`.
 
-    op      str, for pictures           data             float, the result
-    inputs  tuple of Values             local_gradients  tuple of floats, one per input: the
-                                                         derivative of the result with respect
-                                                         to that input
+    op, data         str, for pictures, and float: the operation and the result
+    inputs           tuple of Values
+    local_gradients  tuple of floats: the derivative of the result with respect to each input
 
     >>> x = Value(3.0)
     >>> record("double", 6.0, (x,), (2.0,))._prev

@@ -101,9 +101,9 @@ print("L =", expression(*point))
 from tinytorch.support.tangent import draw_tangent
 
 draw_tangent(lambda a: expression(a, *point[1:]), x=2.0, step=2.0, names=("a", "L"));
-# alt: L falls ever more steeply as a grows. The tangent at a = 2 has the slope -17. The dashed
-# line through the points at a = 2 and a = 4 is steeper, -23; the one through the points at
-# a = 0 and a = 4 is parallel to the tangent, -17.
+# alt: L is nearly flat at the left, then falls ever more steeply. The tangent at a = 2 has the
+# slope -17. The dashed line through the points at a = 2 and a = 4 is steeper, -23; the one
+# through the points at a = 0 and a = 4 is parallel to the tangent, -17.
 
 # %% [markdown]
 # **Task.** Write `numerical_gradient`: a central difference for each input. It uses nothing but
@@ -322,10 +322,9 @@ class Value(Operators):
 def record(op, data, inputs, local_gradients):
     """A Value that records that `data` was computed from `inputs` by `op`.
 
-    op      str, for pictures           data             float, the result
-    inputs  tuple of Values             local_gradients  tuple of floats, one per input: the
-                                                         derivative of the result with respect
-                                                         to that input
+    op, data         str, for pictures, and float: the operation and the result
+    inputs           tuple of Values
+    local_gradients  tuple of floats: the derivative of the result with respect to each input
 
     >>> x = Value(3.0)
     >>> record("double", 6.0, (x,), (2.0,))._prev
@@ -409,18 +408,16 @@ check("multiply")
 a, b, c, d = [Value(number) for number in point]
 L = expression(a, b, c, d)
 f, g = L._prev
-print(f"L = {L.data:g}, computed by {L._op!r}, with local gradients {L._local_gradients}")
-print(f"f = {f.data:g}, computed by {f._op!r}, with local gradients {f._local_gradients}")
+for node in (L, f, g):
+    print(f"{node.data:g} by {node._op!r}, local gradients {node._local_gradients}")
 
 # %% [markdown]
 # ## The chain rule
 #
 # Suppose the gradient of a node is known: `out.grad`. By the chain rule, each input of `out`
-# receives the product of the local gradient and this upstream gradient. What happens when the
-# input has received something already? Predict for `out = add(a, b)` with `out.grad = 7`, and
-# for `out = add(a, a)`.
-#
-# You have met this case: `a` received $-21$ over one path and $4$ over the other.
+# receives the product of the local gradient and this upstream gradient. What if it has received
+# something already, as `a` did, $-21$ over one path and $4$ over the other? Predict for
+# `out = add(a, b)` with `out.grad = 7`, and for `out = add(a, a)`.
 #
 # **Task.** Write `propagate`, one step of backpropagation. It is the only place in this chapter
 # where the chain rule is applied.
@@ -639,8 +636,8 @@ def draw_graph(root):
 for value, name in zip((a, b, c, d, L), "abcdL"):
     value.label = name
 draw_graph(L)
-# alt: The graph of L, drawn from the recorded Values: four inputs at the left, two sums and a
-# product, and L at the right, each with data and grad; on every arrow its local gradient.
+# alt: The graph of L, drawn from the Values: four rounded boxes for the inputs, two sums and a
+# product, and L at the right, each with data and grad; on the arrows the local gradients.
 
 # %% [markdown]
 # ## Gradient check
@@ -685,9 +682,9 @@ check("gradient-check")
 # %% [markdown]
 # ## More operations
 #
-# Each further operation is a result and its local gradients. Negation, subtraction and division
-# are given; compare the second local gradient of `divide` with the derivative of $1/b$, which
-# is $-1/b^2$. (The comma in `(x,)` matters: without it, `(x)` is `x` and not a tuple.)
+# Negation, subtraction and division are given. Compare the second local gradient of `divide`
+# with the derivative of $1/b$, which is $-1/b^2$. (The comma in `(x,)` matters: `(x)` is just
+# `x`, and not a tuple.)
 
 # %%
 #| export
@@ -870,6 +867,10 @@ def sigmoid(x):
 # %% checks="sigmoid"
 check("sigmoid")
 
+# %% tags=["answer"]
+print("tanh at 0 and 20:", [tanh(Value(x))._local_gradients[0] for x in (0.0, 20.0)])
+print("relu at 0:", numerical_gradient(lambda x: max(x, 0.0), 0.0), "by central difference")
+
 # %% [markdown]
 # ## Neurons
 #
@@ -1020,8 +1021,8 @@ check("mlp")
 # To train the network, we measure how wrong it is by one number, the *loss*: here the sum of
 # the squared differences between its outputs and the targets. **Gradient descent** makes the
 # loss smaller by repeating one step: compute the gradient of the loss, and move every parameter
-# a little against its partial derivative. The **learning rate** is the factor between the
-# partial derivative and the move of the parameter:
+# a little against its partial derivative. The **learning rate** is the number by which the
+# derivative is multiplied to get the size of that move:
 #
 # $$p \leftarrow p - \text{learning rate} \cdot \frac{\partial \text{loss}}{\partial p}$$
 #
@@ -1059,8 +1060,7 @@ def train_step(model, inputs, targets, learning_rate):
 check("train-step")
 
 # %% [markdown]
-# Now train the network of the first page: the same 26 points, 25 parameters that start at
-# random, 100 steps.
+# Now train the network of the first page: the same 26 points, 25 random parameters, 100 steps.
 
 # %%
 net = MLP(2, [6, 1], generator=random.Random(0))
@@ -1099,9 +1099,9 @@ axes.set_xlim(0, 130);
 # 100 steps, with 0.01 to 3; with 0.1 it jumps up and down and then stays at 40.
 
 # %% [markdown]
-# With 0.1 the first steps are so large that soon every output is almost -1. There `tanh` is
-# flat, so all gradients are nearly 0, and the network cannot recover. It is wrong by 2 at each
-# of the 10 inner points: $10 \cdot 2^2 = 40$.
+# With 0.001 the network has not learned much after 100 steps. With 0.1 the steps are so large
+# that after about 30 of them every output is almost -1. There `tanh` is flat, all gradients are
+# nearly 0, and training stops: wrong by 2 at 10 points, the loss is $10 \cdot 2^2 = 40$.
 #
 # ## Forward and reverse mode
 #
