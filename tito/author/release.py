@@ -393,14 +393,13 @@ def verify(source, chosen, contents):
     """
     reasons = secrets(source, chosen)
     starts = {secret[:LEAST] for secret in reasons}
-    whole, ours = list(solutions(source)), f"{source.package}/"
-    for name, data in contents.items():
-        text = _readable(name, data)
+    whole, ours = list(solutions(source)), f"/{source.package}/"
+    for name, text in _texts(contents):
         # Of most secrets not even the start is there. Looking for each of 6,000 in
         # 7 MB took 11 s, this takes 4.
         there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
         found = {secret for secret in reasons if secret[:LEAST] in there and secret in text}
-        if name.startswith(ours) or name.endswith(".whl"):  # a wheel holds these modules, too
+        if ours in f"/{name}":
             copied = [
                 lines
                 for lines in whole
@@ -435,16 +434,25 @@ def _refuse(name, what, secret):
     )
 
 
+def _texts(contents):
+    """(name, text) of every file in `contents`, and of every member of a zip among them."""
+    for name, data in contents.items():
+        yield name, _readable(name, data)
+        if _is_zip(data):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                members = {f"{name}/{one}": archive.read(one) for one in archive.namelist()}
+            yield from _texts(members)
+
+
+def _is_zip(data):
+    return data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data))
+
+
 def _readable(name, data):
-    """A file's text; of a notebook every string as its reader sees it;
-    of a zip what it holds, too.
-    """
+    """A file's text; of a notebook every string as its reader sees it; of a zip nothing."""
+    if _is_zip(data):
+        return ""
     text = data.decode("utf-8", "replace")
-    if data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data)):
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return text + "\n".join(
-                _readable(member, archive.read(member)) for member in archive.namelist()
-            )
     if name.endswith(".ipynb"):
         try:
             return text + "\n".join(_strings(json.loads(text)))

@@ -15,6 +15,9 @@
 #     enables: [autograd]
 #     hours: 5
 #     prerequisites: []
+#     pytorch:
+#       gradient: torch.Tensor.grad
+#       backpropagation: torch.Tensor.backward
 #     summary: A network that learns, today, from single numbers and their gradients
 #     terms: [derivative, partial derivative, gradient, finite difference, central difference,
 #       computation graph, chain rule, local and upstream gradient, topological order,
