@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7e2ae347516183db
+# checksum: e24afffe3d7a1e58
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -57,8 +57,7 @@ def derivative(op, *rules, together=None):
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only for inputs that require a gradient. It must not change any array that
-    it is given: others use the same arrays.
+    A rule must not change any array that it is given: others use the same arrays.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -503,9 +502,8 @@ derivative(np.matmul, *vjps.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
 
-    Afterwards `recording.on` is what it was before: also inside another no_grad(), and also
-    when the block ends with an exception of any kind (SystemExit and KeyboardInterrupt too),
-    which passes through.
+    Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
+    exception of any kind (SystemExit and KeyboardInterrupt too), which passes through.
 
     >>> x = Variable(3.0)
     >>> with no_grad():

@@ -125,8 +125,7 @@ def derivative(op, *rules, together=None):
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only for inputs that require a gradient. It must not change any array that
-    it is given: others use the same arrays.
+    A rule must not change any array that it is given: others use the same arrays.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -586,13 +585,11 @@ except RuntimeError as error:
 # Predict: is it the sum over the rows, or their mean? Change one bias by 1 and see:
 
 # %% tags=["answer"]
+from tinytorch.support.unbroadcasting import draw_bias_gradient
+
 batch, bias, changed = np.zeros((3, 4)), np.zeros(4), np.array([1.0, 0, 0, 0])
 g = np.arange(12.0).reshape(3, 4)
 print("the loss changes by", (g * (batch + changed)).sum() - (g * (batch + bias)).sum())
-
-# %% tags=["answer"]
-from tinytorch.support.unbroadcasting import draw_bias_gradient
-
 draw_bias_gradient([0.5, -1, 2, 0], g)
 # alt: A bias of 4 numbers is copied to 3 rows; below, the columns of g are summed to 4 numbers.
 
@@ -949,9 +946,8 @@ check("matmul")
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
 
-    Afterwards `recording.on` is what it was before: also inside another no_grad(), and also
-    when the block ends with an exception of any kind (SystemExit and KeyboardInterrupt too),
-    which passes through.
+    Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
+    exception of any kind (SystemExit and KeyboardInterrupt too), which passes through.
 
     >>> x = Variable(3.0)
     >>> with no_grad():
@@ -1198,7 +1194,7 @@ for add in (new_sum, accumulate, new_sum, accumulate):
 #    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
 #    the two products is not needed in the first layer, and which line of yours skips it?
 # 3. `x = x * 1.0001 + 0.1`, 50,000 times: how long do forward and backward pass take per
-#    operation, and how much of that is arithmetic? (Time `np.multiply` on the same array.)
+#    operation, and how much of that is arithmetic (`np.multiply` on the same array)?
 #
 # PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it is given the inputs,
 # and returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (with static

@@ -40,9 +40,9 @@ def rule(name, n, g, *arrays, **options):
     for key, array in given.items():
         assert np.array_equal(array, before[key], equal_nan=before[key].dtype.kind == "f"), (
             f"the rule of {name} for input {n} wrote into its arguments: {key} was "
-            f"{before[key].tolist()} and is now {np.array(array).tolist()}. Others use the "
-            "same "
-            "array; return a new one"
+            f"{np.round(before[key], 4).tolist()} and is now "
+            f"{np.round(np.array(array), 4).tolist()}. Others use the same array; return a new "
+            "one"
         )
     return result
 
@@ -203,8 +203,8 @@ def test_leaves_and_numbers_are_left_out():
     x = Variable([1.0, 2.0])
     count = count_of_results(Tensor([3.0, 4.0]) * x + 5.0)
     assert count == 2, (
-        "[3, 4], x and 5.0 were given, not computed: two results have a creator, your list has "
-        f"{count}"
+        "[3, 4], x and 5.0 were given, not computed: two results have a creator, your list "
+        f"has {count}"
     )
     assert count_of_results(x) == 0, (
         "a leaf was not computed from anything: its list should be empty"
@@ -346,8 +346,7 @@ def test_arrays_that_arrive_are_not_changed():
     for n in range(3):
         assert np.array_equal(after[n], arrivals[n]), (
             f"accumulate: contribution {n} was {arrivals[n]} and is now {after[n]}. The rule "
-            "of "
-            "a + b returns one array for both inputs: writing into it changes the other's "
+            "of a + b returns one array for both inputs: writing into it changes the other's "
             "gradient too. Make a new array for the first sum"
         )
     assert np.array_equal(total, [111, 18.5]), (
@@ -366,8 +365,7 @@ def test_two_tensors_never_share_a_sum():
         other = accumulated(arrivals[:n])[2]
         assert np.array_equal(other, wanted), (
             f"accumulate: b had received {wanted}; then a contribution arrived for a alone, "
-            "and "
-            f"b's gradient changed to {other}: they share an array"
+            f"and b's gradient changed to {other}: they share an array"
         )
 
 
@@ -553,7 +551,15 @@ def gradients_at(output, gradient, leaves, retain_graph=False):
 # %% backward points=14
 def test_the_backward_pass_agrees_with_derivatives_by_hand():
     x, y = Variable(5.0), Variable(3.0)
-    (for_x, for_y), count = gradients_at(x * x + 2 * x * y + y * y * y, np.float32(1), (x, y))
+    z = x * x + 2 * x * y + y * y * y
+    try:
+        (for_x, for_y), count = gradients_at(z, np.float32(1), (x, y))
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        assert False, (
+            f"{error}. This was the first pass: is a node freed before it is propagated?"
+        )
     assert (
         for_x is not None and for_y is not None and (float(for_x), float(for_y)) == (16, 37)
     ), (
@@ -597,8 +603,7 @@ def test_no_grad_attribute_is_changed():
     )
     assert none is None and count == 1, (
         f"x is the only leaf that requires a gradient, your dictionary has {count} entries: "
-        "take "
-        "the gradient of a result out of it when it is propagated"
+        "take the gradient of a result out of it when it is propagated"
     )
     for name, t in [("x", x), ("plain", plain), ("h", h), ("the output", out)]:
         assert t.grad is None, f"grad() returns gradients; yours wrote {t.grad} to {name}.grad"
@@ -609,14 +614,7 @@ def test_a_freed_graph_is_refused():
     h = x * x
     out = h * 2.0
     ones = np.ones(2, "float32")
-    try:
-        (g,), _ = gradients_at(out, ones, (x,))
-    except RuntimeError as error:
-        if isinstance(error, NotImplementedError):
-            raise
-        assert False, (
-            f"{error}. This was the first pass: is a node freed before it is propagated?"
-        )
+    (g,), _ = gradients_at(out, ones, (x,))
     assert np.array_equal(g, [12, 16]), f"2x² has the gradient [12, 16], yours is {g}"
     for name, result in [
         ("the same output", out),
@@ -634,8 +632,7 @@ def test_a_freed_graph_is_refused():
         else:
             assert False, (
                 f"a second pass, from {name}, should raise RuntimeError: free each node as "
-                "soon "
-                "as it has been propagated"
+                "soon as it has been propagated"
             )
 
 
@@ -764,9 +761,12 @@ def test_the_derivative_of_each_element_is_found():
         ]
         result = central_difference(f, arrays, n, at)
         assert result is not None, "central_difference returned None: is `return` missing?"
-        assert abs(float(result) - wanted) < 1e-6, (
-            f"the partial derivative for array {n} at {at} is {wanted}, yours "
-            f"{float(result):.6f}"
+        cause = ""
+        if abs(float(result) - 2 * wanted) < 1e-3:
+            cause = ": twice as much. Divide by the distance between the two points"
+        assert abs(float(result) - wanted) < 1e-3, (
+            f"the partial derivative for array {n} at {at} is {wanted}, yours is "
+            f"{float(result):.6f}{cause}"
         )
 
 
@@ -780,8 +780,8 @@ def test_the_curvature_cancels():
         wanted = 3 * np.exp(3.0) * (1 + 1.5 * step**2)
         assert abs(result / wanted - 1) < 1e-7, (
             f"with step {step} the central difference of exp(3x) at 1 is {wanted:.6f}, yours "
-            "is "
-            f"{result:.6f}: step in both directions, and divide by the distance between the two"
+            f"is {result:.6f}: step in both directions, and divide by the distance between the "
+            "two"
         )
 
 
@@ -996,7 +996,12 @@ def test_other_seed_gradients():
 # %% unbroadcast points=8
 def test_a_bias_receives_the_sum_over_the_rows():
     g = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], "float32")
-    found = unbroadcast(g, (4,))
+    try:
+        found = unbroadcast(g, (4,))
+    except (ValueError, IndexError) as error:
+        assert False, (
+            f"from shape (3, 4) to (4,): {error}. Which axes of g does (4,) lack? Sum over them"
+        )
     assert found.shape == (4,), (
         f"a bias of shape (4,) needs a gradient of shape (4,), yours has {found.shape}"
     )
@@ -1048,7 +1053,7 @@ def test_unbroadcast_undoes_every_broadcast():
         ((2, 1, 2), (2, 2, 2)),
         ((2, 2), (2, 2, 2)),
     ]:
-        g = np.random.default_rng(1).normal(size=big)
+        g = np.random.default_rng(1).integers(1, 10, big).astype(float)
         wanted = np.zeros(shape)
         place = np.broadcast_to(np.arange(wanted.size).reshape(shape), big)
         for at in np.ndindex(big):
@@ -1058,8 +1063,8 @@ def test_unbroadcast_undoes_every_broadcast():
             f"from shape {big} to {shape}, your result has shape {found.shape}"
         )
         assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12), (
-            f"from shape {big} to {shape}: should be {wanted}, yours is {found}. Shapes are "
-            "aligned at the right, whatever their lengths"
+            f"from shape {big} to {shape}: g is\n{g}\nthe sum should be {wanted}, yours is "
+            f"{found}. Shapes are aligned at the right, whatever their lengths"
         )
 
 
@@ -1068,8 +1073,7 @@ def test_broadcast_operands_receive_gradients_of_their_shape():
     backward(a * b, [[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
     assert b.grad.shape == (2, 1) and np.array_equal(b.grad, [[7], [56]]), (
         "b of shape (2, 1) was used in three columns: its gradient should be [[7], [56]], "
-        "yours "
-        f"is {b.grad}"
+        f"yours is {b.grad}"
     )
     assert a.grad.dtype.name == "float32" and np.array_equal(
         a.grad, [[2, 4, 8], [40, 80, 160]]
@@ -1121,9 +1125,13 @@ def test_elementwise_rules_agree_with_central_differences():
     ]:
         wanted = g * (f(a + 1e-6) - f(a - 1e-6)) / 2e-6
         found = rule(name, 0, g, a)
-        assert np.shape(found) == (2, 3) and np.allclose(found, wanted, rtol=1e-6, atol=1e-9), (
-            f"{name}: for a = {a} and g = {g}, g times a central difference is {wanted}, your "
-            f"rule returns {found}"
+        assert np.shape(found) == (2, 3), (
+            f"{name}: a and g have shape (2, 3), what your rule returns has {np.shape(found)}"
+        )
+        at = np.unravel_index(np.argmax(abs(found - wanted)), (2, 3))  # the worst element
+        assert np.allclose(found, wanted, rtol=1e-6, atol=1e-9), (
+            f"{name}: at a = {a[at]:.4f}, g times a central difference is {g[at]:g} * "
+            f"{wanted[at] / g[at]:.4f} = {wanted[at]:.4f}, your rule returns {found[at]:.4f}"
         )
         assert np.array_equal(g, [[1, -2, 0.5], [7, 3, -0.25]]), (
             f"your rule of {name} wrote into g: {g}"
@@ -1192,8 +1200,7 @@ def test_the_chosen_input_receives_the_gradient():
         found = np.asarray(rule(name, n, g, a, b))
         assert np.array_equal(found, wanted), (
             f"{name} of {a} and {b}, g = {g}: the rule for input {n} should return {wanted}, "
-            "yours "
-            f"returns {found}"
+            f"yours returns {found}"
         )
         assert found.dtype.name == "float32", (
             f"the rule of {name} should keep float32, yours returns {found.dtype}"
@@ -1209,8 +1216,7 @@ def test_equal_inputs_share_the_gradient():
         found = [rule(name, n, g, a, b) for n in (0, 1)]
         assert np.allclose(found[0] + found[1], g, rtol=1e-12, atol=0), (
             f"{name} of {a} and {b}: where a equals b the two gradients should add up to g = "
-            f"{g}, "
-            f"yours are {found[0]} and {found[1]}"
+            f"{g}, yours are {found[0]} and {found[1]}"
         )
         assert np.array_equal(found, both), (
             f"{name}: equal inputs get half of g each, {both}, yours: {found}"
@@ -1220,8 +1226,7 @@ def test_equal_inputs_share_the_gradient():
         found = [rule("maximum", n, np.array([4.0]), a, b) for n in (0, 1)]
         assert np.array_equal(found, [[0], [4]]), (
             f"maximum of 1 and 1 + {gap}: these are not equal, so the larger one receives all "
-            "of "
-            f"g = 4; yours gives {found}. Compare with ==, not with isclose"
+            f"of g = 4; yours gives {found}. Compare with ==, not with isclose"
         )
 
 
@@ -1343,8 +1348,7 @@ def test_reduced_axes_become_axes_of_length_1():
         except (TypeError, ValueError, IndexError) as error:
             assert False, (
                 f"axis = {axis}, shape (2, 3, 4): {error}. axis may be an int, a tuple of "
-                "ints, or "
-                "None, which means all axes"
+                "ints, or None, which means all axes"
             )
         assert np.shape(found) == wanted, (
             f"shape (2, 3, 4) reduced along axis {axis} is {before}, and expanded {wanted}; "
@@ -1424,8 +1428,7 @@ def test_the_maximum_receives_the_gradient_and_equals_share():
         backward(x.max(axis), [10.0, 100.0])
         assert np.allclose(x.grad, wanted), (
             f"max along {axis} of {x.data}, g = [10, 100]: the gradient should be {wanted}, "
-            "yours is "
-            f"{x.grad}"
+            f"yours is {x.grad}"
         )
     x = Variable([[1.0, 7.0, 3.0], [4.0, 1.0, 4.0]])
     backward(x.min(), 8.0)
@@ -1526,7 +1529,7 @@ def test_broadcast_to_sums_over_the_copies():
     backward(x.broadcast_to(3, 2, 4), np.arange(24.0).reshape(3, 2, 4))
     assert x.grad.shape == (2, 1), f"x has shape (2, 1), its gradient {x.grad.shape}"
     assert np.array_equal(x.grad, [[114], [162]]), (
-        f"each number was copied to 12 elements: the gradient should be [[114], [162]], yours "
+        "each number was copied to 12 elements: the gradient should be [[114], [162]], yours "
         f"is {x.grad}"
     )
 
@@ -1632,7 +1635,7 @@ def test_every_kind_of_index_has_its_gradient():
     ]:
         x = Variable(array)
         out = x[index]
-        g = np.random.default_rng(5).normal(size=out.shape)
+        g = np.arange(1.0, out.size + 1).reshape(out.shape)
         wanted = np.zeros((2, 3, 4))
         for position, part in zip(np.ravel(np.arange(24).reshape(2, 3, 4)[index]), np.ravel(g)):
             wanted.ravel()[position] += part
@@ -1642,7 +1645,8 @@ def test_every_kind_of_index_has_its_gradient():
             assert False, f"x[{index}] of shape (2, 3, 4): {error}"
         assert x.grad.shape == (2, 3, 4), f"x has shape (2, 3, 4), its gradient {x.grad.shape}"
         assert np.allclose(x.grad, wanted, rtol=1e-12, atol=0), (
-            f"for x[{index}] the gradient should be\n{wanted}\nyours is\n{x.grad}"
+            f"for x[{index}] and g = 1, 2, 3... the gradient should be\n{wanted}\nyours "
+            f"is\n{x.grad}"
         )
 
 
@@ -1652,15 +1656,14 @@ def test_gradients_of_integers_are_floats():
         found = index_rule(np.full(np.shape(x[index]), 0.5), np.asarray(x[index]), x, index)
         assert np.array_equal(found, [0, 0.5, 0]), (
             f"the gradient 0.5 for x[1] should stay 0.5, yours gives {found}: make zeros of "
-            "the dtype "
-            "of g, not of the integers in x"
+            "the dtype of g, not of the integers in x"
         )
     found = index_rule(
         np.array([1.0, 10.0, 100.0]), None, np.zeros((2, 3)), ([1, 0, 1], [2, 1, 2])
     )
     assert np.shape(found) == (2, 3) and np.array_equal(found, [[0, 10, 0], [0, 0, 101]]), (
-        "elements (1, 2), (0, 1) and (1, 2) of shape (2, 3) receive [[0, 10, 0], [0, 0, 101]], "
-        f"yours\n{found}"
+        "elements (1, 2), (0, 1) and (1, 2) of shape (2, 3) receive [[0, 10, 0], [0, 0, "
+        f"101]], yours\n{found}"
     )
     narrow = index_rule(
         np.array([0.5, 2.0], "float32"), None, np.zeros(3, "float32"), (slice(1, None),)
@@ -1775,7 +1778,10 @@ def test_products_of_every_rank_agree_with_central_differences():
         try:
             backward(leaves[0] @ leaves[1], g)
         except ValueError as error:
-            assert False, f"{left} @ {right}, g of shape {g.shape}: {error}"
+            assert False, (
+                f"{left} @ {right}, g of shape {g.shape}: {error}. .T reverses all axes of a "
+                "stack; swap the last two"
+            )
         for n in (0, 1):
             at = rng.normal(size=arrays[n].shape)  # all elements at once, in a random direction
             up, down = list(arrays), list(arrays)
@@ -1787,8 +1793,7 @@ def test_products_of_every_rank_agree_with_central_differences():
             )
             assert np.allclose((found * at).sum(), wanted, rtol=1e-7, atol=1e-9), (
                 f"{left} @ {right}, input {n}: along a random direction a central difference "
-                "is "
-                f"{wanted}, your gradient gives {(found * at).sum()}"
+                f"is {wanted}, your gradient gives {(found * at).sum()}"
             )
 
 
@@ -1808,8 +1813,7 @@ def test_stacks_of_matrices_swap_two_axes_only():
         except ValueError as error:
             assert False, (
                 f"for input {n} of stacks (6, 5, 2, 3) @ (6, 5, 3, 4): {error}. .T reverses "
-                "all "
-                "axes; swap the last two"
+                "all axes; swap the last two"
             )
         assert found.shape == wanted.shape, (
             f"input {n} has shape {wanted.shape}, your gradient {found.shape}"
@@ -1930,13 +1934,16 @@ def test_nothing_is_recorded_inside():
     )
     assert found == [True, False, True], (
         "before, inside and after, x * x should require a gradient: [True, False, True], "
-        "yours "
-        f"{found}"
+        f"yours {found}"
     )
 
 
 def test_nested_blocks_restore_what_was_before():
     found = recorded_around("again")
+    assert found[1] is False, (
+        "inside no_grad() x * x still requires a gradient: recording is switched off for each "
+        "thread by itself; set recording.on, not an attribute of its class"
+    )
     assert found == [True, False, False, True], (
         "before, inside, after an inner no_grad(), and after both, recording should be "
         f"[True, False, False, True], yours is {found}. Restore what was before, not True"
@@ -1955,8 +1962,7 @@ def test_an_exception_does_not_leave_recording_off():
         )
         assert found == [True, False, "raised", True], (
             f"before and inside, {name}, and after should be [True, False, 'raised', True], "
-            "yours "
-            f"{found}"
+            f"yours {found}"
         )
 
 
@@ -1967,8 +1973,7 @@ def test_other_threads_go_on_recording():
     )
     assert found == [True, False, True, True], (
         "before, inside, in another thread meanwhile, and after, recording should be [True, "
-        "False, "
-        f"True, True], yours is {found}"
+        f"False, True, True], yours is {found}"
     )
 
 
@@ -2063,10 +2068,8 @@ def test_a_function_computes_its_result_and_gradient():
     backward(Pretended()(x), [1.0, 10.0])
     assert np.array_equal(x.grad, [100, 1000]), (
         f"this class returns 100 g: that is [100, 1000], yours {x.grad}. The backward method "
-        "of "
-        "the class must be called, and forward must be given arrays, not Tensors: let apply "
-        "call "
-        "it"
+        "of the class must be called, and forward must be given arrays, not Tensors: let "
+        "apply call it"
     )
 
 
@@ -2075,8 +2078,7 @@ def test_one_object_can_be_used_many_times():
     backward(cube(cube(x)) + cube(y))
     assert float(x.grad) == 9 * 2**8, (
         f"(x³)³ = x⁹ has derivative 9·2⁸ = {9 * 2**8}, yours is {x.grad}: the outer use must "
-        "not "
-        "overwrite what the inner one has saved"
+        "not overwrite what the inner one has saved"
     )
     assert float(y.grad) == 75, (
         f"y³ has derivative 75 at 5, yours is {y.grad}: each use needs an object of its own"
@@ -2089,8 +2091,8 @@ def test_settings_are_copied():
         out = triple(triple(x))
     except TypeError as error:
         assert False, (
-            f"Scaled(3.0) has a setting, which a new object would lack: {error}. "
-            "Copy the object"
+            f"Scaled(3.0) has a setting, which a new object would lack: {error}. Copy the "
+            "object"
         )
     assert np.array_equal(out.data, [9, 18]), f"3 · 3 · [1, 2] is [9, 18], yours {out.data}"
     backward(out, [1.0, 10.0])
@@ -2162,8 +2164,7 @@ def test_functions_inside_functions():
             x.grad, np.full(shape, 0.5 * 243 * 256)
         ), (
             f"27x⁹ has derivative 243x⁸; shape {shape}, g = 0.5: should be {0.5 * 243 * 256}, "
-            "is "
-            f"{x.grad}"
+            f"is {x.grad}"
         )
     a, b = Variable([2.0, 3.0]), Variable([5.0, 7.0])
     backward(Wrong((None, np.array([10.0, 20.0])))(a, b), [1.0, 1.0])
