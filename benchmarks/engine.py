@@ -163,7 +163,7 @@ def w1_numpy():
     layers = [
         np.empty((BATCH, n), "f") for n in SIZES[1:]
     ]  # every buffer is made once and used again
-    slopes = [np.empty_like(layer) for layer in layers[:-1]]
+    gradients = [np.empty_like(layer) for layer in layers[:-1]]
     masks = [np.empty(layer.shape, bool) for layer in layers[:-1]]
     to_weights, to_biases = [np.empty_like(w) for w in weights], [np.empty_like(b) for b in biases]
 
@@ -188,8 +188,8 @@ def w1_numpy():
             np.matmul((layers[i - 1] if i else x).T, g, out=to_weights[i])
             np.add.reduce(g, axis=0, out=to_biases[i])
             if i:
-                np.matmul(g, weights[i].T, out=slopes[i - 1])
-                g = slopes[i - 1]
+                np.matmul(g, weights[i].T, out=gradients[i - 1])
+                g = gradients[i - 1]
                 g *= np.greater(layers[i - 1], 0, out=masks[i - 1])
         return [loss, *[part for pair in zip(to_weights, to_biases) for part in pair]]
 
@@ -342,10 +342,10 @@ def w2_numpy():
     flat = np.concatenate(
         [part.ravel() for part in start]
     )  # all parameters in one row, and their gradients, for Adam
-    slopes, m, v = np.zeros_like(flat), np.zeros_like(flat), np.zeros_like(flat)
+    gradients, m, v = np.zeros_like(flat), np.zeros_like(flat), np.zeros_like(flat)
     views = [
         [row[a:b].reshape(part.shape) for part, a, b in zip(start, sizes, sizes[1:])]
-        for row in (flat, slopes)
+        for row in (flat, gradients)
     ]
     (w1, b1, w2, b2, w3, b3), (to_w1, to_b1, to_w2, to_b2, to_w3, to_b3) = views
     rows, steps = np.arange(IMAGES), 0
@@ -435,8 +435,8 @@ def w2_numpy():
     def improve(found):
         nonlocal steps
         steps += 1
-        m[...] += 0.1 * (slopes - m)
-        v[...] += 0.001 * (slopes * slopes - v)
+        m[...] += 0.1 * (gradients - m)
+        v[...] += 0.001 * (gradients * gradients - v)
         flat[...] -= ADAM_RATE * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
 
     return compute, improve

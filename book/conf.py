@@ -12,7 +12,7 @@ exclude_patterns = ["_static", "notebooks"]
 # Cells were run before, by tito, with the course's solutions.
 nb_execution_mode = "off"
 nb_merge_streams = True
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_url_schemes = {
     "http": None,

@@ -460,6 +460,28 @@ def hint(passage, key=None):
     )
 
 
+def term(entry):
+    """A term of the course: what it means, where it is explained and used, PyTorch's name."""
+    lines = [f"{entry.number:02} {entry.lesson}: {entry.section}"]
+    if entry.used:
+        lines.append(f"also in: {', '.join(entry.used)}")
+    if entry.pytorch:
+        lines.append(f"in PyTorch: {entry.pytorch}")
+    return Group(
+        Text(entry.term, "bold"),
+        indented(Text(re.sub(r"\*+|`", "", plain(entry.sentence)))),
+        *(indented(Text(line, "dim")) for line in lines),
+    )
+
+
+def terms(entries):
+    """Every term, with the lesson that explains it."""
+    table = Table("term", "lesson", box=None, padding=(0, 2, 0, 0))
+    for entry in entries:
+        table.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
+    return Group(table, Text('one of them: tito word "TERM"', "dim"))
+
+
 def plain(markdown):
     """A hint's Markdown as it reads in a terminal: a paragraph on one line,
     formulas without their dollars.
@@ -598,6 +620,7 @@ def sizes(rows):
         "code",
         "learner's",
         "share",
+        "terms",
         box=None,
         padding=(0, 2, 0, 0),
         header_style="dim",
@@ -606,7 +629,12 @@ def sizes(rows):
         column.justify = "right"
     for row in rows:
         table.add_row(
-            row.lesson, f"{row.chapter:,}", str(row.code), str(row.learner), f"{row.share:.1%}"
+            row.lesson,
+            f"{row.chapter:,}",
+            str(row.code),
+            str(row.learner),
+            f"{row.share:.1%}",
+            str(row.terms),
         )
     if len(rows) > 1:
         code, learner = sum(row.code for row in rows), sum(row.learner for row in rows)
@@ -616,9 +644,14 @@ def sizes(rows):
             str(code),
             str(learner),
             f"{learner / code:.1%}",
+            str(sum(row.terms for row in rows)),
         )
     return Group(
-        Text("\nlines of the chapter, of the module's code, and of those the learner's", "dim"),
+        Text(
+            "\nlines of the chapter, of the module's code, and of those the learner's; "
+            "terms introduced",
+            "dim",
+        ),
         table,
     )
 

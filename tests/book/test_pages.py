@@ -1,6 +1,8 @@
 """What the book's own pages say is so: every command on them is one that tito takes, and what they
 show works."""
 
+import doctest
+import pkgutil
 import re
 import subprocess
 import sys
@@ -8,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from small_course import HEADER, make_course
+
+from tito.book import made
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.name for path in (REPOSITORY / "book").glob("*.md"))
@@ -106,3 +111,43 @@ def test_the_lesson_in_contributing_passes_the_gate(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     done = tito(course, "check", "mean")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_examples_on_the_page_for_those_who_know_pytorch_are_true():
+    path = REPOSITORY / "book" / "from_pytorch.md"
+    failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert tried >= 10 and failed == 0
+
+
+def test_every_name_beside_pytorchs_exists_here():
+    """What PyTorch calls it, is asked of PyTorch in tests/tinytorch/test_against_torch.py."""
+    missing = [
+        here
+        for entry in course.open_root(REPOSITORY).lessons
+        for here in entry.declared.meta.get("pytorch", {})
+        if here not in entry.declared.meta["terms"] and not exists(f"tinytorch.{here}")
+    ]
+    assert missing == []
+
+
+def exists(name):
+    """Whether a dotted name is that of a module, or of something in it."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
+    root = make_course(tmp_path)
+    chapter = root / "modules" / "source" / "01_numbers" / "numbers_dev.py"
+    text = chapter.read_text(encoding="utf-8")
+    text = text.replace("#     terms: []", "#     terms: [sum]\n#     pytorch: {sum: torch.sum}")
+    text = text.replace("# ## Tripling\n", "# ## The `sum` of three\n#\n# A **sum** is added.\n")
+    chapter.write_text(text, encoding="utf-8")
+    page = made.fill("x.md", "<!-- made: glossary -->", course.open_root(root), None, ())
+    assert page == (
+        "## S\n\n**sum**\n: A **sum** is added.\n\n"
+        "  [01. Numbers](lessons/01_numbers.ipynb#the-sum-of-three); in PyTorch `torch.sum`"
+    )

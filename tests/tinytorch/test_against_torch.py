@@ -1,10 +1,14 @@
 """Gradients against PyTorch, where it is installed."""
 
+import pkgutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tinytorch.core import tensor as T
 from tinytorch.core.tensor import Tensor, Variable
+from tito.lesson import course
 
 pytestmark = pytest.mark.slow
 
@@ -148,3 +152,14 @@ def test_a_network_and_its_input():
         v,
     )
     assert isinstance(Variable(x), Tensor)
+
+
+@pytest.mark.parametrize(
+    "entry", course.open_root(Path(__file__).parents[2]).lessons, ids=lambda entry: entry.name
+)
+def test_what_a_lesson_says_that_pytorch_calls_it_is_a_name_of_pytorch(entry):
+    """A name that stands beside one of ours in a lesson's header, under `pytorch`."""
+    names = entry.declared.meta.get("pytorch", {})
+    for ours, theirs in names.items():
+        assert theirs.startswith("torch."), f"{ours}: {theirs}"
+        pkgutil.resolve_name(theirs)

@@ -11,13 +11,13 @@ import doctest
 import io
 import os
 import queue
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tokenize
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,11 +29,12 @@ from tito.grading import judge
 from tito.grading.intake import LessonFile
 from tito.learn import verdict, workspace
 from tito.learn.process import Process
-from tito.lesson import cells, course, export, misconceptions
+from tito.lesson import cells, course, export, glossary, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK
 
-ENOUGH = 0.95  # of the mutations that are not marked equivalent must be caught
+RIGHTS = 2  # solutions in another style that are recorded for an exercise, at least
+ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -133,12 +134,11 @@ def _form(entry, lesson):
     text = lesson.source.text
     if notebook.to_script(notebook.to_notebook(text, lesson), text) != text:
         problems.append("script -> notebook -> script does not give the same bytes")
-    prose = " ".join(c.source for c in lesson.source.cells if c.kind == "markdown").lower()
-    prose = " ".join(re.sub(r"[*`]", "", prose).split())
+    prose = glossary.sections(lesson.source)
     problems += [
-        f"the term {term!r} does not stand in the prose"
+        f"the term {term!r} is nowhere explained: set it in bold where a sentence says what it is"
         for term in lesson.meta["terms"]
-        if term.lower() not in prose
+        if not glossary.explanation(term, prose)
     ]
     for name in (lesson.path.name, CHECKS, HINTS):
         path = lesson.path.with_name(name)
@@ -300,7 +300,19 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, repo
         wrong = [
             f"{right.id}: {messages[0]}" for right, messages in each(refused, rights) if messages
         ]
-        yield Finding(lesson.name, "right passes", len(rights), len(rights) - len(wrong), wrong)
+        recorded = Counter(right.exercise for right in rights)
+        missing = [
+            f"{exercise.id}: {recorded[exercise.id]} recorded, {RIGHTS} are needed"
+            for exercise in lesson.exercises
+            if recorded[exercise.id] < RIGHTS
+        ]
+        yield Finding(
+            lesson.name,
+            "right passes",
+            len(rights) + len(missing),
+            len(rights) - len(wrong),
+            wrong + missing,
+        )
 
         def survives(mutant):
             # Its own exercise's checks notice nearly all; only what they
@@ -481,13 +493,14 @@ def _clean(lesson):
 @dataclass
 class Size:
     """How long a lesson is, in lines: the chapter, the code of its module (no docstrings, comments,
-    empty lines), what of that the learner writes.
+    empty lines), what of that the learner writes; and how many terms it introduces.
     """
 
     lesson: str
     chapter: int
     code: int
     learner: int
+    terms: int
 
     @property
     def share(self) -> float:
@@ -507,7 +520,13 @@ def size(entry) -> Size:
             elif inside:
                 learner += number in code
     text = export.current(entry, source).text
-    return Size(entry.name, source.text.count("\n"), len(code_lines(text)), learner)
+    return Size(
+        entry.name,
+        source.text.count("\n"),
+        len(code_lines(text)),
+        learner,
+        len(entry.declared.meta["terms"]),
+    )
 
 
 def code_lines(text: str) -> set[int]:

@@ -3,10 +3,13 @@ page is replaced by one of them.
 
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
+glossary  the terms that the lessons introduce, with an index of where they are used
+pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a program of the course, `book/NAME.py`, which prints its part with
           the course's package at hand
 """
 
+import itertools
 import os
 import re
 import subprocess
@@ -15,6 +18,7 @@ import sys
 from tito.book import pages
 from tito.errors import TitoError
 from tito.learn import milestone
+from tito.lesson import glossary
 
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 
@@ -32,6 +36,10 @@ def fill(page, text, root, package, commands):
             return lessons(root)
         if name == "commands":
             return commands_part(commands)
+        if name == "glossary":
+            return glossary_part(root)
+        if name == "pytorch":
+            return pytorch_part(root)
         return printed(root, page, name, package)
 
     return MARK.sub(part, text)
@@ -43,7 +51,8 @@ def printed(root, page, name, package):
     if not program.exists():
         raise TitoError(
             f"book/{page}: there is no made part {name!r}.",
-            f"There are lessons, commands, and the programs book/*.py; book/{name}.py is none.",
+            "There are lessons, commands, glossary, pytorch, and the programs book/*.py; "
+            f"book/{name}.py is none.",
             1,
         )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
@@ -104,6 +113,59 @@ def lessons(root):
         + rows
         + f"\n\n```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```"
     )
+
+
+# Terms, and PyTorch's names.
+
+
+def glossary_part(root):
+    """Every term: the sentence that explains it, where it stands, where else the term is used."""
+    folders = {entry.name: entry.folder for entry in root.lessons}
+    numbers = {entry.name: entry.number for entry in root.lessons}
+
+    def link(text, lesson, heading):
+        anchor = f"#{_slug(heading)}" if heading else ""
+        return f"[{text}](lessons/{folders[lesson]}.ipynb{anchor})"
+
+    parts = []
+    for letter, terms in itertools.groupby(
+        glossary.read_terms(root), key=lambda term: term.term[0].upper()
+    ):
+        parts.append(f"## {letter}")
+        for term in terms:
+            places = link(f"{term.number:02}. {term.title}", term.lesson, term.section)
+            if term.used:
+                later = (link(f"{numbers[name]:02}", name, term.used[name]) for name in term.used)
+                places += f"; used in {', '.join(later)}"
+            if term.pytorch:
+                places += f"; in PyTorch `{term.pytorch}`"
+            parts.append(f"**{term.term}**\n: {term.sentence}\n\n  {places}")
+    return "\n\n".join(parts)
+
+
+def pytorch_part(root):
+    """For each lesson a table: what one types here, and what it is called in PyTorch."""
+    parts = []
+    for entry in root.lessons:
+        meta = entry.declared.meta
+        names = {
+            here: there
+            for here, there in meta.get("pytorch", {}).items()
+            if here not in meta["terms"]
+        }
+        if names:
+            rows = [f"| `{root.package}.{here}` | `{there}` |" for here, there in names.items()]
+            parts += [
+                f"### [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb)",
+                "\n".join(["| here | in PyTorch |", "| --- | --- |", *rows]),
+            ]
+    return "\n\n".join(parts)
+
+
+def _slug(heading):
+    """The anchor that MyST gives a heading."""
+    text = re.sub(r"[*`]", "", heading).lower().replace(" ", "-")
+    return re.sub(r"[^\w\-]", "", text)
 
 
 # Commands.

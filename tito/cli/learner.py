@@ -390,6 +390,33 @@ def hint(
 
 
 @app.command()
+def word(
+    term: Annotated[
+        str | None,
+        typer.Argument(metavar="TERM", help="Default: every term.", show_default=False),
+    ] = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Say what a term means, and which lesson explains it.
+
+    Example: tito word "learning rate"
+    """
+    from dataclasses import asdict
+
+    from tito.lesson import glossary
+
+    terms = glossary.read_terms(current_root(root))
+    found = [glossary.find_term(terms, term)] if term else terms
+    if json:
+        echo_json([asdict(entry) for entry in found])
+        return
+    from tito import views
+
+    echo(views.term(found[0]) if term else views.terms(found))
+
+
+@app.command()
 def reset(
     lesson: Lesson = None,
     module: Module = None,

@@ -37,7 +37,14 @@ HEADER = {
     "enables": list,
     "terms": list,
 }
-KINDS = {str: "text", int: "a whole number", list: "a list", (int, float): "a number"}
+OPTIONAL = {"pytorch": dict}  # {a term, or a name of the package: what PyTorch calls it}
+KINDS = {
+    dict: "a mapping",
+    str: "text",
+    int: "a whole number",
+    list: "a list",
+    (int, float): "a number",
+}
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
 
@@ -228,7 +235,7 @@ class Lesson:
         block = self.source.header.get("tinytorch")
         if not isinstance(block, dict):
             self._refuse("the header has no `tinytorch:` block.", f"It needs {', '.join(HEADER)}.")
-        for key, kind in HEADER.items():
+        for key, kind in (HEADER | {key: OPTIONAL[key] for key in OPTIONAL & block.keys()}).items():
             value = block.get(key)
             if not isinstance(value, kind) or isinstance(value, bool):
                 self._refuse(
@@ -237,14 +244,17 @@ class Lesson:
                 )
         if not 1 <= block["difficulty"] <= 5:
             self._refuse(f"`difficulty` is {block['difficulty']}.", "It goes from 1 to 5.")
-        if unknown := block.keys() - HEADER:
+        if unknown := block.keys() - HEADER - OPTIONAL.keys():
             self._refuse(
                 f"the header's tinytorch block has an unknown key {min(unknown)!r}.",
-                f"It takes {', '.join(HEADER)}.",
+                f"It takes {', '.join(HEADER | OPTIONAL)}.",
             )
         for key in ("prerequisites", "enables", "terms"):
             if not all(isinstance(name, str) for name in block[key]):
                 self._refuse(f"`{key}` is {block[key]!r}.", "It should be a list of names.")
+        names = block.get("pytorch", {})
+        if not all(isinstance(text, str) for pair in names.items() for text in pair):
+            self._refuse(f"`pytorch` is {names!r}.", "It should give one name for each name.")
         return block
 
     def _module(self):

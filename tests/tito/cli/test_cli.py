@@ -16,7 +16,7 @@ from tito.learn import progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
-    "init status start notebook export test watch hint reset undo redo skip submit "
+    "init status start notebook export test watch hint word reset undo redo skip submit "
     "restore doctor check release grade feedback similar"
 ).split()
 
@@ -428,3 +428,21 @@ def test_the_example_in_the_readme_is_true():
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True
     )
     assert done.stdout.strip() == re.search(r"# (.*)", code).group(1), done.stderr
+
+
+def test_a_word_is_explained_with_its_lesson(small_course):
+    chapter = small_course.lesson("numbers").script
+    text = chapter.read_text(encoding="utf-8")
+    text = text.replace("#     terms: []", "#     terms: [doubled]\n#     pytorch: {doubled: mul}")
+    text = text.replace("# **Task.** Write `double`.", "# A **doubled** number is $x + x$.")
+    chapter.write_text(text, encoding="utf-8")
+    out, _ = tito(small_course, "word", "Doubled")
+    assert out.splitlines() == [
+        "doubled",
+        "  A doubled number is x + x.",
+        "  01 numbers: Doubling",
+        "  in PyTorch: mul",
+    ]
+    assert "doubled  01 numbers" in tito(small_course, "word")[0]
+    assert json.loads(tito(small_course, "word", "--json")[0])[0]["section"] == "Doubling"
+    assert "Did you mean 'doubled'?" in tito(small_course, "word", "double", code=2)[1]

@@ -281,6 +281,16 @@ CHAPTER = {
     ),
     "`prerequisites` is [1]": ("#     prerequisites: []", "#     prerequisites: [1]", "# ---"),
     "`terms` is [None]": ("#     terms: []", "#     terms: [~]", "# ---"),
+    "`pytorch` in the header's tinytorch block is [1]": (
+        "#     terms: []",
+        "#     terms: []\n#     pytorch: [1]",
+        "# ---",
+    ),
+    "`pytorch` is {'double': 2}": (
+        "#     terms: []",
+        "#     terms: []\n#     pytorch: {double: 2}",
+        "# ---",
+    ),
     "unknown key 'colour'": ("#     enables: []", "#     enables: []\n#     colour: red", "# ---"),
     "no `tinytorch:` block": ("#   tinytorch:", "#   tintorch:", "# ---"),
 }

@@ -1,0 +1,66 @@
+"""The course's terms, as read from its lessons."""
+
+import pytest
+from small_course import NUMBERS, SUMS, make_course
+
+from tito.errors import TitoError
+from tito.lesson import course, glossary
+
+PROSE = """# ## Doubling
+#
+# To add a number to itself is called **doubling**, e.g. of 2: it gives 4. A *fixed
+# point* stays where it is. The **`retain_graph`** option is for later.
+#
+# **You need** a **halved number**.
+"""
+TERMS = "#     terms: [doubling, fixed point, retain_graph]\n#     pytorch: {doubling: torch.mul}"
+
+
+@pytest.fixture
+def root(tmp_path):
+    numbers = NUMBERS.replace("#     terms: []", TERMS).replace("# ## Doubling\n", PROSE)
+    sums = SUMS.replace("# # 02. Sums\n", "# # 02. Sums\n#\n# ## Sums\n#\n# Doublings, twice.\n")
+    make_course(tmp_path)
+    for name, text in (("01_numbers/numbers_dev.py", numbers), ("02_sums/sums_dev.py", sums)):
+        (tmp_path / "modules" / "source" / name).write_text(text, encoding="utf-8")
+    return course.open_root(tmp_path)
+
+
+def test_a_term_has_the_sentence_and_the_section_that_explain_it(root):
+    double, point, retain = glossary.read_terms(root)
+    assert (double.term, double.lesson, double.number) == ("doubling", "numbers", 1)
+    assert double.sentence == (
+        "To add a number to itself is called **doubling**, e.g. of 2: it gives 4."
+    )
+    assert (double.section, double.title, double.pytorch) == ("Doubling", "Numbers", "torch.mul")
+    assert point.sentence == "A *fixed point* stays where it is." and point.pytorch == ""
+    assert retain.sentence == "The **`retain_graph`** option is for later."
+
+
+def test_a_term_knows_the_later_lessons_that_use_it(root):
+    double, point, _ = glossary.read_terms(root)
+    assert double.used == {"sums": "Sums"} and point.used == {}
+
+
+def test_a_term_is_found_in_the_plural_and_in_capitals(root):
+    terms = glossary.read_terms(root)
+    assert glossary.find_term(terms, " Fixed  POINTS").term == "fixed point"
+
+
+@pytest.mark.parametrize(
+    "word, remedy",
+    [
+        ("doublin", "Did you mean 'doubling'?"),
+        ("point", "Did you mean 'fixed point'?"),
+        ("entropy", "`tito word` lists them all."),
+    ],
+)
+def test_an_unknown_word_is_told_with_its_neighbours(root, word, remedy):
+    with pytest.raises(TitoError) as told:
+        glossary.find_term(glossary.read_terms(root), word)
+    assert told.value.remedy == remedy
+
+
+def test_prose_about_what_one_needs_explains_nothing(root):
+    parts = glossary.sections(root.lesson("numbers").declared.source)
+    assert glossary.explanation("halved number", parts) is None

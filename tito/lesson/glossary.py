@@ -1,0 +1,159 @@
+"""The course's vocabulary: what each term means, where it is explained, what PyTorch calls it.
+
+A lesson lists its terms in its header and sets each in bold or italics once, in the sentence that
+explains it. That sentence is the term's entry in the book's glossary and what `tito word` prints;
+nothing is written a second time. PyTorch's names stand in the header, too, under `pytorch`.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass, field
+
+from tito.errors import TitoError
+
+HEADING = re.compile(r"^(#+) +(.+)$", re.M)
+SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")
+ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|etc|fig|sec|eq)\.$", re.I)
+
+
+@dataclass
+class Section:
+    """A part of a chapter that an index can point to: its heading, and its prose in paragraphs."""
+
+    heading: str
+    paragraphs: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Term:
+    """A term of the course.
+
+    term      as the lesson's header lists it
+    sentence  the sentence that explains it, in Markdown
+    lesson    the name of the lesson that introduces it; number and title are that lesson's
+    section   the heading it is explained under
+    pytorch   what PyTorch calls it, or ""
+    used      {name of a later lesson: the first heading there under which the term is used}
+    """
+
+    term: str
+    sentence: str
+    lesson: str
+    number: int
+    title: str
+    section: str
+    pytorch: str
+    used: dict[str, str]
+
+
+def read_terms(root) -> list[Term]:
+    """Every term of the course's lessons, in the order of the alphabet."""
+    chapters = [(entry, sections(entry.declared.source)) for entry in root.lessons]
+    found = []
+    for entry, parts in chapters:
+        meta = entry.declared.meta
+        for term in meta["terms"]:
+            section, sentence = explanation(term, parts) or ("", "")
+            mentioned = re.compile(rf"(?<![\w-]){pattern(term)}(?![\w-])", re.I)
+            later = (
+                (other.name, first_mention(mentioned, parts))
+                for other, parts in chapters
+                if other.number > entry.number
+            )
+            found.append(
+                Term(
+                    term,
+                    sentence,
+                    entry.name,
+                    entry.number,
+                    meta["title"],
+                    section,
+                    meta.get("pytorch", {}).get(term, ""),
+                    {name: heading for name, heading in later if heading},
+                )
+            )
+    return sorted(found, key=lambda term: (term.term.lower(), term.number))
+
+
+def find_term(terms: list[Term], word: str) -> Term:
+    """The term that somebody asks for: in any case, in the singular or the plural.
+
+    Raises TitoError, with the nearest terms, when the course has none of that name.
+    """
+    by_name = {term.term.lower(): term for term in terms}
+    wanted = " ".join(word.lower().split())
+    for name in (wanted, wanted.removesuffix("s"), wanted.removesuffix("es"), f"{wanted}s"):
+        if name in by_name:
+            return by_name[name]
+    held = [name for name in by_name if wanted in name] if len(wanted) > 2 else []
+    near = held or difflib.get_close_matches(wanted, by_name, n=3)
+    raise TitoError(
+        f"The course has no term {word!r}.",
+        f"Did you mean {', '.join(repr(name) for name in near[:3])}?"
+        if near
+        else "`tito word` lists them all.",
+    )
+
+
+def sections(source) -> list[Section]:
+    """The chapter's prose, by its headings; code between fences is left out."""
+    parts = [Section("")]
+    for cell in source.cells:
+        if cell.kind != "markdown":
+            continue
+        for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", cell.source, flags=re.S)):
+            if heading := HEADING.match(block.strip()):
+                parts.append(Section(heading.group(2).strip()))
+                block = block.strip()[heading.end() :]
+            for item in re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", block):
+                item = re.sub(r"^(?:[-*]|\d+\.) ", "", item.strip())
+                if item:
+                    parts[-1].paragraphs.append(" ".join(item.split()))
+    return parts
+
+
+def explanation(term: str, parts: list[Section]) -> tuple[str, str] | None:
+    """(heading, sentence) where the term first stands in bold, else in italics; None if never."""
+    for mark in (r"\*\*", r"(?<!\*)\*(?!\*)"):
+        emphasised = re.compile(rf"{mark}(?:the |an? )?{pattern(term)}{mark}", re.I)
+        for part in parts:
+            for paragraph in part.paragraphs:
+                if not paragraph.startswith("**You ") and emphasised.search(paragraph):
+                    return part.heading, next(
+                        sentence
+                        for sentence in split_sentences(paragraph)
+                        if emphasised.search(sentence)
+                    )
+    return None
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """The sentences of one paragraph. A term and its explanation after a colon stay together.
+
+    >>> split_sentences("The *rank*: how many axes, e.g. Two of them. It is an int.")
+    ['The *rank*: how many axes, e.g. Two of them.', 'It is an int.']
+    """
+    found = []
+    for piece in SENTENCE.split(paragraph):
+        if found and (ABBREVIATIONS.search(found[-1]) or found[-1].endswith(":")):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def pattern(term: str) -> str:
+    """A regular expression for the term in prose: its words, its plural, code marks around it."""
+    return r"`?" + r"[\s-]+".join(re.escape(word) for word in term.split()) + r"(?:e?s)?`?"
+
+
+def first_mention(mentioned, parts: list[Section]) -> str:
+    """The heading of the first section that uses a term; "" for none."""
+    return next(
+        (
+            part.heading
+            for part in parts
+            if part.heading and any(mentioned.search(text) for text in part.paragraphs)
+        ),
+        "",
+    )
