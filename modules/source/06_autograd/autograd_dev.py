@@ -15,6 +15,12 @@
 #     enables: [optimizers, convolutions, attention]
 #     hours: 7
 #     prerequisites: [tensor, losses, backprop]
+#     pytorch: {Tensor.backward: torch.Tensor.backward, core.autograd.grad: torch.autograd.grad,
+#       no_grad: torch.no_grad, Function: torch.autograd.Function,
+#       numerical_gradient_check: torch.autograd.gradcheck,
+#       automatic differentiation: torch.autograd, vector-Jacobian product: torch.func.vjp,
+#       Jacobian: torch.func.jacrev, leaf: torch.Tensor.is_leaf, detach: torch.Tensor.detach,
+#       gradient check: torch.autograd.gradcheck, custom function: torch.autograd.Function}
 #     summary: Reverse-mode automatic differentiation for tensors
 #     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf,
 #       gradient check, in-place accumulation, detach, retain_graph, custom function,
@@ -84,9 +90,9 @@ draw_graph(z, x=x, y=y)
 
 # %% [markdown]
 # The blue boxes are leaves. A **leaf** of the graph is a tensor that was not computed by an
-# operation; the weights of a network are leaves. Their gradients are still missing (`grad
-# None`). The *backward pass* will go through the graph from the last box up to the leaves. In
-# the creator of each result it finds what `apply` has recorded:
+# operation, such as the weights of a network. The gradients are still missing (`grad None`).
+# The *backward pass* will go through the graph from the last box up to the leaves. In the
+# creator of each result it finds what `apply` has recorded:
 
 # %%
 while z.creator is not None:
@@ -382,9 +388,9 @@ draw_graph(z, x=x, y=y)
 # ## Gradient check
 #
 # A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
-# check** compares the gradient of the backward pass with a *finite difference*, which knows
-# nothing of rules: change one input a little and see how the output changes. How little?
-# Predict which step $h$ is best for $e^x$ at 1, and why smaller steps are *worse*:
+# check** compares the gradient of the backward pass with a *finite difference*: it changes one
+# input a little and measures how the output changes, without any rule. How little? Predict
+# which step $h$ is best for $e^x$ at 1, and why smaller steps are *worse*:
 
 # %% tags=["answer"]
 from tinytorch.support.drawing import panel
@@ -674,9 +680,9 @@ derivative(power, vjps.base_rule, vjps.exponent_rule)
 # ## Subgradients
 #
 # `relu`, `abs` and `maximum` have kinks, where the derivatives from the left and from the right
-# differ. A **subgradient** at a kink is any number between these two one-sided derivatives.
-# Autograd returns one of them: for `relu` at 0 it could be any number from 0 to 1, and PyTorch
-# returns 0.
+# differ. A **subgradient** at a kink is any number from the derivative on its left to that on
+# its right. Autograd returns one of them: for `relu` at 0 it could be any number from 0 to 1,
+# and PyTorch returns 0.
 #
 # `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Where `a` equals
 # `b`, predict: if both grow by $\varepsilon$, so does the result. What must the two gradients
@@ -1158,10 +1164,10 @@ plot_decision(points, labels, logits);
 # ## In-place accumulation (optional)
 #
 # `gradients[x] + g` allocates a new array for each contribution. **In-place accumulation** adds
-# a contribution to an existing array instead, `gradients[x] += g`. That is allowed only if the
-# array is ours. The first one came from a rule: others may use it, or it may be a read-only
-# view. But the sum of the first two is a new array that nobody else has seen. The third, the
-# thousandth contribution can be added to it in place.
+# a contribution to the array that holds the sum, `gradients[x] += g`, and allocates nothing.
+# That is allowed only if the array is ours. The first one came from a rule: others may use it,
+# or it may be a read-only view. But the sum of the first two is a new array that nobody else
+# has seen. The third, the thousandth contribution can be added to it in place.
 #
 # **Task (optional).** Go back to `accumulate`. When it creates a sum, let it put `x` into
 # `owned`; when `x` is there already, let it add in place. (A sum of shape () is a NumPy scalar,
