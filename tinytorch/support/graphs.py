@@ -278,7 +278,7 @@ def label_of(x, made, name=None):
     """
     import numpy as np  # late: the graphs of lesson 05 need no NumPy
 
-    from tinytorch.support.validation import name_of
+    from tinytorch.support.forward import name_of
 
     if hasattr(made, "op"):
         name = name or name_of(made.op)

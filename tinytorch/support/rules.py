@@ -11,7 +11,8 @@ from types import MethodType
 
 import numpy as np
 
-from tinytorch.support.validation import check_parts, name_of, wrong_number_of_rules
+from tinytorch.support.forward import name_of
+from tinytorch.support.validation import check_parts, wrong_number_of_rules
 
 FREED_GRAPH = (
     "backward() has already freed this graph; call it with retain_graph=True to go through it "

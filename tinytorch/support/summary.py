@@ -64,13 +64,13 @@ def summary(model, input_shape, dtype=np.float32):
     """
     from tinytorch.core.tensor import Tensor  # late: a lesson of the course
 
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+    before = {part: part.training for part in model.modules()}
+    model.train(False)
     try:
         rows, _ = summary_rows(model, Tensor(np.zeros(input_shape, dtype)), "", set())
     finally:
-        for module, mode in modes:
-            module.training = mode
+        for part in before:
+            part.training = before[part]
     rows = [
         ("layer", "output", "parameters"),
         ("input", str(tuple(input_shape)), ""),

@@ -22,8 +22,8 @@ def preserved_state(model, optimizer, batches=()):
     sources = [RandomState.rng, model, batches]
     weights, states = model.state_dict(), random_states(sources)
     steps = copy.deepcopy(optimizer.state_dict())
-    modes = [(module, module.training) for module in model.modules()]
-    model.train()
+    before = {part: part.training for part in model.modules()}
+    model.train(True)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -32,8 +32,8 @@ def preserved_state(model, optimizer, batches=()):
         optimizer.load_state_dict(steps)
         optimizer.zero_grad()
         set_random_states(sources, states)
-        for module, mode in modes:
-            module.training = mode
+        for part in before:
+            part.training = before[part]
 
 
 def repeat_batches(batches):

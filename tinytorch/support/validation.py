@@ -9,30 +9,7 @@ import inspect
 
 import numpy as np
 
-NAMES = {  # what NumPy calls otherwise than PyTorch does
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "negative": "neg",
-    "absolute": "abs",
-    "power": "pow",
-    "take": "getitem",
-}
-
-
-def name_of(op):
-    """The name of an operation, as PyTorch has it; or that of the Function whose forward method it
-    is. A text is a name already.
-
-    >>> name_of(np.add), name_of(np.multiply)
-    ('add', 'mul')
-    """
-    if isinstance(op, str):
-        return op
-    if hasattr(op, "__self__"):
-        return type(op.__self__).__name__
-    name = getattr(op, "__name__", "an operation").removesuffix("_forward")
-    return NAMES.get(name, name)
+from tinytorch.support.forward import name_of
 
 
 def check_gradient(g, shape, op):

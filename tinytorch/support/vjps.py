@@ -47,7 +47,7 @@ def pad_rule(g, out, x, width, value):
 
 
 def can_repeat(index):
-    """Whether an index, a tuple as `plain_index` makes it, can pick one element twice.
+    """Whether an index, a tuple as `copy_index` makes it, can pick one element twice.
 
     >>> can_repeat(([0, 2],)), can_repeat((slice(1, 3), 0)), can_repeat((np.array([True, False]),))
     (True, False, False)

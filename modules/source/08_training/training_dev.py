@@ -20,16 +20,15 @@
 #     - losses
 #     - autograd
 #     - optimizers
+#     pytorch:
+#       inference: torch.inference_mode
+#       checkpoint: torch.save
+#       seed: torch.manual_seed
 #     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
 #     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
 #       inference, confusion matrix, generalization, overfitting, underfitting, learning curve,
 #       early stopping, patience, regularization, learning-rate range test, checkpoint,
 #       double descent]
-#     pytorch: {seed: torch.manual_seed, inference: torch.inference_mode,
-#       training.save_state: torch.save, training.load_state: torch.load,
-#       support.random_states.random_states: torch.get_rng_state,
-#       support.random_states.set_random_states: torch.set_rng_state,
-#       support.watch.watch_layers: torch.nn.Module.register_forward_hook}
 #     title: Training
 # ---
 

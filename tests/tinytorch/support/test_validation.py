@@ -17,7 +17,6 @@ from tinytorch.support.validation import (
     check_result,
     checked_gradients,
     mismatch,
-    name_of,
     random_weights,
     wrong_number_of_rules,
 )
@@ -34,14 +33,6 @@ class Double:
 
 def test_the_examples_are_true():
     assert doctest.testmod(validation).failed == 0
-
-
-def test_operations_and_functions_have_names():
-    assert name_of(plus_forward) == "plus" and name_of(np.add) == "add"
-    assert name_of(Double().forward) == "Double" and name_of(object()) == "an operation"
-    ops = (np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.matmul, np.exp, "text")
-    names = ["sub", "mul", "div", "neg", "abs", "matmul", "exp", "text"]
-    assert [name_of(op) for op in ops] == names
 
 
 @pytest.mark.parametrize(
