@@ -1138,11 +1138,7 @@ from tinytorch.core.layers import Dense, Sequential, manual_seed
 manual_seed(0)
 network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
 logits = no_grad()(lambda x: network(Tensor(x)).data)
-
-
-def accuracy():
-    return float(np.mean((logits(points) > 0) == labels))
-
+accuracy = lambda: np.mean((logits(points) > 0) == labels)
 
 print(f"before: {accuracy():.1%} of the points are classified correctly")
 for step in range(400):
@@ -1171,8 +1167,7 @@ plot_decision(points, labels, logits);
 #
 # **Task (optional).** Go back to `accumulate`. When it creates a sum, let it put `x` into
 # `owned`; when `x` is there already, let it add in place. (A sum of shape () is a NumPy scalar,
-# which cannot be written into: assign to `gradients[x]`.) On the machine where this was
-# written, it halves the time:
+# which cannot be written into: assign to `gradients[x]`.) It more than halves the time:
 
 # %%
 import time
@@ -1193,9 +1188,8 @@ for add in (new_sum, accumulate, new_sum, accumulate):
 # %% [markdown]
 # ## Look back
 #
-# 1. Forgetting `parameter.grad = None` above does not break the program. What does it do
-#    instead? Measure the loss after 400 steps, and explain why accumulating in `.grad` is
-#    right all the same.
+# 1. Without `parameter.grad = None` above, the program still runs. Measure the loss after 400
+#    steps, and explain why accumulating in `.grad` is right all the same.
 # 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
 #    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
 #    the two products is not needed in the first layer, and which line of yours skips it?

@@ -26,11 +26,6 @@ def plus_forward(a, b):
     return a + b
 
 
-class Double:
-    def forward(self, x):
-        return 2 * x
-
-
 def test_the_examples_are_true():
     assert doctest.testmod(validation).failed == 0
 
