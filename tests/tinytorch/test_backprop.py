@@ -324,7 +324,7 @@ def test_the_picture_has_a_box_for_each_value_however_many():
     for _ in range(2_000):
         y = -y
     picture = draw_graph(y)
-    assert picture.svg_in_columns().count("<rect") == 2_001
+    assert picture.svg().count('<rect class="cell') == 2_001
     assert isinstance(picture, Graph)
 
 
