@@ -15,12 +15,18 @@
 #     enables: [optimizers, convolutions, attention]
 #     hours: 7
 #     prerequisites: [tensor, losses, backprop]
-#     pytorch: {Tensor.backward: torch.Tensor.backward, core.autograd.grad: torch.autograd.grad,
-#       no_grad: torch.no_grad, Function: torch.autograd.Function,
-#       numerical_gradient_check: torch.autograd.gradcheck,
-#       automatic differentiation: torch.autograd, vector-Jacobian product: torch.func.vjp,
-#       Jacobian: torch.func.jacrev, leaf: torch.Tensor.is_leaf, detach: torch.Tensor.detach,
-#       gradient check: torch.autograd.gradcheck, custom function: torch.autograd.Function}
+#     pytorch:
+#       no_grad: torch.no_grad
+#       Function: torch.autograd.Function
+#       numerical_gradient_check: torch.autograd.gradcheck
+#       core.autograd.backward: torch.autograd.backward
+#       core.autograd.grad: torch.autograd.grad
+#       leaf: torch.Tensor.is_leaf
+#       detach: torch.Tensor.detach
+#       gradient check: torch.autograd.gradcheck
+#       custom function: torch.autograd.Function
+#       vector-Jacobian product: torch.func.vjp
+#       Jacobian: torch.func.jacrev
 #     summary: Reverse-mode automatic differentiation for tensors
 #     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf,
 #       gradient check, in-place accumulation, detach, retain_graph, custom function,
