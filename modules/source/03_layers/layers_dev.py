@@ -651,8 +651,8 @@ class TwoHeads(Module):
 draw_module_tree(TwoHeads())
 # alt: A tree. TwoHeads holds body, a Sequential with a Dense layer; heads, a list of two Dense
 # layers; the tensor mean; and tied. The parameters are blue boxes with names such as
-# body.0.weights and heads.1.weights. The box of mean is grey. The box of tied is dashed, and
-# its name is = heads.0.weights: it is that tensor again.
+# body.0.weights and heads.1.weights. The box of mean is grey. The box of tied is dashed and
+# labelled "= heads.0.weights", because it is that tensor again.
 
 # %% [markdown]
 # The tree is traversed by asking each object for its children: what it holds directly.
