@@ -183,7 +183,7 @@ def test_one_hot_is_torchs(torch):
 
 
 @pytest.mark.slow
-def test_a_torch_loader_walks_our_datasets(torch):
+def test_a_torch_loader_accepts_our_datasets(torch):
     found = torch.utils.data.DataLoader(
         TensorDataset(np.arange(6.0).reshape(3, 2), np.arange(3)), 2
     )

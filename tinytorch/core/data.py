@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: d458d8d7201e28b0
+# checksum: 31088490409ca42b
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -455,7 +455,7 @@ def one_hot(labels, num_classes):
     labels = np.asarray(labels)
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if wrong.size:
-        raise ValueError(f"the label {wrong[0]} is none of {num_classes} classes, counted from 0")
+        raise ValueError(f"label {wrong[0]} is none of the {num_classes} classes from 0")
     return Tensor((labels[..., None] == np.arange(num_classes)).astype(np.float32))
 
 

@@ -54,7 +54,7 @@ def tile(images, columns, gap=(0, 0)):
     down, right = height + gap[0], width + gap[1]
     rows = -(-count // columns)
     canvas = np.zeros((rows * down - gap[0], columns * right - gap[1]), images.dtype)
-    corners = [(place // columns * down, place % columns * right) for place in range(count)]
+    corners = [(k // columns * down, k % columns * right) for k in range(count)]
     for image, (top, left) in zip(images, corners):
         canvas[top : top + height, left : left + width] = image
     return canvas, corners

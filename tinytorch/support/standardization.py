@@ -25,18 +25,18 @@ def draw_number_lines(rows, low, high):
     )  # fmt: skip
     drawing = Drawing("Values before and after standardization", text, height=104 * len(rows))
 
-    def place(value):
+    def x_of(value):
         return 80 + (WIDTH - 100) * (value - low) / (high - low)
 
     for number, (title, groups) in enumerate(rows):
         y = 104 * number + 56
         drawing.text(10, y - 34, title, anchor="start", bold=True)
-        drawing.line((place(low), y), (place(high), y))
+        drawing.line((x_of(low), y), (x_of(high), y))
         for tick in range(int(low), int(high) + 1):
-            drawing.line((place(tick), y - 4), (place(tick), y + 4))
-            drawing.text(place(tick), y + 40, tick, "muted")
+            drawing.line((x_of(tick), y - 4), (x_of(tick), y + 4))
+            drawing.text(x_of(tick), y + 40, tick, "muted")
         for (name, values), kind, dy in zip(groups.items(), ("value", "gradient"), (-12, 12)):
             drawing.text(10, y + dy + 5, name, kind, anchor="start")
             for value in values:
-                drawing.dot(place(value), y + dy, kind, radius=5)
+                drawing.dot(x_of(value), y + dy, kind, radius=5)
     return drawing

@@ -39,9 +39,9 @@
 # %% [markdown]
 # # 09. Data
 #
-# How should examples reach a model? The picture shows one classifier and one set of 1,797
-# handwritten digits, used four times. Only the handling of the data differs: which digits are
-# the test set, and whether the training digits were shifted.
+# How should data be prepared for a model? The picture shows the accuracy of one classifier on
+# 1,797 handwritten digits, in four experiments. The classifier is always the same. What differs
+# is which fifth of the digits is the test set, and which images are shifted.
 
 # %% tags=["payoff"]
 #| default_exp core.data
@@ -255,8 +255,8 @@ class Subset(Dataset):
         return collate([self.dataset[i] for i in chosen.tolist()])
 
 # %% [markdown]
-# The sizes of the parts can be given as numbers of examples, or as proportions that add up to
-# 1. The given function `split_lengths` rounds proportions down, and gives the remaining
+# The sizes of the parts can be given as numbers of examples, or as proportions such as 0.8 and
+# 0.2. The given function `split_lengths` rounds proportions down, and gives the remaining
 # examples to the first parts, one each. Rounding to the nearest integer would be wrong: of 10
 # examples, four parts of a quarter would hold `round(2.5)`, which is 2, and two examples would
 # be in no part.
@@ -612,13 +612,13 @@ draw_number_lines([("raw", {"day": day, "night": night}),
                    ("both by the statistics of the day",
                     {"day": own_day, "night": (night - day.mean()) / day.std()})], -4, 2)
 # alt: Three number lines, each with three values of day and three of night. Raw: day from 0.5
-# to 0.9, night from 0.1 to 0.5. Each by its own statistics: the same three places. Both by the
+# to 0.9, night from 0.1 to 0.5. Each by its own statistics: the same three values. Both by the
 # statistics of the day: night lies lower, from -3.7 to -1.2.
 
 # %% [markdown]
-# Nothing is left of it: night has become day. The statistics are therefore measured once, on
-# the training set, and used for every other set. They belong to the model like its weights.
-# Measuring them on the test set, too, would be data leakage.
+# Nothing is left of the difference. The statistics are therefore measured once, on the training
+# set, and used for every other set. They belong to the model like its weights. Measuring them
+# on the test set, too, would be data leakage.
 #
 # **Task.** Write `channel_statistics`. A channel that is constant has standard deviation 0; it
 # is divided by 1 instead.
@@ -800,7 +800,7 @@ check("flip")
 
 # %% [markdown]
 # Two more are given. `TransformedDataset(train, Compose([RandomShift(1), GaussianNoise(0.1)]))`
-# then reads other variants of the images in each epoch.
+# is the training set with shifts and noise that are drawn again in each epoch.
 
 # %%
 #| export
@@ -861,7 +861,7 @@ def one_hot(labels, num_classes):
     ### BEGIN SOLUTION
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if wrong.size:
-        raise ValueError(f"the label {wrong[0]} is none of {num_classes} classes, counted from 0")
+        raise ValueError(f"label {wrong[0]} is none of the {num_classes} classes from 0")
     return Tensor((labels[..., None] == np.arange(num_classes)).astype(np.float32))
     ### END SOLUTION
 
@@ -869,8 +869,8 @@ def one_hot(labels, num_classes):
 check("one-hot")
 
 # %% [markdown]
-# With it, the sum of the images of each class is one matrix product: transpose the one-hot
-# labels, and multiply them by the images as rows. Divided by the counts, it is the mean image.
+# With one-hot labels, the sums of the images of all classes are one matrix product: the labels'
+# transpose times the images, one per row. Divided by the counts, they are the mean images.
 
 # %% tags=["demonstration"]
 x, y = Tensor(train.arrays[0]).flatten(1), train.arrays[1]
@@ -887,7 +887,7 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 # nearest training image (the *nearest neighbour*); and the nearest neighbour among shifted
 # copies of the training images.
 #
-# We choose on the validation set, as it is and shifted by up to a pixel. Predict the order.
+# We choose on the validation set, as it is and shifted by up to a pixel. Which will be best?
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.support.baselines import nearest_mean, nearest_neighbour
@@ -914,7 +914,7 @@ for name, classify in baselines.items():
           f"shifted {accuracy(classify, moved):.1%}")
 
 # %% [markdown]
-# Only the chosen baseline is evaluated on the test set, once. A network must exceed this:
+# The last is best overall. Only it is evaluated on the test set, once:
 
 # %% tags=["demonstration"]
 print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
