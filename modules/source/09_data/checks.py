@@ -96,7 +96,12 @@ def test_an_index_out_of_range_is_an_index_error():
 
 def test_an_array_of_indices_gives_several_rows():
     pictures, answers = np.arange(14, dtype="float32").reshape(7, 2) ** 2, np.arange(7) * 10
-    rows, found = TensorDataset(pictures, answers)[np.array([5, 0, 5])]
+    example = TensorDataset(pictures, answers)[np.array([5, 0, 5])]
+    assert isinstance(example, tuple) and len(example) == 2, (
+        "the index array [5, 0, 5] should give a tuple of two arrays with 3 rows each, yours "
+        f"gives {example!r:.200}"
+    )
+    rows, found = example
     assert np.array_equal(np.asarray(rows), pictures[[5, 0, 5]]), (
         f"the index array [5, 0, 5] should give these rows of the images, yours\n{rows}"
     )
@@ -256,9 +261,12 @@ def test_other_splits():
 def test_the_same_fraction_of_each_class_is_held_out():
     labels = np.array([3] * 50 + [8] * 10 + [-1] * 120)[np.argsort(np.arange(180) * 77 % 180)]
     for fraction, wanted in [(0.1, {3: 5, 8: 1, -1: 12}), (0.4, {3: 20, 8: 4, -1: 48})]:
-        kept, held_out = [
-            np.asarray(part) for part in stratified_split(labels, fraction, rng=1)
-        ]
+        parts = stratified_split(labels, fraction, rng=1)
+        assert isinstance(parts, (tuple, list)) and len(parts) == 2, (
+            "stratified_split should return two arrays of indices, (kept, held_out); yours "
+            f"returns {parts!r:.200}"
+        )
+        kept, held_out = [np.asarray(part) for part in parts]
         for label, count in wanted.items():
             found = int((labels[held_out] == label).sum())
             assert found == count, (
@@ -822,7 +830,11 @@ def test_every_channel_has_its_own_statistics():
         + np.array([5, -3, 100])[:, None, None]
     )
     for given in (images.astype("float32"), images):
-        mean, std = [np.asarray(part) for part in channel_statistics(given)]
+        both = channel_statistics(given)
+        assert isinstance(both, (tuple, list)) and len(both) == 2, (
+            f"channel_statistics should return (mean, std), yours returns {both!r:.200}"
+        )
+        mean, std = [np.asarray(part) for part in both]
         assert mean.shape == std.shape == (3, 1, 1), (
             "images (7, 3, 4, 5) have 3 channels: mean and std of shape (3, 1, 1), yours "
             f"{mean.shape} and {std.shape}"
