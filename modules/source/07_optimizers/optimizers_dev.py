@@ -887,11 +887,11 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
 # A large learning rate is good at the beginning, when the weights are far from a minimum, and a
 # small one at the end. A **schedule** sets the learning rates of an optimizer before each step
 # or each epoch. Schedules share the class `LRScheduler`, which is given. When it is made, it
-# stores the groups' learning rates in the list `self.base_lrs`, and `self.last_epoch` is 0. You
-# call `schedule.step()` after the optimizer's steps of an epoch. It adds 1 to
-# `self.last_epoch`, calls `self.get_lr()`, and gives the learning rates in the list that it
-# returns to the groups. So a schedule is its `get_lr`. That of `StepLR`, which is given too,
-# multiplies `self.base_lrs` by `gamma` once for every `step_size` epochs.
+# stores the groups' learning rates in the list `self.base_lrs`, sets `self.last_epoch` to 0,
+# and calls `self.get_lr()`. You call `schedule.step()` after the optimizer's steps of an epoch:
+# it adds 1 to `self.last_epoch` and calls `self.get_lr()` again. Each time, the groups get the
+# learning rates in the list that `get_lr` returns. For `StepLR`, which is given too, these are
+# `self.base_lrs`, multiplied by `gamma` once for every `step_size` epochs.
 #
 # **Cosine annealing** lowers the learning rate along half a wave of the cosine, from its base
 # value at epoch 0 to `eta_min` at epoch `T_max`: slowly, then fast, then slowly. After `T_max`
