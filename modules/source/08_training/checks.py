@@ -214,7 +214,8 @@ def test_accuracy_counts_the_rows_that_are_right():
                 except AttributeError as error:
                     assert False, (
                         "targets may be a Tensor, an array or a list, and yours raises "
-                        f"{error!r} for a {type(given).__name__}: make arrays with np.asarray first"
+                        f"{error!r} for a {type(given).__name__}: make arrays with np.asarray "
+                        "first"
                     )
                 assert isinstance(value, float), (
                     f"accuracy should return a Python float, yours returns {value!r:.100}"
@@ -821,6 +822,13 @@ def scripted_fit(losses, calls, validation=("validation set",), **options):
             raise RuntimeError(
                 f"fit raised {error!r}. Without a validation set, metrics and history have no "
                 "'validation loss': look at it only if patience is not None"
+            ) from None
+        except TypeError as error:
+            if run.best_weights is not None or "state dict" not in str(error):
+                raise
+            raise RuntimeError(
+                "fit loads best weights that do not exist: `self.best_weights` is None until the "
+                "validation loss of an epoch is an improvement; nan never is"
             ) from None
     return {
         "history": None if history is None else dict(history),

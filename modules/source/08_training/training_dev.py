@@ -27,8 +27,8 @@
 #     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
 #     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
 #       micro-batch, inference, confusion matrix, generalization, overfitting, underfitting,
-#       learning curve, early stopping, patience, regularization, learning-rate range test, checkpoint,
-#       double descent]
+#       learning curve, early stopping, patience, regularization, learning-rate range test,
+#       checkpoint, double descent]
 #     title: Training
 # ---
 
@@ -834,10 +834,10 @@ print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
       f"from {min(losses):.3f} to {max(losses):.3f}")
 
 # %% [markdown]
-# The choice of the epoch explains at most 0.409 - 0.364. The rest of the difference is luck:
-# our test points are hard ones, and the network after 60 epochs, which nobody chose, also does
-# worse on them than on the validation set. Two test losses that differ by less than this
-# spread do not show which model is better, unless both were measured on the same examples.
+# The choice of the epoch explains at most 0.409 - 0.364, a third of the difference. The rest is
+# luck: our test points are hard ones, and the network after 60 epochs, which was not chosen by
+# its validation loss, also does worse on them. Two losses on different examples that differ by
+# less than this spread do not show which model is better.
 #
 # In the plane, the borders of the best epoch are smoother. Hatched is where the network after
 # 60 epochs predicts another class:
@@ -965,9 +965,9 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
           f"after {np.argmin(curve) + 1} epochs")
 
 # %% [markdown]
-# The suggested rate is cautious: after 60 epochs its loss is still falling, and it needs 214
-# epochs to reach 0.361. A range test takes one step per rate, so it says little about long
-# runs: it gives the order of magnitude, a rate to start a search from.
+# It was not: 0.02 reaches about the same loss sooner. The suggested rate is cautious: after 60
+# epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range test takes
+# one step per rate, so it says little about long runs. It gives a rate to start a search from.
 #
 # ### Finding the first nan
 #
@@ -1177,8 +1177,7 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 #
 # ## Look back
 #
-# 1. Train with dropout 0.5 and print `history["loss"]` beside
-# `trainer.evaluate(train_batches)`
+# 1. Train with dropout 0.5 and print `history["loss"]` beside `trainer.evaluate(train_batches)`
 #    after the last epoch. They differ although it is the same data and the same model: name two
 #    reasons.
 # 2. `accumulate_gradients` weights batches by their number of examples. For a layer that uses
