@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: c7e86641924b5fe3
+# checksum: 11266adb622113ba
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -340,7 +340,7 @@ class Trainer(TrainingRun):
         """Train until `epochs` epochs are complete, those of earlier calls included.
 
         batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
-                    (lesson 09, which shuffles the examples anew in each epoch)
+                    (lesson 09), which can shuffle the examples anew in each epoch
         validation  batches to evaluate on after each epoch, or None
         patience    stop when the validation loss has not improved for so many epochs (ask
                     `should_stop`, for which 0 is 1); None for no early stopping

@@ -827,8 +827,8 @@ def scripted_fit(losses, calls, validation=("validation set",), **options):
             if run.best_weights is not None or "state dict" not in str(error):
                 raise
             raise RuntimeError(
-                "fit loads best weights that do not exist: `self.best_weights` is None until the "
-                "validation loss of an epoch is an improvement; nan never is"
+                "fit loads best weights that do not exist: `self.best_weights` is None until "
+                "the validation loss of an epoch is an improvement; nan never is"
             ) from None
     return {
         "history": None if history is None else dict(history),

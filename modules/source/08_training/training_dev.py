@@ -761,7 +761,7 @@ class Trainer(TrainingRun):
         """Train until `epochs` epochs are complete, those of earlier calls included.
 
         batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
-                    (lesson 09, which shuffles the examples anew in each epoch)
+                    (lesson 09), which can shuffle the examples anew in each epoch
         validation  batches to evaluate on after each epoch, or None
         patience    stop when the validation loss has not improved for so many epochs (ask
                     `should_stop`, for which 0 is 1); None for no early stopping
@@ -894,8 +894,8 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 # changes, then it falls, and in the end it diverges. Good learning rates are well below the
 # one at which it diverges.
 #
-# The test must not change the model. Two helpers are given. Inside the block `with
-# preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
+# The test must not change the model. Two helpers are given. Inside the block
+# `with preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
 # optimizer, modes and random-number generators are as before. `repeat_batches(batches)` yields
 # the batches again and again, without end.
 #
