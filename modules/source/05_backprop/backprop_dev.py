@@ -98,7 +98,8 @@ print("L =", expression(*point))
 #
 # The picture shows $L$ as a function of $a$, its tangent at $a = 2$, and both differences, each
 # as a line through its two points. Here $h = 2$, far too large, so that one can see the error.
-# For a parabola like this one, a central difference is exact; otherwise it errs by about $h^2$.
+# For a parabola like this one, a central difference is exact; in general its error is about
+# proportional to $h^2$.
 
 # %%
 from tinytorch.support.tangent import draw_tangent
@@ -1053,8 +1054,7 @@ def train_step(model, inputs, targets, learning_rate):
 check("train-step")
 
 # %% [markdown]
-# (A parameter whose derivative is 5 shrinks.) Now train the network of the first page: the same
-# 26 points, 25 random parameters, 100 steps.
+# A parameter with derivative 5 shrinks. Now train the first network: 25 parameters, 100 steps.
 
 # %%
 net = MLP(2, [6, 1], generator=random.Random(0))
@@ -1090,7 +1090,7 @@ for (rate, curve), color in zip(curves.items(), ("C0", "C3", "C2")):
     axes.text(101, curve[-1], f"rate {rate}", color=color, va="center")
 axes.set_xlim(0, 130);
 # alt: The loss against the step, for three learning rates. With 0.001 it falls from 36 to 24 in
-# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down, stays at 64 for a while, and at 40.
+# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down, stays at 64 for a while, then at 40.
 
 # %% [markdown]
 # With 0.001 the network has not learned much after 100 steps. With 0.1 the steps are so large
@@ -1116,8 +1116,9 @@ def forward_order(roots):
     return topological_order(joined)[:0:-1]  # from the last to the second
 
 # %% [markdown]
-# **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`: a node's
-# derivative is the sum, over its inputs, of local gradient times derivative of the input.
+# **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`. The
+# derivative of `leaf` is 1; that of another node is the sum, over its inputs, of local gradient
+# times derivative of the input.
 
 # %% exercise="forward-mode"
 #| export
