@@ -20,9 +20,9 @@
 #       backpropagation: torch.Tensor.backward
 #     summary: A network that learns, today, from single numbers and their gradients
 #     terms: [derivative, partial derivative, gradient, finite difference, central difference,
-#       computation graph, chain rule, local gradient, upstream gradient, topological order,
-#       forward pass, backward pass, gradient accumulation, backpropagation, neuron, MLP,
-#       gradient descent, learning rate, forward mode, reverse mode]
+#       computation graph, chain rule, local gradient, upstream gradient, forward pass,
+#       backward pass, topological order, gradient accumulation, backpropagation, neuron,
+#       MLP, gradient descent, learning rate, forward mode, reverse mode]
 #     title: Backpropagation
 # ---
 
@@ -611,7 +611,6 @@ L.backward()
 print([value.grad for value in (a, b, c, d)])
 print(numerical_gradient(expression, *point))
 
-# %% [markdown]
 # %%
 #| export
 def draw_graph(root):
