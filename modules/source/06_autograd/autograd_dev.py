@@ -232,7 +232,7 @@ def topological_order(tensor):
 check("topological-order")
 
 # %% [markdown]
-# The order of meeting is not good enough: from `z` you can meet `h` before `h * h`, or after it.
+# The order of meeting is not good enough: from `z` one can meet `h` before `h * h`.
 #
 # ## Propagating gradients
 #
