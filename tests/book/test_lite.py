@@ -370,7 +370,15 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
         dict.fromkeys(text.splitlines())
     )  # most stands there several times: as a script, a notebook, in the wheel
     secrets = release.secrets(source, source.lessons)
-    assert len(secrets) > 1000 and [secret for secret in secrets if secret in once] == []
+    # A short line that the package's own modules hold stands in a solution by chance; that these
+    # modules hold no solution is the release's test.
+    ours = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (source.path / source.package).rglob("*.py")
+        if "core" not in path.parts
+    )
+    leaked = [secret for secret in secrets if secret in once and secret not in ours]
+    assert len(secrets) > 1000 and leaked == []
 
 
 @pytest.mark.slow

@@ -31,12 +31,12 @@ DUE = "2026-12-01T23:59:00+01:00"
 REPLACED = [
     ("tensor, activations, ...", "numbers, sums)..."),
     (
-        "check-array.test_numbers_written_by_hand_choose_their_dtype",
+        "check-strides.test_strides_count_elements_for_every_rank",
         "check-double.test_double_of_two_is_four",
     ),
     ("check-apply.test_apply_copies_no_numbers", "check-triple.test_triple_of_two_is_six"),
     (
-        "np.transpose moves no number, so its result should share memory with x; yours is a "
+        "np.transpose returns a view, so the result should share memory with x; yours is a "
         "copy: ...",
         "triple(2) should be 6, yours is 8",
     ),
