@@ -412,7 +412,7 @@ def verify(source, chosen, contents):
                 or ENTRY.match(secret)
                 or any(secret in lines for lines in copied)
                 or len(secret) >= LONG
-                and any(secret in lines for lines in whole)
+                and not reasons[secret].endswith("recorded mistakes")
             }
         if found:
             _refuse(name, reasons[min(found)], min(found))

@@ -318,6 +318,19 @@ def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
     assert where in err and "would give away" in err and sorted(tmp_path.iterdir()) == before
 
 
+def test_a_long_line_of_a_hidden_check_in_the_packages_own_modules_is_found(small_course, tmp_path):
+    secret = 'assert total([]) == 0, f"the total of nothing is 0, yours is {total([])}"'
+    checks = small_course.lesson("sums").script.with_name("checks.py")
+    lines = checks.read_text(encoding="utf-8").split("\n")
+    place = next(n for n, line in enumerate(lines) if "test_total_of_nothing" in line)
+    lines.insert(place + 1, f"    {secret}")
+    checks.write_text("\n".join(lines), encoding="utf-8")
+    path = small_course.path / "tinytorch" / "extra.py"
+    path.write_text(f"def again(total):\n    {secret}\n", encoding="utf-8")
+    _, err = tito(small_course, "release", tmp_path / "release", code=3)
+    assert "tinytorch/extra.py would give away a line of a solution or a hidden check" in err
+
+
 def test_a_short_line_of_the_packages_own_that_stands_in_a_longer_solution_is_open(
     small_course, tmp_path
 ):
