@@ -414,13 +414,13 @@ def word(
     from tito.lesson import glossary
 
     terms = glossary.read_terms(current_root(root))
-    found = [glossary.find_term(terms, term)] if term else terms
+    found = glossary.find_terms(terms, term) if term else terms
     if json:
         echo_json([asdict(entry) for entry in found])
         return
     from tito import views
 
-    echo(views.term(found[0]) if term else views.terms(found))
+    echo(*(views.term(entry) for entry in found)) if term else echo(views.terms(found))
 
 
 @app.command()

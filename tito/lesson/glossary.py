@@ -75,12 +75,15 @@ def read_terms(root) -> list[Term]:
     return sorted(found, key=lambda term: (term.term.lower(), term.number))
 
 
-def find_term(terms: list[Term], word: str) -> Term:
-    """The term that somebody asks for: in any case, in the singular or the plural.
+def find_terms(terms: list[Term], word: str) -> list[Term]:
+    """What somebody asks for, in any case, in the singular or the plural: one term, or several of
+    one name, such as the stride of an array and that of a convolution.
 
     Raises TitoError, with the nearest terms, when the course has none of that name.
     """
-    by_name = {term.term.lower(): term for term in terms}
+    by_name = {}
+    for term in terms:
+        by_name.setdefault(term.term.lower(), []).append(term)
     wanted = " ".join(word.lower().split())
     for name in (wanted, wanted.removesuffix("s"), wanted.removesuffix("es"), f"{wanted}s"):
         if name in by_name:

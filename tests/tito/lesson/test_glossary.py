@@ -1,5 +1,7 @@
 """The course's terms, as read from its lessons."""
 
+from dataclasses import replace
+
 import pytest
 from small_course import NUMBERS, SUMS, make_course
 
@@ -44,7 +46,14 @@ def test_a_term_knows_the_later_lessons_that_use_it(root):
 
 def test_a_term_is_found_in_the_plural_and_in_capitals(root):
     terms = glossary.read_terms(root)
-    assert glossary.find_term(terms, " Fixed  POINTS").term == "fixed point"
+    (found,) = glossary.find_terms(terms, " Fixed  POINTS")
+    assert found.term == "fixed point"
+
+
+def test_a_name_that_two_lessons_explain_gives_both(root):
+    terms = glossary.read_terms(root)
+    again = [replace(term, number=2) for term in terms if term.term == "doubling"]
+    assert [term.number for term in glossary.find_terms(terms + again, "doubling")] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +66,7 @@ def test_a_term_is_found_in_the_plural_and_in_capitals(root):
 )
 def test_an_unknown_word_is_told_with_its_neighbours(root, word, remedy):
     with pytest.raises(TitoError) as told:
-        glossary.find_term(glossary.read_terms(root), word)
+        glossary.find_terms(glossary.read_terms(root), word)
     assert told.value.remedy == remedy
 
 
