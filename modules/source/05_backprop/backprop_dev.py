@@ -91,8 +91,8 @@ print("L =", expression(*point))
 # A **finite difference** estimates a derivative from two values of the function: the change of
 # the result divided by the change of the input. The *one-sided* difference
 # $(f(x + h) - f(x)) / h$ looks in one direction only. Where the curve bends, it is wrong by an
-# amount proportional to $h$. A **central difference** is a finite difference with points on
-# both sides, in which most of this error cancels:
+# amount proportional to $h$. A **central difference** is a finite difference with one point on
+# each side, in which most of this error cancels.
 #
 # $$f'(x) \approx \frac{f(x + h) - f(x - h)}{2h}$$
 #
@@ -364,8 +364,8 @@ check("add")
 #
 # Backpropagation multiplies two factors at each edge of the graph. A **local gradient** is the
 # derivative of a node with respect to one of its inputs. An **upstream gradient** is the
-# derivative of the final result with respect to the node. The local gradient depends on one
-# operation only, so it can be recorded together with the result.
+# derivative of the final result with respect to a node, as it arrives from the nodes above. The
+# local gradient depends on one operation only, so it can be recorded together with the result.
 #
 # Predict: in $p = a\,b$ with $a = 2$ and $b = -3$, by how much does $p$ change when $a$ grows
 # by 0.001?
@@ -538,7 +538,7 @@ print([node.label or node.data for node in topological_order(r)])
 # ## The backward pass
 #
 # The **forward pass** computes the values of a graph, from the inputs to the result. The
-# **backward pass** computes its gradients, in the opposite order; it has three steps:
+# **backward pass** computes the gradients, from the result to the inputs. It has three steps:
 #
 # 1. List the nodes in topological order.
 # 2. Set the gradient of the result: the derivative of $L$ with respect to $L$.
@@ -1014,8 +1014,8 @@ check("mlp")
 # To train the network, we measure how wrong it is by one number, the *loss*: here the sum of
 # the squared differences between its outputs and the targets. **Gradient descent** makes the
 # loss smaller by repeating one step: compute the gradient of the loss, and move every parameter
-# a little against its partial derivative. The **learning rate** is the number by which the
-# derivative is multiplied to get the size of that move:
+# a little against its partial derivative. The **learning rate** is the number by which this
+# derivative is multiplied, and so decides how far a parameter moves in one step.
 #
 # $$p \leftarrow p - \text{learning rate} \cdot \frac{\partial \text{loss}}{\partial p}$$
 #
@@ -1102,8 +1102,8 @@ axes.set_xlim(0, 130);
 #
 # This section is optional: it shows why training propagates backward. The factors along a path
 # can be multiplied from either end. **Forward mode** computes the derivatives of all
-# results with respect to one input in one pass. **Reverse mode** computes those of one result
-# with respect to all inputs. Backpropagation is reverse mode.
+# results with respect to one input in one pass. **Reverse mode** computes the derivatives of
+# one result with respect to all inputs in one pass. Backpropagation is reverse mode.
 #
 # Predict: a loss with 25 parameters. How many passes does each mode need for all derivatives?
 
