@@ -65,8 +65,10 @@ class Ours:
 
     leaf = staticmethod(lambda array: T.Variable(array))
     constant = staticmethod(lambda array: array)
-    exp, log, sqrt, sin, cos = T.exp, T.log, T.sqrt, T.sin, T.cos
-    tanh, sigmoid, relu, clip = T.tanh, T.sigmoid, T.relu, T.clip
+    exp, log, sqrt, sin, cos, tanh, sigmoid, relu, clip = (
+        getattr(T.Tensor, name)
+        for name in "exp log sqrt sin cos tanh sigmoid relu clip".split()
+    )
     maximum, minimum, where = T.maximum, T.minimum, T.where
     concatenate, stack = T.concatenate, T.stack
 

@@ -35,6 +35,6 @@ def test_an_input_that_stands_twice_has_its_whole_derivative_once():
     assert derivatives_from(backward, out) == (6.0, 0.0)
 
 
-def test_slopes_that_nobody_stated_cannot_be_read():
+def test_local_gradients_that_nobody_stated_cannot_be_read():
     with pytest.raises(RuntimeError, match="record"):
         tuple(unknown_derivatives)

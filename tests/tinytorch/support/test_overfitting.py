@@ -1,0 +1,44 @@
+"""A network overfits on the toy data set, and the pictures show what they are given."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+from tinytorch.support import overfitting
+from tinytorch.support.overfitting import example_history, noisy_spirals, plot_regions
+
+
+def test_the_points_are_reproducible_and_have_three_classes():
+    points, labels = noisy_spirals(50, seed=3)
+    again, _ = noisy_spirals(50, seed=3)
+    assert points.shape == (50, 2) and points.dtype == "float32" and set(labels) == {0, 1, 2}
+    assert np.array_equal(points, again)
+
+
+def test_the_network_overfits():
+    history = example_history()
+    losses = history["validation loss"]
+    best = int(np.argmin(losses))
+    assert 10 < best < 45 and losses[-1] > 1.4 * losses[best]
+    assert history["loss"][-1] < 0.3 * history["loss"][best]
+
+
+def test_regions_are_those_of_the_largest_score():
+    pytest.importorskip("matplotlib").use("Agg")
+    points, labels = noisy_spirals(20, seed=0)
+    grids = []
+
+    def predict(grid):
+        grids.append(grid)
+        return np.stack([grid[:, 0] * 0, grid[:, 0], -grid[:, 0]], 1)
+
+    figure = plot_regions(predict, points, labels, "title")
+    (axes,) = figure.axes
+    assert grids[0].shape == (8100, 2) and axes.get_title() == "title"
+    shown = sum(len(c.get_offsets()) for c in axes.collections if len(c.get_offsets()) > 1)
+    assert shown == 20
+
+
+def test_the_examples_are_true():
+    assert doctest.testmod(overfitting).failed == 0
