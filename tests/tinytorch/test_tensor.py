@@ -2,6 +2,7 @@
 
 import copy
 import operator
+import re
 import subprocess
 import sys
 import threading
@@ -280,11 +281,17 @@ def test_in_place_operators_make_a_new_tensor():
     assert np.array_equal(result.data, [1, 3]) and result.requires_grad
 
 
-@pytest.mark.parametrize("sign", ["+=", "-="])
+@pytest.mark.parametrize("sign", ["+=", "-=", "*=", "/=", "**=", "@="])
 def test_a_weight_is_not_replaced_by_a_result(sign):
     w = Variable([1.0, 2.0])
-    with pytest.raises(RuntimeError, match=rf"write w\.data \{sign}"):
-        exec(f"w {sign} 0.5", {"w": w})
+    with pytest.raises(RuntimeError, match=re.escape(f"write w.data {sign}")):
+        exec(f"w {sign} Tensor([0.5, 1.0])", {"w": w, "Tensor": Tensor})
+
+
+@pytest.mark.parametrize("sign", ["//=", "%="])
+def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        exec(f"w {sign} 2", {"w": Variable([1.0, 2.0])})
 
 
 @pytest.mark.parametrize(

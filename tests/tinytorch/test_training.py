@@ -193,6 +193,16 @@ def test_patience_stops_and_restores_the_best_weights():
     assert same(weights_of(run), seen[1]) and not same(weights_of(run), seen[3])
 
 
+def test_a_run_that_stopped_early_and_is_resumed_trains_no_further_epoch(tmp_path):
+    options = {"validation": pairs(40, seed=1), "patience": 2, "checkpoint": tmp_path / "run.npz"}
+    run = trainer(Adam, 0.3)
+    run.fit(pairs(16), 50, **options)
+    other = trainer(Adam, 0.3)
+    other.load(tmp_path / "run.npz")
+    other.fit(pairs(16), 50, **options)
+    assert run.epoch == other.epoch < 50 and same(weights_of(run), weights_of(other))
+
+
 def test_arguments_that_cannot_work_are_refused():
     with pytest.raises(ValueError, match="patience needs a validation set"):
         trainer().fit(pairs(16), 1, patience=3)

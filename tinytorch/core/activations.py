@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 19f6989467fc9163
+# checksum: 660e9a765faa73b9
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -68,9 +68,10 @@ def numerical_derivative(f, x, h=1e-4):
     """The derivative of `f` at each element of `x`, estimated by a central difference.
 
     f        an elementwise function from a Tensor to a Tensor
-    x        Tensor, array or number; not changed
+    x        Tensor, array or number; not changed. Make a Tensor of a float64 array of it before
+             you add h: a number becomes float32 in a Tensor, and rounding loses the difference
     h        distance to each side, in the unit of x
-    returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / 2h, computed in float64
+    returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
     At a kink it averages the derivatives of both sides.
 
@@ -144,11 +145,11 @@ def softmax(x, axis=-1):
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
     axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
              several axes
-    returns  a new Tensor of the same shape; each slice along `axis` is >= 0 and sums to 1.
+    returns  a new Tensor of the same shape; each distribution along `axis` is >= 0 and
+             sums to 1.
              Computed with Tensor operations, so that it is recorded
 
-    Correct at +-1000, for each slice by itself: subtract the largest logit of the slice first.
-    A slice that is all -inf gives nan.
+    Correct at +-1000, for each distribution by itself. One that is all -inf gives nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],

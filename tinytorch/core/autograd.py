@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: e24afffe3d7a1e58
+# checksum: 6c001d1633a55ce1
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -53,11 +53,11 @@ def derivative(op, *rules, together=None):
     op        a function of arrays, as `apply` takes it
     rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
               input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with. Broadcasting needs no care. None for an input without a derivative.
+              called with. The caller sums over broadcast axes. None: no derivative.
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule must not change any array that it is given: others use the same arrays.
+    A rule changes no array that it is given (others use them), and keeps float32 float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -154,9 +154,9 @@ def propagate(node, g, gradients, owned):
     g                 ndarray: the complete gradient of `node`
     gradients, owned  as in `accumulate`, which adds each contribution
 
-    A rule is called only if its input is a Tensor that requires a gradient, with the arrays
-    that the creator recorded (an input's `.data` may have been replaced since). What the rule
-    returns goes through `match_input`.
+    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
+    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
+    What it returns goes through `match_input`, with the input's data and the creator's `op`.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients, set())
@@ -469,6 +469,7 @@ def index_rule(g, out, x, index):
     return full
 
 
+# a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
 derivative(concatenate_forward, together=vjps.concatenate_rule)
 derivative(stack_forward, together=vjps.stack_rule)

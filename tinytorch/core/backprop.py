@@ -1,14 +1,13 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7fbb5c48e963504e
+# checksum: ad026e1b66d3f7c7
 """Backpropagation: A network that learns, today, from single numbers and their gradients."""
 
 import itertools
 import math
 import random
-from operator import attrgetter
 
 from tinytorch.support.computation_graph import graph_of_values
-from tinytorch.support.handmade import derivatives_from, unknown_derivatives
+from tinytorch.support.handmade import Handmade, unknown_derivatives
 from tinytorch.support.scalars import Scalar, as_float, real_power
 
 __all__ = [
@@ -53,11 +52,10 @@ def gradients_by_hand():
 
 
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
-creation = attrgetter("_created")  # creation(node) is node._created
 
 
-class Operators(Scalar):
-    """Arithmetic with Values and plain numbers. Comparisons compare the numbers."""
+class Operators(Scalar, Handmade):
+    """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
 
     __slots__ = ()
 
@@ -89,7 +87,6 @@ class Value(Operators):
     .data .grad  two floats: the number, and the derivative of the result that `backward` was
                  called on, with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
-    ._backward() propagates `grad` to the inputs, one step
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
@@ -117,15 +114,6 @@ class Value(Operators):
         """Add the derivative of this number with respect to each leaf to the leaf's `grad`."""
         backward(self)
 
-    @property
-    def _backward(self):
-        """Call it to propagate `grad` one step; assign a function to define an operation."""
-        return lambda: propagate(self)
-
-    @_backward.setter
-    def _backward(self, function):
-        self._local_gradients = derivatives_from(function, self)
-
     def __repr__(self):
         return f"Value(data={self.data}, grad={self.grad})"
 
@@ -141,7 +129,7 @@ def record(op, data, inputs, local_gradients):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = object.__new__(Value)  # without running the constructor
+    out = object.__new__(Value)  # faster than the constructor, which checks its argument
     out.data = data
     out.grad = 0.0
     out._prev = inputs
@@ -228,7 +216,7 @@ def topological_order(root):
             if x not in seen:
                 seen.add(x)
                 nodes.append(x)
-    nodes.sort(key=creation, reverse=True)
+    nodes.sort(key=lambda node: node._created, reverse=True)
     return nodes
 
 

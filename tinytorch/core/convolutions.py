@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5031c038f529fc51
+# checksum: 7ee03b8ff87e8ba2
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -22,34 +22,33 @@ __all__ = [
 ]
 
 
-def output_size(length, kernel, stride=1, padding=0):
+def output_size(length, kernel_size, stride=1, padding=0):
     """The number of positions of a kernel along one axis.
 
-    length   numbers in the input
-    kernel   numbers in the kernel
-    stride   from one position to the next, in numbers
-    padding  zeros added at each end of the input
-    returns  an int, 1 or more; a window that would reach beyond the end does not count
+    length       numbers in the input
+    kernel_size  numbers in the kernel
+    stride       from one position to the next, in numbers
+    padding      zeros added at each end of the input
+    returns      an int, 1 or more; a window that would reach beyond the end does not count
 
     Raises ValueError whose text contains all four numbers, for a kernel that has no position.
 
-    >>> output_size(7, kernel=3, stride=2, padding=1)
+    >>> output_size(7, kernel_size=3, stride=2, padding=1)
     4
 
-    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016),
-    relationship 6.
+    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), relationship 6.
     """
-    size = (length + 2 * padding - kernel) // stride + 1
+    size = (length + 2 * padding - kernel_size) // stride + 1
     if size < 1:
-        raise ValueError(f"a kernel of {kernel} does not fit into {length} numbers: "
-                         f"({length} + 2 * {padding} - {kernel}) // {stride} + 1 = {size}")
+        raise ValueError(f"a kernel of {kernel_size} does not fit into {length} numbers: "
+                         f"({length} + 2 * {padding} - {kernel_size}) // {stride} + 1 = {size}")
     return size
 
 
-def output_shape(shape, kernel, stride=(1, 1), padding=(0, 0)):
+def output_shape(shape, kernel_size, stride=(1, 1), padding=(0, 0)):
     """(rows, columns) of the output, for images of `shape` (..., height, width)."""
     return tuple([output_size(*numbers)
-                  for numbers in zip(shape[-2:], kernel, stride, padding)])
+                  for numbers in zip(shape[-2:], kernel_size, stride, padding)])
 
 
 def conv2d_loops(x, weights, bias, stride=(1, 1)):
@@ -66,11 +65,11 @@ def conv2d_loops(x, weights, bias, stride=(1, 1)):
     array([[[[121, 132],
              [154, 165]]]])
 
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.1, (9.6),
-    "cross-correlation".
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.1, (9.6).
     """
-    kernel = rows, columns = weights.shape[2:]
-    out = np.zeros((len(x), len(weights), *output_shape(x.shape, kernel, stride)), x.dtype)
+    kernel_size = weights.shape[2:]
+    rows, columns = kernel_size
+    out = np.zeros((len(x), len(weights), *output_shape(x.shape, kernel_size, stride)), x.dtype)
     for n, o, p, q in np.ndindex(*out.shape):
         top, left = p * stride[0], q * stride[1]
         window = x[n, :, top:top + rows, left:left + columns]
@@ -97,32 +96,32 @@ def patches(x, i, j, size, stride):
     return x[..., i:i + down * (size[0] - 1) + 1:down, j:j + across * (size[1] - 1) + 1:across]
 
 
-def im2col(x, kernel, stride=(1, 1), padding=(0, 0)):
+def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
     """Copy every window of every image into a column.
 
     x        ndarray of shape (batch, channels, height, width)
-    kernel, stride, padding   pairs (down, across)
+    kernel_size, stride, padding   pairs (down, across)
     returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows),
              of the dtype of `x`; windows over the edge hold the zeros of the padding. Rows are
-             in the order of the weights: channel by channel, in each row by row of the kernel.
-             Columns go row by row through the output.
+             in the order of the weights; for 2 channels and a kernel of (1, 2): channel 0
+             (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1). Columns go row by
+             row through the output.
 
-    >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel=(2, 2))
+    >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel_size=(2, 2))
     array([[[1, 2],
             [2, 3],
             [4, 5],
             [5, 6]]])
 
-    Source: Chellapilla, Puri, Simard, High performance convolutional neural networks (2006);
-    torch.nn.functional.unfold.
+    Source: torch.nn.functional.unfold; Chellapilla, Puri, Simard (2006), see `im2col_forward`.
     """
     n, c = x.shape[:2]
-    size = output_shape(x.shape, kernel, stride, padding)
+    size = output_shape(x.shape, kernel_size, stride, padding)
     x = pad_images(x, padding)
-    columns = np.empty((n, c, *kernel, *size), x.dtype)
-    for i, j in kernel_positions(kernel):
+    columns = np.empty((n, c, *kernel_size, *size), x.dtype)
+    for i, j in kernel_positions(kernel_size):
         columns[:, :, i, j] = patches(x, i, j, size, stride)
-    return columns.reshape(n, c * kernel[0] * kernel[1], size[0] * size[1])
+    return columns.reshape(n, c * kernel_size[0] * kernel_size[1], size[0] * size[1])
 
 
 def im2col_forward(x, weights, bias, stride, padding):
@@ -142,10 +141,11 @@ def im2col_forward(x, weights, bias, stride, padding):
 
     Source: Chellapilla, Puri, Simard, High performance convolutional neural networks (2006).
     """
-    kernel = weights.shape[2:]
-    out = weights.reshape(len(weights), -1) @ im2col(x, kernel, stride, padding)
+    kernel_size = weights.shape[2:]
+    out = weights.reshape(len(weights), -1) @ im2col(x, kernel_size, stride, padding)
     out += bias[:, None]
-    return out.reshape(len(x), len(weights), *output_shape(x.shape, kernel, stride, padding))
+    size = output_shape(x.shape, kernel_size, stride, padding)
+    return out.reshape(len(x), len(weights), *size)
 
 
 def bias_gradient(g, out, x, weights, bias, stride, padding):
@@ -183,24 +183,24 @@ def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
     return (flatten_maps(g) @ columns.swapaxes(1, 2)).sum(axis=0).reshape(weights.shape)
 
 
-def col2im(columns, shape, kernel, stride=(1, 1), padding=(0, 0)):
+def col2im(columns, shape, kernel_size, stride=(1, 1), padding=(0, 0)):
     """For each pixel, the sum over all places that `im2col` copied it to.
 
     columns  ndarray of the shape that im2col returns for images of `shape`; not changed
-    shape    (batch, channels, height, width) of the images, without padding
-    kernel, stride, padding   pairs (down, across)
+    shape    (batch, channels, height, width) of the images, without padding; batch may be 0
+    kernel_size, stride, padding   pairs (down, across)
     returns  ndarray of shape `shape`, of the dtype of `columns`; 0 for a pixel in no window
 
-    >>> col2im(np.array([[[1.0, 10.0], [2.0, 20.0]]]), (1, 1, 1, 3), kernel=(1, 2))
+    >>> col2im(np.array([[[1.0, 10.0], [2.0, 20.0]]]), (1, 1, 1, 3), kernel_size=(1, 2))
     array([[[[ 1., 12., 20.]]]])
 
     Source: torch.nn.functional.fold.
     """
     n, c, height, width = shape
-    size = output_shape(shape, kernel, stride, padding)
-    columns = columns.reshape(n, c, *kernel, *size)
+    size = output_shape(shape, kernel_size, stride, padding)
+    columns = columns.reshape(n, c, *kernel_size, *size)
     x = np.zeros((n, c, height + 2 * padding[0], width + 2 * padding[1]), columns.dtype)
-    for i, j in kernel_positions(kernel):
+    for i, j in kernel_positions(kernel_size):
         view = patches(x, i, j, size, stride)
         view += columns[:, :, i, j]
     return crop_padding(x, padding)
@@ -219,8 +219,7 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
     >>> im2col_input_gradient(g, None, x, weights, None, (1, 1), (0, 0))
     array([[[[ 1., 12., 20.]]]])
 
-    Source: Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016),
-    chapter 4.
+    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
     """
     columns = weights.reshape(len(weights), -1).T @ flatten_maps(g)
     return col2im(columns, x.shape, weights.shape[2:], stride, padding)
@@ -272,16 +271,16 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
     if bias is not None and np.shape(bias) != weights.shape[:1]:
         raise ValueError(f"weights of shape {weights.shape} need a bias of shape "
                          f"{weights.shape[:1]}, not {np.shape(bias)}")
-    name = f"weights of shape {weights.shape}"
+    both = x.shape, weights.shape
     if x.ndim != 4 or weights.ndim != 4:
-        raise shape_error(x.shape, name, "both need four axes (for one image, use image[None])")
+        raise shape_error(*both, "both need four axes (for one image, use image[None])")
     if x.shape[1] != weights.shape[1]:
-        raise shape_error(x.shape, name, f"the images have {x.shape[1]} channels, "
-                                         f"the kernels {weights.shape[1]}")
+        raise shape_error(*both, f"the images have {x.shape[1]} channels, "
+                                 f"the kernels {weights.shape[1]}")
     try:
         output_shape(x.shape, weights.shape[2:], stride, padding)
     except ValueError as error:
-        raise shape_error(x.shape, name, error) from None
+        raise shape_error(*both, error) from None
     bias = np.zeros(len(weights), weights.dtype) if bias is None else bias
     return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)
 
@@ -335,11 +334,11 @@ class Conv2d(Module):
         return f"Conv2d({options}{', bias=False' if self.bias is None else ''})"
 
 
-def max_pool2d_forward(x, kernel, stride, padding):
+def max_pool2d_forward(x, kernel_size, stride, padding):
     """The maximum of each window, for each channel on its own.
 
     x        ndarray of floats, of shape (batch, channels, height, width); not changed
-    kernel, stride, padding   pairs (down, across); the padding is -inf
+    kernel_size, stride, padding   pairs (down, across); the padding is -inf
     returns  a new ndarray of shape (batch, channels, *output_shape(...)), of the dtype of `x`;
              nan for a window with a nan in it
 
@@ -349,20 +348,20 @@ def max_pool2d_forward(x, kernel, stride, padding):
 
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.3.
     """
-    size = output_shape(x.shape, kernel, stride, padding)
+    size = output_shape(x.shape, kernel_size, stride, padding)
     x = pad_images(x, padding, -np.inf)
     out = patches(x, 0, 0, size, stride).copy(order="K")
-    for i, j in kernel_positions(kernel):
+    for i, j in kernel_positions(kernel_size):
         np.maximum(out, patches(x, i, j, size, stride), out=out)
     return out
 
 
-def max_pool2d_gradient(g, out, x, kernel, stride, padding):
+def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of max_pool2d_forward.
 
     g        ndarray: the upstream gradient, of the shape of `out`; not changed
     out      the output
-    x, kernel, stride, padding   what max_pool2d_forward was called with
+    x, kernel_size, stride, padding   what max_pool2d_forward was called with
     returns  ndarray of the shape and dtype of `x`: each window passes its gradient to its
              maximum, to the first one, row by row, if there are several; a number that is the
              maximum of several windows receives the sum
@@ -376,7 +375,7 @@ def max_pool2d_gradient(g, out, x, kernel, stride, padding):
     """
     size, x = out.shape[2:], pad_images(x, padding, np.nan)  # nan is equal to nothing
     gradient, free = np.zeros_like(x), np.ones(out.shape, bool)
-    for i, j in kernel_positions(kernel):
+    for i, j in kernel_positions(kernel_size):
         first = free & (patches(x, i, j, size, stride) == out)
         view = patches(gradient, i, j, size, stride)
         view += first * g
@@ -387,22 +386,22 @@ def max_pool2d_gradient(g, out, x, kernel, stride, padding):
 derivative(max_pool2d_forward, max_pool2d_gradient)
 
 
-def avg_pool2d_forward(x, kernel, stride, padding):
+def avg_pool2d_forward(x, kernel_size, stride, padding):
     """The mean of each window, for each channel on its own; the padding counts as zeros."""
-    size, x = output_shape(x.shape, kernel, stride, padding), pad_images(x, padding)
+    size, x = output_shape(x.shape, kernel_size, stride, padding), pad_images(x, padding)
     out = patches(x, 0, 0, size, stride).copy(order="K")
-    for i, j in kernel_positions(kernel)[1:]:
+    for i, j in kernel_positions(kernel_size)[1:]:
         out += patches(x, i, j, size, stride)
-    out /= math.prod(kernel)
+    out /= math.prod(kernel_size)
     return out
 
 
-def avg_pool2d_gradient(g, out, x, kernel, stride, padding):
+def avg_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of avg_pool2d_forward.
 
     g        ndarray: the upstream gradient, of the shape of the output; not changed
     out      the output; not needed
-    x, kernel, stride, padding   what avg_pool2d_forward was called with
+    x, kernel_size, stride, padding   what avg_pool2d_forward was called with
     returns  ndarray of the shape and dtype of `x`: every number receives its part of the
              gradient of each window that holds it
 
@@ -413,9 +412,9 @@ def avg_pool2d_gradient(g, out, x, kernel, stride, padding):
     Source: torch.nn.functional.avg_pool2d, with count_include_pad.
     """
     gradient = np.zeros_like(pad_images(x, padding))
-    for i, j in kernel_positions(kernel):
+    for i, j in kernel_positions(kernel_size):
         view = patches(gradient, i, j, g.shape[2:], stride)
-        view += g / math.prod(kernel)
+        view += g / math.prod(kernel_size)
     return crop_padding(gradient, padding)
 
 
@@ -424,19 +423,19 @@ derivative(avg_pool2d_forward, avg_pool2d_gradient)
 
 def pool2d(op, x, kernel_size, stride, padding):
     """Apply `op`, one of the two forward functions, to images; takes ints or pairs."""
-    x, kernel = as_float_tensor(x), pair(kernel_size)
-    stride, padding = kernel if stride is None else pair(stride), pair(padding, least=0)
-    name = f"a kernel of shape {kernel}"
+    x, kernel_size = as_float_tensor(x), pair(kernel_size)
+    stride, padding = kernel_size if stride is None else pair(stride), pair(padding, least=0)
+    name = f"a kernel of shape {kernel_size}"
     if x.ndim != 4:
         raise shape_error(x.shape, name, "images need four axes (for one image, image[None])")
-    if any(2 * p > k for p, k in zip(padding, kernel)):
-        raise ValueError(f"the padding {padding} is more than half of the kernel {kernel}: "
-                         "a window would contain no pixel")
+    if any(2 * p > k for p, k in zip(padding, kernel_size)):
+        raise ValueError(f"the padding {padding} is more than half of the kernel "
+                         f"{kernel_size}: a window would contain no pixel")
     try:
-        output_shape(x.shape, kernel, stride, padding)
+        output_shape(x.shape, kernel_size, stride, padding)
     except ValueError as error:
         raise shape_error(x.shape, name, error) from None
-    return apply(op, x, kernel=kernel, stride=stride, padding=padding)
+    return apply(op, x, kernel_size=kernel_size, stride=stride, padding=padding)
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0):
@@ -482,19 +481,18 @@ class AvgPool2d(MaxPool2d):
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
-    layers   list of (kernel, stride), both along that axis, the first layer first;
+    layers   list of (kernel_size, stride), both along that axis, the first layer first;
              convolutions and pooling alike
     returns  an int: pixels from the first to the last; 1 for no layers
 
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10
 
-    Source: Araujo, Norris, Sim, Computing receptive fields of convolutional neural networks
-    (Distill, 2019), (2).
+    Source: Araujo, Norris, Sim, Computing receptive fields (Distill, 2019), (2).
     """
     field, distance = 1, 1
-    for kernel, stride in layers:
-        field += (kernel - 1) * distance
+    for kernel_size, stride in layers:
+        field += (kernel_size - 1) * distance
         distance *= stride
     return field
 

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3922078e24919401
+# checksum: e4ed4ebee6693545
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -11,8 +11,8 @@ from tinytorch.support.summary import name_of, summary
 
 __all__ = [
     "linear", "RandomState", "generator", "manual_seed", "xavier_uniform", "he_normal", "Module", "Layer", "Dense",
-    "Linear", "Sequential", "Flatten", "named_children", "traverse", "named_parameters", "set_training", "Dropout",
-    "state_dict", "incompatible_keys", "load_state_dict",
+    "Linear", "Sequential", "Flatten", "named_children", "traverse", "named_parameters", "state_dict",
+    "incompatible_keys", "load_state_dict", "set_training", "Dropout",
 ]
 
 
@@ -22,7 +22,8 @@ def linear(x, weights, bias=None):
     x        Tensor of shape (..., in): any number of axes before the last
     weights  Tensor of shape (in, out)
     bias     Tensor of shape (out,), or None
-    returns  Tensor of shape (..., out), recorded like every result of Tensor operations
+    returns  Tensor of shape (..., out). Use Tensor operations, not .data: then the result
+             requires a gradient when an input does
 
     Raises ValueError that names both shapes when the last length of `x` is not `in`.
 
@@ -327,65 +328,8 @@ def named_parameters(module):
             if isinstance(part, Tensor) and part.requires_grad and part.creator is None]
 
 
-def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`.
-
-    module   a Module
-    mode     True for training mode, False for evaluation mode
-    returns  None
-
-    >>> net = Sequential(Sequential(Flatten()))
-    >>> set_training(net, False)
-    >>> net[0][0].training
-    False
-
-    Source: torch.nn.Module.train.
-    """
-    for _, part in traverse(module):
-        if isinstance(part, Module):
-            part.training = mode
-
-
-class Dropout(Module):
-    """In training mode: set each element to 0 with probability p, independently, and divide
-    the others by 1 - p. In evaluation mode: return the input.
-
-    p        the probability, from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, spawned
-             from the shared one
-
-    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
-    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
-
-    >>> layer = Dropout(0.75, rng=0)
-    >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
-    Tensor([[ 0.,  0.,  0.,  0., 20., 24.]])
-    >>> layer.eval()(Tensor([1.0, 2.0]))
-    Tensor([1., 2.])
-
-    Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
-    """
-
-    def __init__(self, p=0.5, rng=None):
-        if not 0 <= p < 1:
-            raise ValueError("p is the probability of dropping an element, at least 0 and "
-                             f"less than 1, not {p}")
-        self.p = p
-        self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
-
-    def forward(self, x):
-        if not self.training:
-            return x
-        keep = self.rng.random(x.shape) >= self.p
-        return x * keep / (1 - self.p)
-
-    def __repr__(self):
-        return f"Dropout({self.p})"
-
-
 def state_dict(module):
-    """A copy of all parameters and buffers: of every Tensor in `module` that is not the result
-    of an operation.
+    """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
     module   a Module
     returns  dict of {name: ndarray}, with the paths, the order and the dtypes of what
@@ -461,3 +405,59 @@ def load_state_dict(module, state):
            for path, part in own}
     for path, part in own:
         part.data[...] = new[path]
+
+
+def set_training(module, mode):
+    """Set the attribute `training` of `module` and of all its submodules to `mode`.
+
+    module   a Module
+    mode     True for training mode, False for evaluation mode
+    returns  None
+
+    >>> net = Sequential(Sequential(Flatten()))
+    >>> set_training(net, False)
+    >>> net[0][0].training
+    False
+
+    Source: torch.nn.Module.train.
+    """
+    for _, part in traverse(module):
+        if isinstance(part, Module):
+            part.training = mode
+
+
+class Dropout(Module):
+    """In training mode: set each element to 0 with probability p, independently, and divide
+    the others by 1 - p. In evaluation mode: return the input.
+
+    p        the probability, from 0 up to, but not including, 1
+    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, derived
+             from the shared one
+
+    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
+    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
+
+    >>> layer = Dropout(0.75, rng=0)
+    >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
+    Tensor([[ 0.,  0.,  0.,  0., 20., 24.]])
+    >>> layer.eval()(Tensor([1.0, 2.0]))
+    Tensor([1., 2.])
+
+    Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
+    """
+
+    def __init__(self, p=0.5, rng=None):
+        if not 0 <= p < 1:
+            raise ValueError("p is the probability of dropping an element, at least 0 and "
+                             f"less than 1, not {p}")
+        self.p = p
+        self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = self.rng.random(x.shape) >= self.p
+        return x * keep / (1 - self.p)
+
+    def __repr__(self):
+        return f"Dropout({self.p})"

@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 94dfb1a42e2fdd3f
+# checksum: 423f3a9a33b4cf9e
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -67,8 +67,9 @@ def param_groups(params, defaults):
 
     Raises ValueError with the word "parameters" when `params` is empty.
 
-    >>> param_groups([{"params": "ab", "lr": 0.5}, {"params": "c"}], {"lr": 0.1})
-    [{'lr': 0.5, 'params': ['a', 'b']}, {'lr': 0.1, 'params': ['c']}]
+    >>> a, b = Tensor([1.0]), Tensor([2.0])
+    >>> param_groups([{"params": [a], "lr": 0.5}, {"params": [b]}], {"lr": 0.1})
+    [{'lr': 0.5, 'params': [Tensor([1.])]}, {'lr': 0.1, 'params': [Tensor([2.])]}]
 
     Source: torch.optim, "Per-parameter options".
     """
@@ -291,8 +292,7 @@ def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
     parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are left out
-    max_norm    the largest norm that is left unchanged; a larger one becomes this norm, to one
-                part in a million
+    max_norm    gradients with a larger norm are scaled down to this norm, others left unchanged
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -306,7 +306,8 @@ def clip_grad_norm_(parameters, max_norm):
     (array([3.]), array([-4.]))
 
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
-    (2013); torch.nn.utils.clip_grad_norm_, which also adds 1e-6 to the norm that it divides by.
+    (2013); torch.nn.utils.clip_grad_norm_, which adds 1e-6 to the norm that it divides by; so
+    may you.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
@@ -325,9 +326,12 @@ class CosineAnnealingLR(LRScheduler):
     T_max      int: the epochs from the highest learning rate to the lowest
     eta_min    the lowest learning rate, of all groups
 
-    >>> schedule = CosineAnnealingLR(SGD([Tensor([1.0])], lr=8.0), T_max=4)
-    >>> [round(*(schedule.step() or schedule.get_lr()), 2) for epoch in (1, 2, 3, 4, 5)]
-    [6.83, 4.0, 1.17, 0.0, 1.17]
+    >>> schedule, lrs = CosineAnnealingLR(SGD([Tensor([1.0])], lr=8.0), T_max=4), []
+    >>> for epoch in range(6):
+    ...     lrs += schedule.get_lr()
+    ...     schedule.step()
+    >>> np.round(lrs, 2).tolist()
+    [8.0, 6.83, 4.0, 1.17, 0.0, 1.17]
 
     Source: Loshchilov and Hutter, SGDR (2017), (5); torch.optim.lr_scheduler.CosineAnnealingLR.
     """

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8e21ada9cacad6cd
+# checksum: 0ad0db6a991d4f51
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -91,12 +91,16 @@ class Operators:
     def __isub__(self, other): return updated(np.subtract, self, other, "-=")
     def __mul__(self, other): return apply(np.multiply, self, other)
     def __rmul__(self, other): return reflected(np.multiply, self, other)
+    def __imul__(self, other): return updated(np.multiply, self, other, "*=")
     def __truediv__(self, other): return apply(np.divide, self, other)
     def __rtruediv__(self, other): return reflected(np.divide, self, other)
+    def __itruediv__(self, other): return updated(np.divide, self, other, "/=")
     def __pow__(self, other): return apply(power, self, other)
     def __rpow__(self, other): return reflected(power, self, other)
+    def __ipow__(self, other): return updated(power, self, other, "**=")
     def __matmul__(self, other): return apply(np.matmul, self, other)
     def __rmatmul__(self, other): return reflected(np.matmul, self, other)
+    def __imatmul__(self, other): return updated(np.matmul, self, other, "@=")
     def __neg__(self): return apply(np.negative, self)
     def __abs__(self): return apply(np.absolute, self)
 
@@ -162,10 +166,7 @@ class Shapes:
     def pad(self, width, value=0):
         return apply(pad_forward, self, width=pad_pairs(width, self.shape), value=value)
 
-    @property
-    def T(self):
-        """The axes in reverse order: rows become columns."""
-        return transpose(self)
+    T = property(lambda self: transpose(self), doc="The axes reversed: rows become columns.")
 
     def __getitem__(self, index): return apply(take_forward, self, index=copy_index(index))
     def __setitem__(self, index, value): put(self, index, value)
@@ -178,8 +179,10 @@ class Tensor(Operators, Mathematics, Shapes, Conversions):
     requires_grad  record operations on this tensor, so that `backward()` can compute its
                    gradient
 
-    .data           the ndarray               .grad     None; later the gradient, an ndarray
-    .requires_grad  as given, False or True   .creator  None; of results, how they were computed
+    .data           the ndarray
+    .grad           None; later the gradient, an ndarray
+    .requires_grad  as given, False or True
+    .creator        None; of results, how they were computed
 
     A Tensor made from a Tensor takes its numbers only. Dtypes: see `as_array`.
 
@@ -276,7 +279,9 @@ counter = itertools.count()
 class Creator:
     """A node of the computation graph: a result was op(*arrays, **options).
 
-    inputs   what `apply` was given; arrays, what is inside them; created, a number that grows
+    inputs   what `apply` was given
+    arrays   what was inside the inputs then
+    created  a number that grows, so that `backward()` can go from the newest to the oldest
     """
 
     __slots__ = ("op", "inputs", "arrays", "options", "created")
@@ -304,7 +309,7 @@ def apply(op, *inputs, **options):
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
     options  keyword arguments of `op`, such as axis=0
     returns  a new Tensor around what `run` returns, not a copy of it; its creator records `op`,
-             the inputs as given, the tuple of their arrays, and the options
+             the inputs as given, their arrays, and the options
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
@@ -336,7 +341,7 @@ def reflected(op, x, other):
 
 
 def updated(op, x, other, sign):
-    """x += other and x -= other: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
     if x.requires_grad and x.creator is None:
         raise in_place_error(sign)
     return apply(op, x, other)
@@ -428,10 +433,10 @@ def infer_shape(shape, size):
     returns  tuple of lengths whose product is `size`
 
     Raises ValueError, with the shape and the size in its text, when there is no such tuple, or
-    more than one.
+    more than one, and for lengths below -1.
 
-    >>> infer_shape((2, -1, 2), 12)
-    (2, 3, 2)
+    >>> infer_shape((-1, 5), 30)
+    (6, 5)
 
     Source: the rule of numpy.reshape.
     """
@@ -498,7 +503,7 @@ def transpose(x, *axes):
 
 
 def swapaxes(x, axis1, axis2):
-    """`x` with two axes exchanged."""
+    """`x` with two axes exchanged, the commonest case of `transpose`."""
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
@@ -530,8 +535,8 @@ def matmul_shape(a, b):
     Raises ValueError, with both shapes in its text: for rank 0, for inner dimensions that
     differ, for batch dimensions that do not broadcast.
 
-    >>> matmul_shape((5, 1, 2, 3), (4, 3, 7))
-    (5, 4, 2, 7)
+    >>> matmul_shape((10, 2, 3), (10, 3, 4))
+    (10, 2, 4)
 
     Source: Python Enhancement Proposal 465, "Semantics".
     """
@@ -545,6 +550,16 @@ def matmul_shape(a, b):
         raise ValueError(f"cannot multiply shape {a} by {b}: batch {error}") from None
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     return batch + rows + columns
+
+
+def put(x, index, value):
+    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
+    needed = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
+    if x.creator is not None or (needed and recording.on):
+        raise RuntimeError(
+            "writing into this tensor would change numbers that the computation graph needs; "
+            "make a new tensor with where(), or write into x.detach()")
+    x.data[copy_index(index)] = operand(value)
 
 
 def copy_index(index):
@@ -563,16 +578,6 @@ def copy_index(index):
     parts = index if isinstance(index, tuple) else (index,)
     return tuple(as_index_array(part) if isinstance(part, (Tensor, np.ndarray, list)) else part
                  for part in parts)
-
-
-def put(x, index, value):
-    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
-    needed = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
-    if x.creator is not None or (needed and recording.on):
-        raise RuntimeError(
-            "writing into this tensor would change numbers that the computation graph needs; "
-            "make a new tensor with where(), or write into x.detach()")
-    x.data[copy_index(index)] = operand(value)
 
 
 def concatenate(tensors, axis=0):

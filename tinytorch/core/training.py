@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: e279e67a7ee00ec3
+# checksum: 11266adb622113ba
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -20,9 +20,9 @@ from tinytorch.support.trials import preserved_state, repeat_batches
 from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
 
 __all__ = [
-    "train_step", "accuracy", "confusion_matrix", "average_metrics", "evaluation_mode", "evaluate", "predict",
-    "epochs_since_best", "microbatches", "accumulate_gradients", "TrainingRun", "Trainer", "learning_rate_range",
-    "suggest_learning_rate", "find_nonfinite", "overfit_one_batch", "snapshot",
+    "train_step", "accuracy", "confusion_matrix", "average_metrics", "microbatches", "accumulate_gradients",
+    "evaluation_mode", "evaluate", "predict", "epochs_since_best", "TrainingStep", "TrainingRun", "Trainer",
+    "learning_rate_range", "suggest_learning_rate", "find_nonfinite", "overfit_one_batch", "snapshot",
 ]
 
 
@@ -119,82 +119,10 @@ def average_metrics(results):
             for name in results[0][0]}
 
 
-@contextlib.contextmanager
-def evaluation_mode(model):
-    """A `with` block in which `model` is in evaluation mode: `training` is False in every
-    module, and no computation graph is recorded.
-
-    Afterwards every module is in the mode it was in before, also after an exception, which is
-    passed on.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> net = Dense(1, 1)
-    >>> with evaluation_mode(net):
-    ...     net.training
-    False
-    >>> net.training
-    True
-
-    Source: Python library reference, contextlib.contextmanager.
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with no_grad():
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-
-
 def batch_result(loss, outputs, targets, metrics):
     """The result of one batch: its loss and metrics as floats, and its number of examples."""
     return ({"loss": float(loss)}
             | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
-
-
-def evaluate(model, loss, batches, metrics={}):
-    """The mean loss and metrics of `model` over all examples: dict {name: float}.
-
-    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
-    """
-    results = []
-    with evaluation_mode(model):
-        for inputs, targets in batches:
-            outputs = model(inputs)
-            results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
-    return average_metrics(results)
-
-
-def predict(model, batches):
-    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
-
-    batches  inputs, or tuples or lists whose first element is the inputs
-    """
-    with evaluation_mode(model):
-        inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
-        return np.concatenate([model(x).data for x in inputs])
-
-
-def epochs_since_best(losses, min_delta=0.0):
-    """The number of losses after the last improvement; all of them, if there was none.
-
-    losses     list of floats, oldest first. Those that are nan or inf are no improvement
-    min_delta  a loss is an improvement when it is lower than the best one so far by more than
-               this; the best one is the loss of the last improvement
-    returns    int: 0 if the last loss is an improvement, or if there are no losses
-
-    >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
-    3
-
-    Source: Prechelt, Early stopping - but when? (1998), compares such rules.
-    """
-    best, since = math.inf, 0
-    for loss in losses:
-        since += 1
-        if loss < best - min_delta:
-            best, since = loss, 0
-    return since
 
 
 def microbatches(batches, size):
@@ -247,8 +175,80 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     return results
 
 
-class TrainingRun(TrainingState):
-    """A model in training: how one epoch goes. See `Trainer`."""
+@contextlib.contextmanager
+def evaluation_mode(model):
+    """A `with` block in which `model` is in evaluation mode: `training` is False in every
+    module, and no computation graph is recorded.
+
+    Afterwards every module is in the mode it was in before, also after an exception, which is
+    passed on.
+
+    >>> from tinytorch.core.layers import Dense
+    >>> net = Dense(1, 1)
+    >>> with evaluation_mode(net):
+    ...     net.training
+    False
+    >>> net.training
+    True
+
+    Source: Python library reference, contextlib.contextmanager.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+def evaluate(model, loss, batches, metrics={}):
+    """The mean loss and metrics of `model` over all examples: dict {name: float}.
+
+    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
+    """
+    results = []
+    with evaluation_mode(model):
+        for inputs, targets in batches:
+            outputs = model(inputs)
+            results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
+    return average_metrics(results)
+
+
+def predict(model, batches):
+    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
+
+    batches  inputs, or tuples or lists whose first element is the inputs
+    """
+    with evaluation_mode(model):
+        inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
+        return np.concatenate([model(x).data for x in inputs])
+
+
+def epochs_since_best(losses, min_delta=0.0):
+    """The number of losses after the last improvement; all of them, if there was none.
+
+    losses     list of floats, oldest first. A loss of nan or +inf is no improvement
+    min_delta  a loss is an improvement when it is lower than the best one so far by more than
+               this; the best one is the loss of the last improvement
+    returns    int: 0 if the last loss is an improvement, or if there are no losses
+
+    >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
+    3
+
+    Source: Prechelt, Early stopping - but when? (1998), compares such rules.
+    """
+    best, since = math.inf, 0
+    for loss in losses:
+        since += 1
+        if loss < best - min_delta:
+            best, since = loss, 0
+    return since
+
+
+class TrainingStep(TrainingState):
+    """A model in training: how one step goes. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -266,6 +266,10 @@ class TrainingRun(TrainingState):
             self.schedule.step()
         return results
 
+
+class TrainingRun(TrainingStep):
+    """A model in training: how one epoch goes, and checkpoints. See `Trainer`."""
+
     def train_epoch(self, batches, checkpoint=None, every=None):
         """Train on the batches of one epoch, or what is left of it; returns the mean loss and
         metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
@@ -280,7 +284,7 @@ class TrainingRun(TrainingState):
         return average_metrics(self.results)
 
     def should_stop(self, patience, min_delta):
-        """Whether the validation loss has not improved for `patience` epochs."""
+        """Whether the validation loss has not improved for `patience` epochs, at least 1."""
         losses = self.history.get("validation loss", [])
         return (patience is not None
                 and epochs_since_best(losses, min_delta) >= max(patience, 1))
@@ -335,15 +339,18 @@ class Trainer(TrainingRun):
             checkpoint=None, every=None):
         """Train until `epochs` epochs are complete, those of earlier calls included.
 
-        batches     (inputs, targets), gone through once per epoch: a list or a DataLoader
+        batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
+                    (lesson 09), which can shuffle the examples anew in each epoch
         validation  batches to evaluate on after each epoch, or None
         patience    stop when the validation loss has not improved for so many epochs (ask
-                    `should_stop`); None for no early stopping
+                    `should_stop`, for which 0 is 1); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
         returns     the history
 
+        Before each epoch, the first of this call included: stop if `should_stop` says so. A run
+        that has stopped early, and is loaded and continued, thus trains no further epoch.
         After the training of an epoch: evaluate; merge the metrics, those of the validation set
         with the prefix "validation "; end the epoch with them; with `patience`, keep the
         model's state_dict in `self.best_weights` if the validation loss is an improvement (see
@@ -375,7 +382,7 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
     model, loss, optimizer  as for `train_step`
     batches    (inputs, targets), one batch per step; after the last comes the first again
     low, high  the first and the last learning rate; each is the same multiple of the previous
-               one, and is set in every parameter group
+               one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
     steps      number of learning rates, 2 or more
     returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
                loss before the step with rates[i]
@@ -443,7 +450,8 @@ def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
 def snapshot(run):
     """All that the rest of a training run depends on, as a dict of plain data.
 
-    run      a `Trainer`, or an object with the same attributes
+    run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
+             states of the generators that shuffle the batches (of a DataLoader, lesson 09)
     returns  dict with eleven entries:
              "model", "optimizer", "schedule"  what their state_dict() returns; None if
                               `run.schedule` is None

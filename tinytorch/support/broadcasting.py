@@ -67,7 +67,8 @@ def draw_broadcasting(a, b, operator="+", wrong=()):
             lambda i, j, m=rows_kept, n=columns_kept: i >= m or j >= n,
         )
         x += columns * CELL + gap
-    drawing.text(WIDTH / 2, y + rows * ROW / 2 + 5, operator, bold=True)
+    sign = {"-": "−"}.get(operator, operator)  # a minus sign is as wide as a plus
+    drawing.text(WIDTH / 2, y + rows * ROW / 2 + 5, sign, bold=True)
     y += rows * ROW + 24
     left = (WIDTH - columns * CELL) / 2
     drawing.text(left - 16, y + rows * ROW / 2 + 5, "=", bold=True)

@@ -39,10 +39,11 @@ def plot_learning_curve(history, metric="loss", patience=None):
             if patience is not None:
                 axes.axvspan(best, best + patience, color="C3", alpha=0.15, linewidth=0)
                 axes.annotate(
-                    f"patience:\n{patience} epochs",
-                    (best + patience / 2, 0.84),
+                    f"{patience} epochs\nof patience \N{RIGHTWARDS ARROW} ",
+                    (best, 0.94),
                     xycoords=("data", "axes fraction"),
-                    ha="center",
+                    ha="right",
+                    va="top",
                 )
     label_ends(axes, ends, len(epochs))
     return figure

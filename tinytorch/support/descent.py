@@ -41,9 +41,11 @@ def contours(f, x=(-11.0, 2.0), y=(-2.6, 2.6), levels=12, height=2.3, equal=True
     equal    draw both axes on the same scale, so that the gradient is perpendicular to the lines
     returns  (figure, axes) of matplotlib
     """
-    figure, axes = panel("", "first weight", "second weight", height=height)
+    figure, axes = panel("", "w0", "w1", height=height)
     grid = np.meshgrid(np.linspace(*x, 201), np.linspace(*y, 121))
-    axes.contour(*grid, f(np.array(grid)), levels=levels, colors=CONTOUR, linewidths=1)
+    axes.contour(
+        *grid, f(np.array(grid)), levels=levels, colors=CONTOUR, linewidths=1, linestyles="solid"
+    )
     axes.set(xlim=x, ylim=y)
     if equal:
         axes.set_aspect("equal")
@@ -54,22 +56,26 @@ def draw_paths(f, paths, marks=((0, 0),), **options):
     """Paths through the contours of the loss `f`, with their names above the axes.
 
     paths    {name: ndarray of shape (steps, 2)}; each gets the next colour
-    marks    points at which a cross is drawn, such as the minimum
+    marks    points at which a cross is drawn, such as the minimum, or {name: point}
     options  as in `contours`
     """
     figure, axes = contours(f, **options)
     for colour, (name, points) in zip(ORDER, paths.items()):
         points = np.asarray(points)
         axes.plot(*points.T, color=colour, marker="o", markersize=4, lw=1.5, label=name)
-    axes.plot(*np.transpose(marks), "k+", markersize=11, markeredgewidth=2)
+    names = dict(marks) if isinstance(marks, dict) else {}
+    points = [*names.values()] or marks
+    axes.plot(*np.transpose(points), "k+", markersize=11, markeredgewidth=2)
+    for name, point in names.items():
+        axes.annotate(name, point, (9, 0), textcoords="offset points", va="center")
     figure.set_figheight(figure.get_figheight() + 0.3 * len(paths))
     figure.legend(loc="outside upper left", borderpad=0.2)
     figure.draw_without_rendering()  # the layout settles when it is computed a second time
 
 
-def draw_directions(f, gradient, points, length=1.0, **options):
-    """The contours of the loss `f`, with an arrow of one length at each point, against the
-    gradient there.
+def draw_directions(f, gradient, points, lr=1.0, **options):
+    """The contours of the loss `f`, with an arrow at each point: one step of gradient descent, -lr
+    times the gradient there.
 
     gradient  function of an array of shape (2,)
     points    list of (w0, w1)
@@ -77,8 +83,7 @@ def draw_directions(f, gradient, points, length=1.0, **options):
     """
     _, axes = contours(f, **options)
     points = np.array(points, float)
-    directions = np.array([-gradient(point) for point in points])
-    directions *= length / np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = np.array([-lr * gradient(point) for point in points])
     axes.quiver(
         *points.T,
         *directions.T,
@@ -87,6 +92,7 @@ def draw_directions(f, gradient, points, length=1.0, **options):
         scale_units="xy",
         scale=1,
         width=0.008,
+        zorder=3,  # above the contours
     )
     axes.plot(*points.T, "o", color=COLOURS["value"][0], markersize=5)
 

@@ -10,9 +10,9 @@ def draw_module_tree(model):
 
     model    a Module, whose attributes hold modules and tensors, also in lists, tuples and dicts
     returns  a Drawing: parameters blue, tensors that are not learned grey, modules without a box;
-             what is there twice is drawn the second time with a dashed box
+             what is there twice is drawn the second time with a dashed box and its first name
     """
-    rows = list(tree_rows(model, "", type(model).__name__, 0, set()))
+    rows = list(tree_rows(model, "", type(model).__name__, 0, {}))
     high, indent, box = 34, 24, 126
     drawing = Drawing(
         f"What a {type(model).__name__} holds",
@@ -42,18 +42,21 @@ def draw_module_tree(model):
 
 def tree_rows(thing, path, text, depth, seen):
     """(depth, path, text, kind) of `thing` and of all in it, kind being "module", "list",
-    "parameter", "tensor" or "shared"."""
+    "parameter", "tensor" or "shared".
+
+    seen     dict {id: path} of the modules and tensors above
+    """
     again = id(thing) in seen
     if hasattr(thing, "requires_grad"):
-        seen.add(id(thing))
+        first = seen.setdefault(id(thing), path)
         learned = thing.requires_grad and thing.creator is None
         kind = "shared" if again else "parameter" if learned else "tensor"
-        yield depth, "the same tensor" if again else path, f"{text} {thing.shape}", kind
+        yield depth, f"= {first}" if again else path, f"{text} {thing.shape}", kind
         return
     if hasattr(thing, "named_parameters"):
         if again:
             return
-        seen.add(id(thing))
+        seen[id(thing)] = path
         members, kind = vars(thing), "module"
     elif isinstance(thing, (list, tuple)):
         members, kind = dict(enumerate(thing)), "list"

@@ -67,12 +67,13 @@ def plot_points(points, labels, title=""):
     return figure
 
 
-def plot_regions(predict, points, labels, title=""):
+def plot_regions(predict, points, labels, title="", other=None):
     """The regions of the classes, as a model sees them, and points on them.
 
     predict  function: array of shape (n, 2) -> scores of shape (n, 3)
     points   array of shape (count, 2)
     labels   ints of shape (count,)
+    other    None, or the `predict` of another model: hatched is where it predicts another class
     returns  a matplotlib figure
     """
     figure = plot_points(points, labels, title)
@@ -89,5 +90,11 @@ def plot_regions(predict, points, labels, title=""):
         alpha=0.25,
         zorder=0,
     )
+    if other is not None:
+        differs = (regions != other(grid).argmax(1).reshape(90, 90)).astype(float)
+        axes.contourf(
+            side, side, differs, levels=[0.5, 1.5], colors="none", hatches=["////"], zorder=0
+        )
+        axes.contour(side, side, differs, levels=[0.5], colors="black", linewidths=0.8)
     axes.set(xlim=(-4.4, 4.4), ylim=(-4.4, 4.4))
     return figure

@@ -48,7 +48,7 @@ def draw_histograms(stds, layers=20, width=100):
     stds     the standard deviations, one row each
     returns  a Drawing; a histogram stands upright, from -1 below to 1 above
     """
-    high, gap, left, bins = 84, 52, 30, 31
+    high, gap, left, bins = 84, 52, 30, 21
     drawing = Drawing(
         f"Histograms of the outputs of {layers} layers",
         "The weights have the standard deviations "
@@ -59,23 +59,20 @@ def draw_histograms(stds, layers=20, width=100):
     for row, std in enumerate(stds):
         top = row * (high + gap) + 30
         outputs = layer_outputs(std, layers, width)
-        drawing.text(
-            left,
-            top - 12,
-            f"std: weights {short(std)}, last layer {last_std(std, layers, width)}",
-            anchor="start",
-            bold=True,
-        )
+        drawing.text(left, top - 12, f"weights: std {short(std)}", anchor="start", bold=True)
+        last = f"layer {layers}: std {last_std(std, layers, width)}"
+        drawing.text(drawing.width - 4, top - 12, last, anchor="end")
         for value in (1, 0, -1):
             y = top + (1 - value) * high / 2
             drawing.text(left - 6, y + 4.5, value, anchor="end", kind="muted")
             drawing.line((left, y), (drawing.width - 4, y), width=0.5)
         for layer, array in enumerate(outputs):
             shares, edges = np.histogram(array, bins, (-1, 1))
-            inside = slice(np.flatnonzero(shares)[0], np.flatnonzero(shares)[-1] + 1)
-            half = (shares / shares.max() * (step / 2 - 1))[inside]
+            first, last = np.flatnonzero(shares)[[0, -1]]
+            half = np.repeat(shares[first : last + 1] / shares.max() * (step / 2 - 1), 2)
             middle = left + (layer + 0.5) * step
-            heights = (top + (1 - (edges[:-1] + edges[1:]) / 2) * high / 2)[inside]
+            sides = np.repeat(edges[first : last + 2], 2)[1:-1]  # each bin as high as it is
+            heights = top + (1 - sides) * high / 2
             outline = [*zip(middle - half, heights), *zip((middle + half)[::-1], heights[::-1])]
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
             drawing.parts.append(f'<polygon class="cell value" points="{points}"/>')
@@ -90,16 +87,20 @@ def last_std(std, layers, width):
     return f"{layer_outputs(std, layers, width)[-1].std():.2g}"
 
 
-def plot_stds(curves, title, keeps=None):
+def plot_stds(curves, title):
     """The standard deviation of the activations after each layer, on a logarithmic axis.
 
     curves   dict {label: list with one float for each layer}; the labels stand at the line ends
-    title    what the plot says
-    keeps    the label of the curve that keeps the signal: blue, the others red
+    title    of the plot
+
+    A line is blue when its last value is between half and twice its first, and red otherwise.
     """
     figure, axes = panel(title, "layer", "standard deviation", yscale="log")
+    colours = {
+        label: "C0" if 0.5 <= stds[-1] / stds[0] <= 2 else "C2" for label, stds in curves.items()
+    }
     for label, stds in curves.items():
-        axes.plot(range(1, len(stds) + 1), stds, "C0" if label == keeps else "C2")
+        axes.plot(range(1, len(stds) + 1), stds, colours[label])
     axes.set(xticks=(1, 5, 10, 15, 20))
     figure.draw_without_rendering()  # only now is it known where the points of the plot are
     above = math.inf
@@ -112,6 +113,6 @@ def plot_stds(curves, title, keeps=None):
             xytext=(6, height - y),
             textcoords="offset points",
             va="center",
-            color="C0" if label == keeps else "C2",
+            color=colours[label],
         )
         above = height

@@ -5,7 +5,14 @@ import numpy as np
 from tinytorch.support.drawing import WIDTH, Drawing, short
 from tinytorch.support.windows import kernel_positions
 
-__all__ = ["draw_col2im", "draw_im2col", "draw_max_pool", "draw_product", "draw_sliding"]
+__all__ = [
+    "draw_col2im",
+    "draw_im2col",
+    "draw_max_pool",
+    "draw_product",
+    "draw_receptive_field",
+    "draw_sliding",
+]
 
 CELL = 34  # pixels: height of a cell
 
@@ -85,11 +92,11 @@ def draw_product(picture, kernel, at):
     return drawing
 
 
-def draw_im2col(picture, kernel, window=None, weight=None):
+def draw_im2col(picture, kernel_size, window=None, weight=None):
     """The columns that im2col makes of a picture, read by window or by weight.
 
     picture  2-D array
-    kernel   (height, width); stride 1, no padding
+    kernel_size  (height, width); stride 1, no padding
     window   the number of a window, to mark its column and its pixels
     weight   (i, j) in the kernel, to mark its row and its pixels
     returns  a Drawing
@@ -98,13 +105,13 @@ def draw_im2col(picture, kernel, window=None, weight=None):
     True
     """
     picture = np.array(picture)
-    columns = columns_of(picture, kernel)
-    pixels = columns_of(np.arange(picture.size).reshape(picture.shape), kernel)
-    row = None if weight is None else kernel_positions(kernel).index(weight)
+    columns = columns_of(picture, kernel_size)
+    pixels = columns_of(np.arange(picture.size).reshape(picture.shape), kernel_size)
+    row = None if weight is None else kernel_positions(kernel_size).index(weight)
     marked = pixels[:, window] if row is None else pixels[row]
     what = f"window {window}" if row is None else f"weight {weight}"
     drawing = Drawing(
-        f"im2col of a picture of {picture.shape}, kernel {kernel}",
+        f"im2col of a picture of {picture.shape}, kernel {kernel_size}",
         f"the pixels of {what} and where they stand in the columns",
         height=56 + CELL * len(columns),
     )
@@ -126,27 +133,31 @@ def draw_im2col(picture, kernel, window=None, weight=None):
     for n, line in enumerate(lines):
         drawing.text(6, below + 26 + 20 * n, line, anchor="start", bold=n < 2)
     draw_table(
-        drawing, columns, kernel, lambda i, j: "value" if j == window or i == row else "muted"
+        drawing,
+        columns,
+        kernel_size,
+        lambda i, j: "value" if j == window or i == row else "muted",
+        "columns, one per window" if row is None else "rows, one per weight",
     )
     return drawing
 
 
-def draw_col2im(shape, kernel, pixel):
+def draw_col2im(shape, kernel_size, pixel):
     """How col2im adds up: ones in the columns, and what each pixel receives.
 
     shape    (height, width) of the picture
-    kernel   (height, width); stride 1, no padding
+    kernel_size  (height, width); stride 1, no padding
     pixel    (row, column) of the pixel whose places in the columns are marked
     returns  a Drawing
 
     >>> ">9<" in draw_col2im((5, 5), (3, 3), (2, 2)).svg()
     True
     """
-    pixels = columns_of(np.arange(shape[0] * shape[1]).reshape(shape), kernel)
+    pixels = columns_of(np.arange(shape[0] * shape[1]).reshape(shape), kernel_size)
     sums = np.bincount(pixels.ravel(), minlength=shape[0] * shape[1]).reshape(shape)
     mine = pixels == pixel[0] * shape[1] + pixel[1]
     drawing = Drawing(
-        f"col2im to a picture of {shape}, kernel {kernel}",
+        f"col2im to a picture of {shape}, kernel {kernel_size}",
         "each pixel receives the sum of all places that it was copied to",
         height=56 + CELL * len(pixels),
     )
@@ -162,17 +173,18 @@ def draw_col2im(shape, kernel, pixel):
     draw_table(
         drawing,
         np.ones(pixels.shape),
-        kernel,
+        kernel_size,
         lambda i, j: "gradient" if mine[i, j] else "muted",
+        "gradient of the columns",
     )
     return drawing
 
 
-def draw_max_pool(picture, kernel, g):
+def draw_max_pool(picture, kernel_size, g):
     """Max pooling with windows side by side: the largest of each window, and where gradients go.
 
     picture  2-D array
-    kernel   (height, width), the stride as well
+    kernel_size  (height, width), the stride as well
     g        upstream gradient: one number for each window, 2-D
     returns  a Drawing
 
@@ -184,14 +196,14 @@ def draw_max_pool(picture, kernel, g):
     out, gradient = np.zeros_like(picture[:rows, :columns]), np.zeros_like(picture)
     winners = set()
     for p, q in np.ndindex(*g.shape):
-        top, left = p * kernel[0], q * kernel[1]
-        window = picture[top : top + kernel[0], left : left + kernel[1]]
+        top, left = p * kernel_size[0], q * kernel_size[1]
+        window = picture[top : top + kernel_size[0], left : left + kernel_size[1]]
         i, j = np.unravel_index(window.argmax(), window.shape)
         out[p, q], gradient[top + i, left + j] = window.max(), g[p, q]
         winners.add((top + i, left + j))
     height = 28 + CELL * len(picture)
     drawing = Drawing(
-        f"Max pooling with windows of {kernel}, forward and backward",
+        f"Max pooling with windows of {kernel_size}, forward and backward",
         "only the largest number of a window gets a gradient",
         height=2 * height + 30,
     )
@@ -199,8 +211,8 @@ def draw_max_pool(picture, kernel, g):
 
     def thick(x, y):  # the windows, drawn around their cells
         for p, q in np.ndindex(*g.shape):
-            a, b = x + q * kernel[1] * width, y + p * kernel[0] * CELL
-            c, d = a + kernel[1] * width, b + kernel[0] * CELL
+            a, b = x + q * kernel_size[1] * width, y + p * kernel_size[0] * CELL
+            c, d = a + kernel_size[1] * width, b + kernel_size[0] * CELL
             drawing.line((a, b), (c, b), (c, d), (a, d), (a, b), kind="text", width=2)
 
     for top, left_title, right_title, left_cells, right_cells, kind in [
@@ -224,22 +236,82 @@ def draw_max_pool(picture, kernel, g):
     return drawing
 
 
-def columns_of(picture, kernel):
+def columns_of(picture, kernel_size):
     """im2col of one picture with one channel: shape (kernel height * kernel width, windows)."""
-    windows = np.lib.stride_tricks.sliding_window_view(picture, kernel)
-    return windows.reshape(-1, kernel[0] * kernel[1]).T
+    windows = np.lib.stride_tricks.sliding_window_view(picture, kernel_size)
+    return windows.reshape(-1, kernel_size[0] * kernel_size[1]).T
 
 
-def draw_table(drawing, columns, kernel, kind):
+def draw_table(drawing, columns, kernel_size, kind, title):
     """The columns as a table at the right, a row for each weight, a column for each window."""
     width = 40
     left = WIDTH - 6 - width * columns.shape[1]
-    drawing.text(WIDTH - 6, 18, "columns, one per window", anchor="end")
+    drawing.text(WIDTH - 6, 18, title, anchor="end")
     for n in range(columns.shape[1]):
         drawing.text(left + width * (n + 0.5), 40, n, "muted")
-    for n, (i, j) in enumerate(kernel_positions(kernel)):
+    for n, (i, j) in enumerate(kernel_positions(kernel_size)):
         drawing.text(left - 6, 48 + CELL * (n + 0.5) + 4.5, f"{i},{j}", "muted", anchor="end")
     drawing.cells(left, 48, columns, kind, width=width)
+
+
+def draw_receptive_field(layers, number):
+    """Which pixels of a row one number after a stack of layers depends on.
+
+    layers   list of (kernel_size, stride), the first layer first
+    number   which number of the last layer: its field is marked
+    returns  a Drawing, the pixels at the bottom
+
+    >>> "field: 7 pixels" in draw_receptive_field([(3, 2), (3, 1)], 0).svg()
+    True
+    """
+    starts, distances, fields = (
+        [[number]],
+        [1],
+        [1],
+    )  # the marked numbers of each layer, from the top
+    for kernel_size, stride in reversed(layers):
+        starts.insert(0, sorted({n * stride + k for n in starts[0] for k in range(kernel_size)}))
+    for kernel_size, stride in layers:
+        fields.append(fields[-1] + (kernel_size - 1) * distances[-1])
+        distances.append(distances[-1] * stride)
+    pixels = fields[-1] + (number + 1) * distances[-1]
+    width, gap = (WIDTH - 112) / pixels, 70
+    bottom = 10 + gap * len(layers)
+    drawing = Drawing(
+        f"The receptive field of one number after {len(layers)} layers",
+        f"number {number} of the last layer depends on {len(starts[0])} pixels",
+        height=bottom + 64,
+    )
+
+    def middle(layer, n):
+        return 6 + width * (n * distances[layer] + fields[layer] / 2)
+
+    for layer, (kernel_size, stride) in enumerate(layers, 1):
+        for n in starts[layer]:
+            for k in range(kernel_size):
+                below = middle(layer - 1, n * stride + k), bottom - gap * (layer - 1)
+                drawing.line((middle(layer, n), bottom - gap * layer + 26), below, kind="value")
+    for layer, (field, distance) in enumerate(zip(fields, distances)):
+        top = bottom - gap * layer
+        for n in range((pixels - field) // distance + 1):
+            kind = "value" if n in starts[layer] else "muted"
+            drawing.cell(middle(layer, n) - width / 2, top, "", kind, width=width, height=26)
+        title = f"layer {layer}" if layer else "pixels"
+        drawing.text(WIDTH - 4, top + 12, title, anchor="end")
+        drawing.text(
+            WIDTH - 4,
+            top + 28,
+            f"{distance} pixel{'s' * (distance > 1)} apart",
+            "muted",
+            anchor="end",
+        )
+    left, right = (
+        middle(0, n) + side * width / 2 for n, side in ((starts[0][0], -1), (starts[0][-1], 1))
+    )
+    y = bottom + 34
+    drawing.line((left, y - 4), (left, y), (right, y), (right, y - 4), kind="value", width=2)
+    drawing.text((left + right) / 2, y + 18, f"receptive field: {fields[-1]} pixels", "value")
+    return drawing
 
 
 def signed(number):

@@ -32,13 +32,13 @@ def pair(n, least=1):
     return int(both[0]), int(both[1])
 
 
-def kernel_positions(kernel):
-    """Every (row, column) in a kernel of shape (height, width), row by row.
+def kernel_positions(kernel_size):
+    """Every (row, column) in a kernel of size (height, width), row by row.
 
     >>> kernel_positions((1, 2))
     [(0, 0), (0, 1)]
     """
-    return [(i, j) for i in range(kernel[0]) for j in range(kernel[1])]
+    return [(i, j) for i in range(kernel_size[0]) for j in range(kernel_size[1])]
 
 
 def pad_images(x, padding, value=0):
@@ -83,14 +83,17 @@ def flatten_maps(maps):
 def shape_error(images, weights, reason):
     """The error to raise when images do not fit the weights or the kernel.
 
-    images   shape of the images
-    weights  text that names the shape of the weights or of the kernel
+    images   shape of the images, or the images
+    weights  shape of the weights, or the weights; or text that names a kernel and its shape
     reason   what does not fit, as text or as an error
     returns  a ValueError, not raised
 
-    >>> str(shape_error((3, 3), "a kernel of shape (2, 2)", "images need four axes"))[:48]
-    'images of shape (3, 3) do not fit a kernel of sh'
+    >>> str(shape_error((3, 3), (8, 3, 2, 2), "images need four axes"))[:56]
+    'images of shape (3, 3) do not fit weights of shape (8, 3'
     """
+    images = getattr(images, "shape", images)
+    if not isinstance(weights, str):
+        weights = f"weights of shape {tuple(getattr(weights, 'shape', weights))}"
     return ValueError(
         f"images of shape {tuple(images)} do not fit {weights}: {reason}. "
         "Images are (batch, channels, height, width); the output has (size + 2 * "

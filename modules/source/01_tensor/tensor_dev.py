@@ -25,7 +25,7 @@
 #       core.tensor.result_dtype: torch.result_type, core.tensor.concatenate: torch.cat,
 #       shape: torch.Tensor.shape, rank: torch.Tensor.ndim, dtype: torch.dtype,
 #       stride: torch.Tensor.stride, contiguous: torch.Tensor.is_contiguous,
-#       mask: torch.masked_select, gather: torch.gather}
+#       mask: torch.masked_select, gather: torch.index_select}
 #     summary: Arrays with shapes, strides, broadcasting, matrix products and dtypes
 #     terms: [tensor, shape, axis, rank, row-major order, stride, view and copy, contiguous,
 #       broadcasting, elementwise operation, dtype, reduction, inner dimension,
@@ -36,10 +36,10 @@
 # %% [markdown]
 # # 01. Tensor
 #
-# The picture below shows ten handwritten digits, and above each one what a neural network
-# says it is. The network had never seen these images before. An image of 8 by 8 pixels comes
-# in as a row of 64 numbers; all that the network computes with it stands in three lines of the
-# code: two matrix products, two additions, two maxima.
+# The picture below shows ten handwritten digits, and above each one what a neural network says
+# it is. The network had never seen these images before. An image of 8 by 8 pixels comes in as a
+# row of 64 numbers; all that the network computes with it stands in three lines of the code:
+# two matrix products, two additions, a maximum with 0, and the index of the largest score.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -128,7 +128,7 @@ draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below t
 # The next row begins 3 positions further, because a row has 3 elements; the next column is 1
 # position further. Predict the strides of shape (2, 3, 4) before you write.
 #
-# **Task.** Write `strides_of`, for any rank.
+# **Task.** Write `strides_of`, for any rank, to understand strides. NumPy computes its own.
 
 # %% exercise="strides"
 #| export
@@ -188,10 +188,11 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
 #
 # ## Broadcasting
 #
-# In the network above, `images @ W1` has shape (359, 256) and the *bias* `b1` has shape (256,).
-# The sum adds the same 256 numbers to every row. **Broadcasting** is the rule by which an
-# operation on arrays of different shapes repeats the elements of one along the axes that it
-# lacks, or where its length is 1. Nothing is copied: an axis that is repeated gets stride 0.
+# In the network above, `images @ W1` has shape (359, 256) and `b1` has shape (256,). The sum
+# adds the same 256 numbers, a *bias*, to every row. **Broadcasting** is the rule by which
+# arrays of different shapes take part in one operation: their shapes are aligned at the right
+# ends, a missing length counts as 1, and an axis of length 1 is repeated to fit the other
+# array. Nothing is copied: an axis that is repeated gets stride 0.
 
 # %%
 from tinytorch.support.broadcasting import draw_broadcasting
@@ -202,25 +203,25 @@ draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])
 # and the sum is 11 22 33, 14 25 36.
 
 # %% [markdown]
-# The shapes are aligned at their right ends. A missing length counts as 1. On each axis the
-# lengths must then be equal, or one of them must be 1.
+# On each axis the lengths must be equal, or one of them must be 1.
 #
-# Predict the shape of `scores - targets` for shapes (3, 1) and (3,). Somebody wanted three
+# Predict the shape of `guesses - targets` for shapes (3, 1) and (3,). Somebody wanted three
 # differences, all of them 0:
 
 # %% tags=["answer"]
 targets = np.array([0.5, 2.0, 4.0])
+guesses = targets.reshape(3, 1)
 unwanted = [(i, j) for i in range(3) for j in range(3) if i != j]
-draw_broadcasting(targets.reshape(3, 1), targets, "-", unwanted)
+draw_broadcasting(guesses, targets, "-", unwanted)
 # alt: (3, 1) minus (3,) has shape (3, 3): the column is repeated to the right, the row
 # downward. Only the three zeros on the diagonal were wanted; the other six numbers are hatched.
 
 # %% [markdown]
-# The result has nine numbers, and there is no error. This bug has cost many people an
-# afternoon. The cure is to know the shape of a result before it is computed.
+# The result has nine numbers. No library can catch this bug, because these shapes do broadcast:
+# compare the shape of a result with the one you expect.
 #
 # **Task.** Write `broadcast_shape`, for any number of shapes. Its error is what users of your
-# library will read for every operator.
+# library will read when shapes do *not* broadcast.
 
 # %% exercise="broadcast"
 #| export
@@ -261,9 +262,10 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 # %% [markdown]
 # ## The Tensor class
 #
-# `Tensor` holds a NumPy array in `.data` and adds what learning needs. Its methods come first,
-# in groups; they are given. Skim them: nearly every one calls `apply`, with a NumPy function
-# and the inputs. You write `apply` in the next section. First, the operators:
+# `Tensor` holds a NumPy array in `.data` and adds what learning needs. It inherits its methods
+# from three given classes, which you need not read now. Nearly every method calls `apply`,
+# which you write in the next section, with a NumPy function and the inputs. First, the
+# operators:
 
 # %%
 #| exporti
@@ -283,12 +285,16 @@ class Operators:
     def __isub__(self, other): return updated(np.subtract, self, other, "-=")
     def __mul__(self, other): return apply(np.multiply, self, other)
     def __rmul__(self, other): return reflected(np.multiply, self, other)
+    def __imul__(self, other): return updated(np.multiply, self, other, "*=")
     def __truediv__(self, other): return apply(np.divide, self, other)
     def __rtruediv__(self, other): return reflected(np.divide, self, other)
+    def __itruediv__(self, other): return updated(np.divide, self, other, "/=")
     def __pow__(self, other): return apply(power, self, other)
     def __rpow__(self, other): return reflected(power, self, other)
+    def __ipow__(self, other): return updated(power, self, other, "**=")
     def __matmul__(self, other): return apply(np.matmul, self, other)
     def __rmatmul__(self, other): return reflected(np.matmul, self, other)
+    def __imatmul__(self, other): return updated(np.matmul, self, other, "@=")
     def __neg__(self): return apply(np.negative, self)
     def __abs__(self): return apply(np.absolute, self)
 
@@ -362,10 +368,7 @@ class Shapes:
     def pad(self, width, value=0):
         return apply(pad_forward, self, width=pad_pairs(width, self.shape), value=value)
 
-    @property
-    def T(self):
-        """The axes in reverse order: rows become columns."""
-        return transpose(self)
+    T = property(lambda self: transpose(self), doc="The axes reversed: rows become columns.")
 
     def __getitem__(self, index): return apply(take_forward, self, index=copy_index(index))
     def __setitem__(self, index, value): put(self, index, value)
@@ -388,8 +391,10 @@ class Tensor(Operators, Mathematics, Shapes, Conversions):
     requires_grad  record operations on this tensor, so that `backward()` can compute its
                    gradient
 
-    .data           the ndarray               .grad     None; later the gradient, an ndarray
-    .requires_grad  as given, False or True   .creator  None; of results, how they were computed
+    .data           the ndarray
+    .grad           None; later the gradient, an ndarray
+    .requires_grad  as given, False or True
+    .creator        None; of results, how they were computed
 
     A Tensor made from a Tensor takes its numbers only. Dtypes: see `as_array`.
 
@@ -437,9 +442,8 @@ x = Tensor([[1, 0.5], [2, 4]])
 print(x, "shape", x.shape, "rank", x.ndim, "dtype", x.dtype)
 
 # %% [markdown]
-# `Variable` is a tensor whose gradient is wanted: a weight, say. And `wrap` makes the tensors
-# that hold results: millions of them, whose arrays are new already, so it copies and checks
-# nothing. Both are given.
+# `Variable` is a tensor whose gradient is wanted: a weight, say. `wrap` makes the tensors that
+# hold results: it neither copies nor checks, to save time. Both are given.
 
 # %%
 #| export
@@ -506,9 +510,10 @@ def run(op, arrays, options):
 # %% [markdown]
 # The last step is for learning. `backward()`, in the autograd lesson, will go back from a
 # result to all that it was computed from. So a result keeps a `Creator`: the operation, its
-# inputs, their arrays, the options. Results and creators together are called the *computation
-# graph*. It is recorded only when some input requires a gradient, and never for results that
-# have no derivative: integers, and True or False.
+# options, its inputs (which get gradients), and the arrays that were inside them (with which
+# derivatives are computed). Results and creators together are called the *computation graph*.
+# It is recorded only when some input requires a gradient, and never for results without a
+# derivative: integers, and True or False.
 
 # %%
 #| exporti
@@ -525,7 +530,9 @@ counter = itertools.count()
 class Creator:
     """A node of the computation graph: a result was op(*arrays, **options).
 
-    inputs   what `apply` was given; arrays, what is inside them; created, a number that grows
+    inputs   what `apply` was given
+    arrays   what was inside the inputs then
+    created  a number that grows, so that `backward()` can go from the newest to the oldest
     """
 
     __slots__ = ("op", "inputs", "arrays", "options", "created")
@@ -560,7 +567,7 @@ def apply(op, *inputs, **options):
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
     options  keyword arguments of `op`, such as axis=0
     returns  a new Tensor around what `run` returns, not a copy of it; its creator records `op`,
-             the inputs as given, the tuple of their arrays, and the options
+             the inputs as given, their arrays, and the options
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
@@ -624,16 +631,17 @@ def reflected(op, x, other):
 check("reflected")
 
 # %% [markdown]
-# For `*` nobody would, either. The others give other numbers, or for `@` no result at all.
+# For `*` nobody would, either. The others give other numbers, or, for `@`, often an error.
 #
 # One more trap. `w -= 0.1 * w.grad` looks like a change of `w`. It would instead give the name
 # `w` to a *result*, whose `.grad` is None, and the next step of a training loop would fail. So
-# `+=` and `-=` refuse a tensor that was made with `requires_grad=True`:
+# `+= -= *= /= **= @=` refuse a tensor that was made with `requires_grad=True`. To change its
+# numbers, change the array inside: `w.data -= 0.1 * w.grad`.
 
 # %%
 #| exporti
 def updated(op, x, other, sign):
-    """x += other and x -= other: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
     if x.requires_grad and x.creator is None:
         raise in_place_error(sign)
     return apply(op, x, other)
@@ -674,8 +682,8 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 #
 # A **dtype** is the type of number that all elements of an array have: how many bytes one
 # takes, and whether it is an integer, a floating-point number, or a bool. NumPy computes with
-# `float64`, 8 bytes. Networks do with `float32`, 4 bytes and seven decimal digits: far more
-# than their data has, in half of the memory. The difference in numbers:
+# `float64`, 8 bytes. `float32` is enough for networks: 4 bytes and seven decimal digits, far
+# more than their data has, in half of the memory. The difference in numbers:
 
 # %%
 wide = np.random.default_rng(0).normal(size=200_000)
@@ -684,10 +692,10 @@ print(f"memory: {wide.nbytes:,} and {narrow.nbytes:,} bytes")
 print(f"largest error: {np.abs(wide - narrow).max():.1e}")
 
 # %% [markdown]
-# So `as_array` makes `float32` of Python floats, bare numbers and lists with a float in them.
-# An ndarray keeps its dtype: somebody chose it. Lists of integers stay integers: they count
-# something or are indices. With `requires_grad=True` they become `float32`, because a
-# derivative with respect to an integer makes no sense.
+# So `as_array` makes `float32` of Python floats and of lists with a float in them. An ndarray
+# keeps its dtype: somebody chose it. Lists of integers count something or are indices, so
+# `Tensor([3])` is `int64`; but `Tensor(3)` is `float32`: a single number is mostly a constant
+# in a formula. With `requires_grad=True` integers become `float32`: a derivative needs floats.
 #
 # Results need a rule, too. Predict which of these NumPy results are `float64`, though no
 # `float64` array went in:
@@ -847,10 +855,10 @@ def infer_shape(shape, size):
     returns  tuple of lengths whose product is `size`
 
     Raises ValueError, with the shape and the size in its text, when there is no such tuple, or
-    more than one.
+    more than one, and for lengths below -1.
 
-    >>> infer_shape((2, -1, 2), 12)
-    (2, 3, 2)
+    >>> infer_shape((-1, 5), 30)
+    (6, 5)
 
     Source: the rule of numpy.reshape.
     """
@@ -899,22 +907,29 @@ def broadcast_to(x, *shape):
     return apply(np.broadcast_to, x, shape=shape)
 
 # %% [markdown]
-# `as_tuple`, given, lets users write `x.reshape(2, 3)` and `x.reshape((2, 3))`. `squeeze`
-# removes axes of length 1, and `flatten` joins axes into one; both only compute a shape.
+# Of 12 elements, `x.reshape(2, -1, 2)` has shape (2, 3, 2). `as_tuple`, given, lets users also
+# write `x.reshape((2, -1, 2))`. `squeeze` removes axes of length 1, and `flatten` joins axes;
+# both only compute a shape.
 #
 # ## Permuting axes
 #
-# A photograph is often stored as (height, width, channels), and a layer wants (channels,
-# height, width). Reshaping gives the right *shape* and the wrong picture. Predict which of
-# these rows hold one colour (red is 1 and 2, green 20 and 21, blue 300 and 301):
+# A photograph is often stored as (height, width, channels): red, green and blue of each pixel.
+# Networks use (channels, height, width). Reshaping gives the right *shape* but mixes the
+# channels, because the elements keep their order in memory:
 
 # %%
+from tinytorch.support.channels import draw_channels
+
 picture = Tensor([[[1, 20, 300], [2, 21, 301]]])  # height 1, width 2, 3 channels
-print(picture.reshape(3, 1, 2))
+draw_channels(picture.data)
+# alt: A picture of shape (1, 2, 3): two pixels, 1 20 300 and 2 21 301, with a colour for each
+# channel. Its reshape to (3, 1, 2) has the rows 1 20, 300 2 and 21 301, with mixed colours; its
+# transpose by (2, 0, 1) has the rows 1 2, 20 21 and 300 301, each of one colour.
 
 # %% [markdown]
 # **Task.** Write `transpose`: the axes in the order given, or reversed when none is given. The
-# work is to settle the order, and to refuse one that is wrong; `np.transpose` does the rest.
+# work is to settle the order, and to refuse one that is wrong (the error of `axes_of` does not
+# name the shape); `np.transpose` does the rest.
 
 # %% exercise="transpose"
 #| export
@@ -948,13 +963,10 @@ check("transpose")
 # %%
 print(picture.transpose(2, 0, 1))
 
-# %% [markdown]
-# Each row is one colour now. Exchanging two axes, the commonest case, has a name of its own:
-
 # %%
 #| export
 def swapaxes(x, axis1, axis2):
-    """`x` with two axes exchanged."""
+    """`x` with two axes exchanged, the commonest case of `transpose`."""
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
@@ -963,7 +975,7 @@ def swapaxes(x, axis1, axis2):
 # %% [markdown]
 # ## Matrix products
 #
-# A layer of a network computes each of its outputs from all of its inputs, by a *matrix
+# In the network above, each number in `hidden` depends on all 64 of an image, by a *matrix
 # product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row i of `a` by column j of `b`, element
 # by element, and add up. The **inner dimension** of a matrix product is the length that both
 # matrices must have in common: that of a row of the left one and of a column of the right one.
@@ -1005,8 +1017,9 @@ def matmul_by_broadcasting(a, b):
 check("matmul-by-broadcasting")
 
 # %% [markdown]
-# It is right, and expensive: the array of products has $i \cdot k \cdot j$ elements. NumPy's
-# `matmul`, which `@` calls, never builds it. Predict the ratio of times for shapes (96, 96).
+# `a` lacks the last axis, j, and `b` the first, i. The method is right, and expensive: the
+# array of products has $i \cdot k \cdot j$ elements. NumPy's `matmul`, which `@` calls, never
+# builds it. Predict the ratio of times for shapes (96, 96).
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -1019,12 +1032,11 @@ print(f"array of products: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 # %% [markdown]
 # ## Batches of matrices
 #
-# Networks multiply many matrices at once: in the shapes `(batch, heads, tokens, size) @ (batch,
-# heads, size, tokens)` of a language model, only the last two axes are matrices. A **batch
-# dimension** is an axis along which an operation is repeated, for each index separately.
-# Here these are the axes in front of the matrices, and they broadcast. A tensor of rank 1
-# takes part as a row on the left or as a column on the right, and this axis is missing in the
-# result.
+# Networks multiply many matrices at once: in `(10, 2, 3) @ (10, 3, 4)`, ten pairs of matrices,
+# only the last two axes are matrices. A **batch dimension** is an axis along which an operation
+# is repeated, for each index separately. Here these are the axes in front of the matrices, and
+# they broadcast. A tensor of rank 1 takes part as a row on the left or as a column on the
+# right: it gets an axis of length 1, which is removed again from the result.
 #
 # Predict the shapes of (5, 1, 2, 3) @ (4, 3, 7) and of (3,) @ (4, 3, 7).
 #
@@ -1042,8 +1054,8 @@ def matmul_shape(a, b):
     Raises ValueError, with both shapes in its text: for rank 0, for inner dimensions that
     differ, for batch dimensions that do not broadcast.
 
-    >>> matmul_shape((5, 1, 2, 3), (4, 3, 7))
-    (5, 4, 2, 7)
+    >>> matmul_shape((10, 2, 3), (10, 3, 4))
+    (10, 2, 4)
 
     Source: Python Enhancement Proposal 465, "Semantics".
     """
@@ -1076,16 +1088,28 @@ except ValueError as error:
 # **Slicing** selects a regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is
 # an array of True and False that selects the elements where it is true: `x[x > 0]`. To
 # **gather** is to select elements by an array of indices, in any order and as often as you
-# like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor should work as a mask or as indices,
-# too.
+# like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor should serve as mask or indices, too.
 #
-# There is a catch. The index of `y = x[picked]` becomes part of the computation graph, as an
-# option. If `picked[:] = 1` is run before `backward()`, the graph is wrong. So the index has to
-# be copied. `as_index_array(part)` is given: it makes a new array of the indices or truth
-# values in a Tensor, an array or a list.
-#
-# **Task.** Write `copy_index`. Predict first: what does Python pass to `__getitem__` for
-# `x[0, mask]`?
+# Reading, `y = x[picked]`, goes through `apply`, and the index becomes part of the computation
+# graph, as an option. If `picked[:] = 1` is run before `backward()`, the graph is wrong. So
+# `copy_index`, which you write, has to copy it. Writing, `x[0] = 5`, would overwrite numbers
+# that the graph still needs, so it is refused for tensors that require a gradient:
+
+# %%
+#| exporti
+def put(x, index, value):
+    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
+    needed = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
+    if x.creator is not None or (needed and recording.on):
+        raise RuntimeError(
+            "writing into this tensor would change numbers that the computation graph needs; "
+            "make a new tensor with where(), or write into x.detach()")
+    x.data[copy_index(index)] = operand(value)
+
+# %% [markdown]
+# **Task.** Write `copy_index`. `as_index_array(part)` is given: it makes a new array of the
+# indices or truth values in a Tensor, an array or a list. Predict first: what does Python pass
+# to `__getitem__` for `x[0, mask]`?
 
 # %% exercise="index"
 #| export
@@ -1108,34 +1132,18 @@ def copy_index(index):
                  for part in parts)
     ### END SOLUTION
 
-# %% [markdown]
-# Reading, `x[0]`, goes through `apply`. Writing, `x[0] = 5`, does not: it would overwrite
-# numbers that the computation graph still needs. So it is refused for tensors that require a
-# gradient.
-
-# %%
-#| exporti
-def put(x, index, value):
-    """x[index] = value, in place; RuntimeError when a gradient is wanted."""
-    needed = x.requires_grad or isinstance(value, Tensor) and value.requires_grad
-    if x.creator is not None or (needed and recording.on):
-        raise RuntimeError(
-            "writing into this tensor would change numbers that the computation graph needs; "
-            "make a new tensor with where(), or write into x.detach()")
-    x.data[copy_index(index)] = operand(value)
-
 # %% checks="index"
 check("index")
 
 # %%
-x = Tensor([5.0, -1.0, 7.0, -2.0])
+x = Tensor([5.0, -1.0, 7.0, -2.0])  # of x[0, mask], Python passes one tuple, (0, mask)
 print(x[1:3], x[x > 0], x[[2, 0, 2]], sep="\n")
 
 # %% [markdown]
 # ## Joining tensors
 #
-# Two functions make one tensor of several. Each of these is an input of `apply`, so each can
-# get a gradient of its own.
+# Two functions make one tensor of several. Each of the joined tensors is an input of `apply`,
+# so each can get a gradient of its own.
 
 # %%
 #| export
@@ -1180,13 +1188,12 @@ while node.creator:
 # 1. `x.T.reshape(-1)` and `x.reshape(-1)` give different orders. Only one of them can be a view
 #    of `x`. Which, and what do the strides say about it? Check with `np.shares_memory`.
 # 2. Time `x + 1` for tensors of 1, 100, 10,000 and 1,000,000 elements. Up to which size do you
-#    mostly pay for `apply`, not for the addition? What follows for a library that is to train
-#    networks?
-# 3. `scores - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
+#    mostly pay for `apply`, not for the addition? What follows for small networks?
+# 3. `guesses - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
 #    Which rule would have refused it, and which useful line of this chapter would that rule
 #    refuse as well?
 #
 # In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
 # `x.is_contiguous()`, `torch.broadcast_shapes`, `torch.result_type`, `x.permute` for
-# `transpose`, `torch.gather`, `x.grad_fn` for `creator`. Its `var` has `correction=1` by
-# default, yours and NumPy's 0.
+# `transpose`, `torch.index_select` for `x[[2, 0, 2]]`, `x.grad_fn` for `creator`. Its `var` has
+# `correction=1` by default, yours and NumPy's 0.

@@ -50,9 +50,15 @@
 # %% [markdown]
 # # 02. Activations
 #
+# A *layer* computes $xW + b$: it multiplies its input by a matrix of *weights* and adds a
+# *bias*. A *network* is several layers in a row. *Training* changes weights and biases a
+# little, step by step, along derivatives of the errors (lessons 05 to 08).
+#
 # Can a network separate the squares from the circles below? A single layer cannot, and neither
 # can a hundred layers in a row, unless something nonlinear stands between them. The network in
 # the picture has two layers, and between them a function that you write in this chapter.
+# Nothing is trained here: the first layer is random, and *least squares*, the method that fits
+# a line to points, finds the second.
 
 # %% tags=["payoff"]
 #| default_exp core.activations
@@ -84,8 +90,8 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 
 # %% [markdown]
 # The black lines are the network's decision boundary. A **decision boundary** is the set of
-# inputs at which a classifier changes from one answer to another. To bend it, a network needs a
-# nonlinear function between its layers.
+# inputs at which a *classifier*, a function that chooses one of several answers, changes from
+# one answer to another. To bend it, a network needs a nonlinear function between its layers.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, the module classes `ReLU` and `Softmax`, and by hand the weights of a network
@@ -99,7 +105,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # $(xW_1 + b_1)W_2 + b_2$. Multiply that out on paper.
 #
 # Predict: $x$ has 4 numbers, the first layer has 2 outputs, the second has 3. A single layer
-# with weights $W$ and bias $b$ computes the same. Which shapes have $W$ and $b$?
+# with weights $W$ and bias $b$ computes the same. What are the shapes of $W$ and $b$?
 
 # %% [markdown]
 # **Task.** Write `collapse_linear`: the one layer that equals two.
@@ -130,8 +136,8 @@ def collapse_linear(w1, b1, w2, b2):
 check("collapse-linear")
 
 # %% [markdown]
-# Applied again and again, it collapses any number of layers into one. Here are twenty layers of
-# width 8, and the single layer that equals them:
+# The shapes are (4, 3) and (3,). Applied again and again, `collapse_linear` turns any number of
+# layers into one. Here are twenty layers of width 8, and the single layer that equals them:
 
 # %%
 random = np.random.default_rng(0)
@@ -162,8 +168,8 @@ print("outputs", (columns @ best).round(6))
 
 # %% [markdown]
 # One half for every input. Perhaps least squares asks the wrong thing, and some straight line
-# still has both ones on one side and both zeros on the other? Draw a hundred thousand random
-# lines and count how many of the four points each one classifies correctly.
+# still has both ones on one side and both zeros on the other? Choose a hundred thousand lines
+# at random and count how many of the four points each one classifies correctly.
 
 # %%
 lines = np.random.default_rng(1).normal(size=(3, 100_000))
@@ -324,7 +330,7 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate: evaluate the function a little
 # to the right and a little to the left, and divide the difference by the distance. That is the
-# *central difference* $(f(x + h) - f(x - h)) / 2h$. Predict which $h$ estimates the derivative
+# *central difference* $(f(x+h) - f(x-h)) / (2h)$. Predict which $h$ estimates the derivative
 # of $x^3$ at 2 best (it is 12), and what goes wrong at both ends of the table:
 
 # %% tags=["answer"]
@@ -338,7 +344,7 @@ for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
 # %% [markdown]
 # A large $h$ measures a chord instead of the tangent: the error is $h^2$ here. A small $h$
 # subtracts two nearly equal numbers, of which only the last, rounded digits differ. `float32`
-# has about 7 digits, so it loses early.
+# has about 7 digits, so its errors begin at larger $h$.
 #
 # **Task.** Write `numerical_derivative`, in `float64`, for any elementwise function.
 
@@ -348,9 +354,10 @@ def numerical_derivative(f, x, h=1e-4):
     """The derivative of `f` at each element of `x`, estimated by a central difference.
 
     f        an elementwise function from a Tensor to a Tensor
-    x        Tensor, array or number; not changed
+    x        Tensor, array or number; not changed. Make a Tensor of a float64 array of it before
+             you add h: a number becomes float32 in a Tensor, and rounding loses the difference
     h        distance to each side, in the unit of x
-    returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / 2h, computed in float64
+    returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
     At a kink it averages the derivatives of both sides.
 
@@ -379,7 +386,7 @@ for place in (-1.0, 0.0, 1.0):
 # %% [markdown]
 # ## Sigmoid
 #
-# The oldest activation function, $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$, maps every number
+# An old activation function, $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$, maps every number
 # into the interval from 0 to 1, so its result can be read as a probability. Computed as written
 # it has a fault. Predict what the two lines print; the largest `float32` number is about
 # $3 \cdot 10^{38}$.
@@ -456,8 +463,8 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 # ## Tanh
 #
 # Sigmoid has a second flaw: its outputs are all positive. The *hyperbolic tangent*,
-# $\tanh(x) = \frac{e^x - e^{-x}}{e^x + e^{-x}}$, has the same form but runs from -1 to 1, with
-# the mean at 0. Predict from the two rows: by which factors must sigmoid be stretched along
+# $\tanh(x) = \frac{e^x - e^{-x}}{e^x + e^{-x}}$, has the same shape but runs from -1 to 1, with
+# its centre at 0. Predict from the two rows: by which factors must sigmoid be stretched along
 # each axis, and how far moved, to become tanh?
 
 # %%
@@ -515,15 +522,15 @@ for mine, ready in ((relu, Tensor.relu), (sigmoid, Tensor.sigmoid), (tanh, Tenso
           f"{seconds(mine) / seconds(ready):.1f} times as long")
 
 # %% [markdown]
-# The numbers agree to about seven decimal places. The ready-made operations are faster where
-# they pass over the array less often, so the next function uses the ready-made `tanh`.
+# The numbers agree to about seven decimal places. The ready-made operations are several times
+# faster: they pass over the array once, not once per operation. The next function uses `tanh`.
 
 # %% [markdown]
 # ## Dead units
 #
 # ReLU has a flaw of its own: its derivative is 0 for all negative inputs. In the layer below,
 # each unit has a lower bias than the one before; one oversized training step can cause that.
-# Predict the last row: how could training repair that unit?
+# Predict for how many of 1000 examples the last unit, with bias -8, is active.
 
 # %% tags=["answer"]
 random = np.random.default_rng(4)
@@ -538,20 +545,22 @@ for unit in range(6):
 
 # %% [markdown]
 # A **dead unit** is a ReLU whose input is negative for every example, so that its derivative is
-# always 0 and training never changes its weights again. Training cannot repair it. This is why
-# people use activation functions that approach 0 gradually on the left.
+# always 0 and training never changes its weights again. Training cannot repair it. An
+# activation function that approaches 0 gradually on the left keeps a small derivative for
+# inputs a little below 0, so fewer units die. (At -8, the bias of the last unit, it is 0 too.)
 
 # %% [markdown]
 # ## GELU
 #
 # The *Gaussian error linear unit* multiplies $x$ by the probability that a standard normal
-# number is below $x$. That needs the error function. The first GPT models used an approximation
-# with tanh, and so do we:
+# number is below $x$. That needs the *error function* (`math.erf`). The first GPT models used
+# an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
 #
-# Predict before you run: how far apart are the two at most? And is gelu ever below 0?
+# Predict before you run: how far apart are the exact and the approximate gelu at most? And is
+# gelu ever below 0?
 
 # %% tags=["answer"]
 places = np.linspace(-5, 5, 1001)
@@ -562,7 +571,7 @@ print(f"largest difference {np.abs(np.subtract(exact, approximate)).max():.6f}, 
       f"minimum {min(approximate):.4f}")
 
 # %% [markdown]
-# **Task.** Write `gelu` for tensors. A network of lesson 15 calls it millions of times, so use
+# **Task.** Write `gelu` for tensors. Language models call it millions of times, so use
 # the ready-made `tanh` method, and `x * x * x` for the cube: it is faster than a power.
 
 # %% exercise="gelu"
@@ -601,7 +610,7 @@ figure, axes = panel("activation functions", "x", "value", xlim=(-5, 5), ylim=(-
 for f, (colour, style) in curves.items():
     axes.plot(line.data, f(line).data, style, color=colour)
 for name, place in (("relu, gelu", (0.2, 2.6)), ("sigmoid", (-4.8, 0.2)),
-                    ("tanh", (-4.8, -0.85)), ("gelu", (0.3, -0.5))):
+                    ("tanh", (-4.8, -0.85)), ("gelu", (-1.9, -0.45))):
     axes.text(*place, name)
 # alt: relu and gelu leave the picture at the upper right; sigmoid rises from 0 to 1 and tanh
 # from -1 to 1, both flat at both ends. gelu dips a little below 0 left of 0.
@@ -623,7 +632,7 @@ for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
 # the classes before they are turned into probabilities: any real numbers, larger for a more
 # likely class. Probabilities must be positive and sum to 1. **Softmax** turns
 # logits into probabilities: it takes $e$ to the power of each and divides by the sum,
-# $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike an activation function it is not elementwise: every
+# $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the functions above it is not elementwise: every
 # probability depends on all logits.
 
 # %%
@@ -665,11 +674,11 @@ def softmax(x, axis=-1):
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
     axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
              several axes
-    returns  a new Tensor of the same shape; each slice along `axis` is >= 0 and sums to 1.
+    returns  a new Tensor of the same shape; each distribution along `axis` is >= 0 and
+             sums to 1.
              Computed with Tensor operations, so that it is recorded
 
-    Correct at +-1000, for each slice by itself: subtract the largest logit of the slice first.
-    A slice that is all -inf gives nan.
+    Correct at +-1000, for each distribution by itself. One that is all -inf gives nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -709,9 +718,10 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
     print(f"T = {temperature:7}: {softmax(logits / temperature).data.round(3)}")
 
 # %% [markdown]
-# A high temperature approaches equal probabilities; a low one gives the largest logit nearly
-# everything, which is where the name comes from: softmax is a soft version of *argmax*. The
-# last row has an exponent of -2000, and your `softmax` computes it without overflow.
+# A high temperature approaches equal probabilities; a low one gives nearly all probability to
+# the largest logit. Hence the name: softmax is a soft version of *argmax*. In the last row the
+# temperature 0.001 makes the largest logit 4000, whose exponential would overflow; your
+# `softmax` subtracts it first.
 
 # %% [markdown]
 # ## Log-softmax
@@ -864,8 +874,8 @@ class LogSoftmax(Activation):
 
 # %% [markdown]
 # As a first use, 200 inputs pass through thirty layers of 64 units with random weights, each
-# followed by an activation function. Predict: after which of the four do the 200 outputs still
-# differ from each other?
+# followed by an activation function. The table shows how much the 200 outputs differ, relative
+# to their size. Predict: after which of the four are they nearly the same for every input?
 
 # %% tags=["answer"]
 random = np.random.default_rng(7)
@@ -875,8 +885,9 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
     x = inputs
     for w in layers:
         x = activation(x @ w)
-    print(f"{str(activation):10} mean {float(x.mean()):9.1e}, "
-          f"standard deviation over the inputs {float(x.std(axis=0).mean()):.1e}")
+    size, spread = float(abs(x).mean()), float(x.std(axis=0).mean())
+    print(f"{str(activation):10} mean size {size:.1e}, "
+          f"standard deviation over the inputs {spread / size:.1e} of it")
 
 # %% [markdown]
 # After thirty sigmoids all inputs look the same: each layer divides their differences by about

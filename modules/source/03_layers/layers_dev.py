@@ -66,12 +66,13 @@ from tinytorch.support.summary import name_of, summary  # noqa: F401
 from tinytorch.support.signals import draw_histograms, plot_stds
 
 draw_histograms(stds=(0.03, 0.1, 0.3))
-# alt: Three rows of twenty histograms. With std 0.03 the outputs shrink to 0 within five
-# layers. With 0.1 they stay spread around 0. With 0.3 most lie near -1 and 1 in every layer.
+# alt: Three rows of twenty histograms. With std 0.03 the outputs are almost 0 from the fourth
+# layer on. With 0.1 they stay spread around 0. With 0.3 most lie near -1 and 1 in every layer.
 
 # %% [markdown]
-# In the first network all outputs become 0. In the third most are close to −1 or 1, whatever
-# the input is. Only the second network passes the input on in a form that can be trained well.
+# In the first network all outputs become almost 0. In the third most are close to −1 or 1,
+# whatever the input is. Only in the second do the last outputs still carry usable information
+# about the input, so only the second can be trained well.
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
 # you choose the initial values of the parameters, you build networks from layers, and you
@@ -79,8 +80,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # load them.
 #
 # **You need** 01 (Tensor); 02 (Activations) explains why there are activation functions
-# between layers. **You write** `linear`, `Dense`, `Sequential`, two initializations, `Dropout`,
-# `named_parameters`, `state_dict` and `load_state_dict`.
+# between layers. **You write** `linear`, two initializations, `Dense`, `Sequential`,
+# `named_parameters`, `state_dict`, `load_state_dict` and `Dropout`.
 
 # %% [markdown]
 # ## Fully connected layers
@@ -103,8 +104,8 @@ W = Tensor([[1.0, 0.0, 3.0, -1.0], [0.0, 1.0, 4.0, 2.0]])  # two inputs, four ou
 b = Tensor([10.0, 20.0, 30.0, 40.0])
 draw_fully_connected(x, W, b, example=1, output=2)
 # alt: x of shape (3, 2) at the left, W of shape (2, 4) above, y of shape (3, 4) in the corner
-# between them, b of shape (4,) below. Row 1 of x, column 2 of W and element 2 of b are blue:
-# 0 times 3 plus -1 times 4 plus 30 gives y[1, 2] = 26.
+# between them, b of shape (4,) below. Counted from 0, row 1 of x, column 2 of W and element 2
+# of b are blue: 0 times 3 plus -1 times 4 plus 30 gives y[1, 2] = 26.
 
 # %% [markdown]
 # The bias has shape (4,), so broadcasting adds it to every row. Predict: what happens with a
@@ -132,7 +133,8 @@ def linear(x, weights, bias=None):
     x        Tensor of shape (..., in): any number of axes before the last
     weights  Tensor of shape (in, out)
     bias     Tensor of shape (out,), or None
-    returns  Tensor of shape (..., out), recorded like every result of Tensor operations
+    returns  Tensor of shape (..., out). Use Tensor operations, not .data: then the result
+             requires a gradient when an input does
 
     Raises ValueError that names both shapes when the last length of `x` is not `in`.
 
@@ -168,10 +170,21 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 #
 # ## Exploding and vanishing activations
 #
-# How large should the random weights be? The outputs of a layer, after the activation function,
-# are called its *activations*. The next function passes random inputs through twenty random
-# layers of 100 numbers each, and measures the standard deviation of the activations of each
-# layer. It uses your `linear`.
+# How large should the random weights be? The **fan-in** of a layer is the number of inputs that
+# each of its outputs sums over. So one output is a sum of fan-in products $wx$. When the
+# weights have mean 0 and do not depend on the inputs, the mean of a product is 0, and its
+# variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean square* of the inputs.
+# Independent weights make the variances add:
+#
+# $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
+#
+# Inputs with mean 0 have a mean square equal to their variance. Then a layer multiplies the
+# standard deviation by $\sqrt{\text{fan-in}}$ times that of the weights.
+
+# %% [markdown]
+# The outputs of a layer, after the activation function, are called its *activations*. The next
+# function passes random inputs through twenty random layers of 100 numbers each, and measures
+# the standard deviation of the activations of each layer. It uses your `linear`.
 
 # %%
 def activation_stds(std, activation, layers=20, width=100):
@@ -194,30 +207,22 @@ def identity(x):
 
 # %% [markdown]
 # Predict: the inputs have standard deviation 1, and there is no activation function. What is
-# the standard deviation after twenty layers when that of the weights is 0.01? And 0.2?
+# the standard deviation after twenty layers when that of the weights is 0.01? And 0.2? A line
+# is blue when it ends near where it began, and red otherwise.
 
 # %% tags=["answer"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
-plot_stds(curves, "linear layers: only 0.1 keeps the signal", keeps=0.1)
+plot_stds(curves, "linear layers, by the std of the weights")
 # alt: Standard deviation of a signal over 20 linear layers, on a logarithmic axis. Weights with
 # standard deviation 0.1 give a level line. With 0.2 the line rises to 940,000, with 0.05 it
 # falls to about a millionth, with 0.01 to 9e-21.
 
 # %% [markdown]
-# Each layer multiplies the standard deviation by the same factor, so twenty layers multiply it
-# by the twentieth power of that factor. **Exploding and vanishing activations** are outputs
-# of layers that grow or shrink by a constant factor per layer, until they carry no usable
-# information.
-
-# %% [markdown]
-# Which factor is it? The **fan-in** of a layer is the number of inputs that each of its outputs
-# sums over. One output is a sum of fan-in products of a weight and an input. When these are
-# independent with mean 0, the variances of the products add:
-#
-# $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \mathrm{var}(x)$$
-#
-# The variance does not change when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs that
-# is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
+# Weights with std 0.01 multiply the standard deviation by $\sqrt{100} \cdot 0.01 = 0.1$ in each
+# layer, and by $0.1^{20} = 10^{-20}$ in all. **Exploding and vanishing activations** are
+# outputs of layers that grow or shrink by a constant factor per layer, until they carry no
+# usable information. The factor is 1 when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs
+# that is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
 
 # %% [markdown]
 # ## Xavier initialization
@@ -295,18 +300,19 @@ check("xavier")
 # %% [markdown]
 # ## He initialization
 #
-# Now the activation functions. `tanh` hardly changes small numbers. `relu` sets half of the
-# numbers to 0, which halves their mean square.
+# Now the activation functions. `relu` sets half of the numbers to 0. What is left no longer has
+# mean 0, but the formula for $\mathrm{var}(y)$ needs only its mean square, and relu halves
+# that.
 #
-# Predict: with Xavier's variance, which power of two is the standard deviation after twenty
-# layers with relu?
+# Predict: the weights have Xavier's standard deviation for 100 inputs and outputs, 0.1. Which
+# power of two is the standard deviation after twenty layers with relu?
 
 # %% tags=["answer"]
 print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
 
 # %% [markdown]
-# Twenty halved mean squares make $2^{-20}$, so the standard deviation is near $2^{-10}$. The
-# cure is to double the variance of the weights:
+# Halved twenty times, the mean square is $2^{-20}$, so the standard deviation is near
+# $2^{-10}$. The cure is to double the variance of the weights:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in}}$$
 #
@@ -345,29 +351,31 @@ check("he")
 he = math.sqrt(2 / 100)
 curves = {"3 × He": 3 * he, "He": he, "He / 3": he / 3}
 plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.items()},
-          "relu: He initialization keeps the signal", keeps="He")
+          "layers with relu")
 # alt: Standard deviation of a signal over 20 layers with relu, on a logarithmic axis. He
 # initialization gives a level line near 1; three times its weights explode to 4e9, a third
-# vanishes to about 1e-10.
+# vanishes to 3e-10.
 
 # %% [markdown]
-# Predict the same three lines for tanh and Xavier initialization. Which of them differs in
-# kind from the picture above?
+# Predict the same three lines for tanh and Xavier initialization. Which line has a different
+# shape than in the picture above?
 
 # %% tags=["answer"]
 xavier = math.sqrt(2 / (100 + 100))
 curves = {"3 × Xavier": 3 * xavier, "Xavier": xavier, "Xavier / 3": xavier / 3}
 plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.items()},
-          "tanh: too small vanishes, nothing explodes", keeps="Xavier")
-# alt: Standard deviation of a signal over 20 layers with tanh, on a logarithmic axis. Three
-# times Xavier's weights stay level near 0.8, Xavier's fall slowly to 0.15, a third of them
-# vanish to about 1e-10.
+          "layers with tanh")
+# alt: Standard deviation of a signal over 20 layers with tanh, on a logarithmic axis. The line
+# of three times Xavier's weights is blue and level near 0.8. Xavier's falls more and more
+# slowly, to 0.15. A third of Xavier's weights vanish to 2e-10.
 
 # %% [markdown]
-# tanh cannot explode, because its outputs lie between −1 and 1. Weights that are too large do
-# other damage: the outputs saturate, as in the third row of the first picture. This *optional*
-# experiment measures it. Two inputs differ by 1 % of their standard deviation; by how much do
-# the outputs differ after twenty layers?
+# tanh cannot explode: its outputs lie between −1 and 1. Xavier's line falls, because tanh
+# shrinks every number a little, but ever less as the numbers get smaller. And a level line is
+# not enough: with weights three times as large the outputs saturate, as in the third row of the
+# first picture. This *optional* experiment measures the damage. Two inputs differ by 1 % of
+# their standard deviation. By what part of their standard deviation do the outputs differ in
+# the end?
 
 # %%
 from tinytorch.support.signals import relative_distance
@@ -376,9 +384,9 @@ for label, std in curves.items():
     print(f"{label:11} {relative_distance(std):.3f}")
 
 # %% [markdown]
-# With weights three times too large, two inputs that are nearly equal get outputs that have
-# nothing in common. What the network computes for one picture then says nothing about a
-# similar one.
+# Unrelated outputs would give $\sqrt{2} = 1.41$. With weights three times too large, the
+# outputs for two nearly equal inputs differ by 1.07, as much as outputs vary at all. So what
+# the network computes for one picture says little about a similar one.
 
 # %% [markdown]
 # ## Modules
@@ -388,7 +396,8 @@ for label, std in curves.items():
 # of them, as in PyTorch. A subclass stores its parameters as attributes in `__init__` and
 # computes its output in `forward`.
 #
-# Read the class now. The functions that its methods call are exercises of this chapter.
+# Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
+# write later in this chapter, and can wait until then.
 
 # %%
 #| export
@@ -611,7 +620,7 @@ pictures = np.random.default_rng(0).normal(size=(32, 28, 28)).astype("float32")
 print(net, net(Tensor(pictures)).shape, sep="\n")
 
 # %% [markdown]
-# ## Submodules
+# ## Finding all submodules
 #
 # An optimizer needs a list of all parameters of a network. A list written by hand is dangerous:
 # a parameter that was forgotten is never trained, and no error tells you. So the network
@@ -642,11 +651,13 @@ class TwoHeads(Module):
 draw_module_tree(TwoHeads())
 # alt: A tree. TwoHeads holds body, a Sequential with a Dense layer; heads, a list of two Dense
 # layers; the tensor mean; and tied. The parameters are blue boxes with names such as
-# body.0.weights and heads.1.weights. The box of mean is grey. The box of tied is dashed: it is
-# the tensor heads.0.weights again.
+# body.0.weights and heads.1.weights. The box of mean is grey. The box of tied is dashed and
+# labelled "= heads.0.weights", because it is that tensor again.
 
 # %% [markdown]
 # The tree is traversed by asking each object for its children: what it holds directly.
+#
+# `vars(obj)` is the dict of the attributes of an object.
 #
 # **Task.** Write `named_children`. The name of a child is that of its attribute or key; in a
 # list or tuple it is the index. Names are always text.
@@ -681,9 +692,10 @@ check("children")
 
 # %% [markdown]
 # A child can have children, so the traversal is recursive: a *depth-first search*. Two cases
-# need care. A tensor can be held twice, like `tied` above: language models use one table to
-# read words and to write them. If an optimizer got it twice, it would update it twice per step.
-# And a module may hold a reference to the one that holds it. So each object counts once.
+# need care. A tensor can be held twice, like `tied` above: many language models have one tensor
+# with a row of weights for each word, and use it in their first and in their last layer. If an
+# optimizer got it twice, it would update it twice per step. And a module may hold a reference
+# to the one that holds it. So each object counts once.
 #
 # **Task.** Write `traverse`. `seen` holds the `id` of every object found so far.
 
@@ -728,17 +740,22 @@ for path, part in traverse(TwoHeads()):
 #
 # Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
 # saved with it but not trained, such as a mean that was measured. And a module may keep a
-# result of its last computation, to be looked at later. Predict which two attributes of a
-# Tensor distinguish the three kinds.
+# result of its last computation, to be looked at later. Predict `requires_grad` and `creator`
+# for a parameter, a buffer, and results computed from each of them.
 
 # %% tags=["answer"]
-parameter = Variable([2.0, 3.0])
-for name, tensor in [("parameter", parameter), ("buffer", Tensor([0.5, 0.25])),
-                     ("result", parameter * 2)]:
-    print(f"{name:9} requires_grad {tensor.requires_grad!s:6} has a creator: "
+parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
+for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
+                     ("buffer", buffer), ("buffer * 2", buffer * 2)]:
+    print(f"{name:13} requires_grad {tensor.requires_grad!s:5}  has a creator: "
           f"{tensor.creator is not None}")
 
 # %% [markdown]
+# The two attributes together identify parameters. But `buffer * 2` looks like a buffer: an
+# operation without gradients is not recorded. A module that stores such a result in `forward`
+# gets a buffer that a new network does not have, and its saved state does not fit the new one.
+# Store `result.numpy()` instead: arrays are neither parameters nor buffers.
+#
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but
 # `reshape` returns a result: the gradient goes to the Variable, which nobody holds, and the
 # bias is never trained.
@@ -776,128 +793,6 @@ for name, tensor in net.named_parameters():
 print(net)
 
 # %% [markdown]
-# ## Training and evaluation mode
-#
-# Some layers compute one thing while the network is trained and another when it is used.
-# **Training and evaluation mode** are the two states of a module: in the first its network is
-# being trained, in the second it is used. The attribute `training` is True in the first and
-# False in the second.
-#
-# Predict: does `net.training = False` change the mode of a layer in a list in a module in
-# `net`?
-#
-# **Task.** Write `set_training`, which `net.train()` and `net.eval()` call.
-
-# %% exercise="training"
-#| export
-def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`.
-
-    module   a Module
-    mode     True for training mode, False for evaluation mode
-    returns  None
-
-    >>> net = Sequential(Sequential(Flatten()))
-    >>> set_training(net, False)
-    >>> net[0][0].training
-    False
-
-    Source: torch.nn.Module.train.
-    """
-    ### BEGIN SOLUTION
-    for _, part in traverse(module):
-        if isinstance(part, Module):
-            part.training = mode
-    ### END SOLUTION
-
-# %% checks="training"
-check("training")
-
-# %% [markdown]
-# ## Dropout
-#
-# A network with many parameters can memorize its examples instead of learning what they have
-# in common (lesson 08). **Dropout** is a layer that sets each of its inputs to 0 with
-# probability $p$ during training, so that no output can rely on one particular input. In
-# evaluation mode it changes nothing.
-#
-# If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
-# Predict by which factor they differ from those of evaluation mode:
-
-# %% tags=["answer"]
-rng = np.random.default_rng(1)
-ones = Tensor(np.ones((2000, 100), "float32"))
-weights = Tensor(rng.uniform(0, 1, (100, 1)).astype("float32"))
-kept = rng.random((2000, 100)) >= 0.2
-print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
-      f"training {float(linear(ones * kept, weights).mean()):.1f}")
-
-# %% [markdown]
-# The next layer would meet sums in evaluation mode that it never saw in training. So the
-# inputs that are kept are divided by $1 - p$ in training; then the mean is the same in both
-# modes.
-#
-# **Task.** Write `Dropout.forward`. The layer has its own generator, `self.rng`, so its masks
-# do not depend on how many weights other layers drew.
-
-# %% exercise="dropout"
-#| export
-class Dropout(Module):
-    """In training mode: set each element to 0 with probability p, independently, and divide
-    the others by 1 - p. In evaluation mode: return the input.
-
-    p        the probability, from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, spawned
-             from the shared one
-
-    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
-    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
-
-    >>> layer = Dropout(0.75, rng=0)
-    >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
-    Tensor([[ 0.,  0.,  0.,  0., 20., 24.]])
-    >>> layer.eval()(Tensor([1.0, 2.0]))
-    Tensor([1., 2.])
-
-    Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
-    """
-
-    def __init__(self, p=0.5, rng=None):
-        if not 0 <= p < 1:
-            raise ValueError("p is the probability of dropping an element, at least 0 and "
-                             f"less than 1, not {p}")
-        self.p = p
-        self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
-
-    def forward(self, x):
-        ### BEGIN SOLUTION
-        if not self.training:
-            return x
-        keep = self.rng.random(x.shape) >= self.p
-        return x * keep / (1 - self.p)
-        ### END SOLUTION
-
-    def __repr__(self):
-        return f"Dropout({self.p})"
-
-# %% checks="dropout"
-check("dropout")
-
-# %%
-layer = Dropout(0.5, rng=3)
-for mode in (True, True, False):
-    print("training  " if mode else "evaluation", layer.train(mode)(Tensor([1.0] * 10)))
-
-# %% [markdown]
-# `summary` passes a batch of zeros through a network, in evaluation mode, and returns a table
-# with one row per layer. Look at it before every long training:
-
-# %%
-net = Sequential(Flatten(), Dense(28 * 28, 128, init=he_normal), Tensor.relu, Dropout(0.2),
-                 Dense(128, 10))
-print(summary(net, input_shape=(32, 28, 28)))
-
-# %% [markdown]
 # ## The state dict
 #
 # What a network has learned is its parameters and buffers. A **state dict** is a dictionary
@@ -909,8 +804,7 @@ print(summary(net, input_shape=(32, 28, 28)))
 # %% exercise="state"
 #| export
 def state_dict(module):
-    """A copy of all parameters and buffers: of every Tensor in `module` that is not the result
-    of an operation.
+    """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
     module   a Module
     returns  dict of {name: ndarray}, with the paths, the order and the dtypes of what
@@ -993,6 +887,17 @@ check("keys")
 # the numbers are written *into* the existing arrays.
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
+
+# %% tags=["answer"]
+a, b = np.zeros(3), np.ones(3)
+held = a  # as an optimizer holds it
+a[...] = b
+print(held, a is held, a is b)
+a = b
+print(held, a is held, a is b)
+
+# %% [markdown]
+# The first writes into the array that others hold too. The second only gives `b` another name.
 #
 # **Task.** Write `load_state_dict`. The dtype may not fit either: `astype(dtype,
 # casting="same_kind")` raises TypeError instead of cutting 0.5 to 0. Convert everything before
@@ -1045,18 +950,162 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
+# ## Training and evaluation mode
+#
+# Some layers compute one thing while the network is trained and another when it is used.
+# **Training and evaluation mode** are the two states of a module: in the first its network is
+# being trained, in the second it is used. The attribute `training` is True in the first and
+# False in the second.
+#
+# Predict: does `net.training = False` change the mode of a layer in a module in `net`?
+#
+# **Task.** Write `set_training`, which `net.train()` and `net.eval()` call.
+
+# %% exercise="training"
+#| export
+def set_training(module, mode):
+    """Set the attribute `training` of `module` and of all its submodules to `mode`.
+
+    module   a Module
+    mode     True for training mode, False for evaluation mode
+    returns  None
+
+    >>> net = Sequential(Sequential(Flatten()))
+    >>> set_training(net, False)
+    >>> net[0][0].training
+    False
+
+    Source: torch.nn.Module.train.
+    """
+    ### BEGIN SOLUTION
+    for _, part in traverse(module):
+        if isinstance(part, Module):
+            part.training = mode
+    ### END SOLUTION
+
+# %% checks="training"
+check("training")
+
+# %% tags=["answer"]
+outer = Sequential(Sequential(Flatten()))
+outer.training = False
+print("outer.training = False:", outer[0][0].training)
+outer.eval()
+print("outer.eval():          ", outer[0][0].training)
+
+# %% [markdown]
+# ## Dropout
+#
+# A network with many parameters can memorize its examples instead of learning what they have
+# in common (lesson 08). **Dropout** is a layer that sets each of its inputs to 0 with
+# probability $p$ during training, so that no output can rely on one particular input. In
+# evaluation mode it changes nothing.
+#
+# If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
+# Predict by which factor they differ from those of evaluation mode:
+
+# %% tags=["answer"]
+rng = np.random.default_rng(1)
+ones = Tensor(np.ones((2000, 100), "float32"))
+weights = Tensor(rng.uniform(0, 1, (100, 1)).astype("float32"))
+kept = rng.random((2000, 100)) >= 0.2
+print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
+      f"training {float(linear(ones * kept, weights).mean()):.1f}")
+
+# %% [markdown]
+# The next layer would meet sums in evaluation mode that it never saw in training. So the
+# inputs that are kept are divided by $1 - p$ in training; then the mean is the same in both
+# modes.
+#
+# **Task.** Write `Dropout.forward`. The layer has its own generator, `self.rng`, so its masks
+# do not depend on how many weights other layers drew. `spawn(1)`, in `__init__`, returns a list
+# with one new generator, which is independent of the shared one but repeats with `manual_seed`.
+
+# %% exercise="dropout"
+#| export
+class Dropout(Module):
+    """In training mode: set each element to 0 with probability p, independently, and divide
+    the others by 1 - p. In evaluation mode: return the input.
+
+    p        the probability, from 0 up to, but not including, 1
+    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, derived
+             from the shared one
+
+    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
+    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
+
+    >>> layer = Dropout(0.75, rng=0)
+    >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
+    Tensor([[ 0.,  0.,  0.,  0., 20., 24.]])
+    >>> layer.eval()(Tensor([1.0, 2.0]))
+    Tensor([1., 2.])
+
+    Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
+    """
+
+    def __init__(self, p=0.5, rng=None):
+        if not 0 <= p < 1:
+            raise ValueError("p is the probability of dropping an element, at least 0 and "
+                             f"less than 1, not {p}")
+        self.p = p
+        self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        if not self.training:
+            return x
+        keep = self.rng.random(x.shape) >= self.p
+        return x * keep / (1 - self.p)
+        ### END SOLUTION
+
+    def __repr__(self):
+        return f"Dropout({self.p})"
+
+# %% checks="dropout"
+check("dropout")
+
+# %%
+layer = Dropout(0.5, rng=3)
+for mode in (True, True, False):
+    print("training  " if mode else "evaluation", layer.train(mode)(Tensor([1.0] * 10)))
+
+# %% [markdown]
+# `summary`, imported at the top of the chapter, passes a batch of zeros through a network in
+# evaluation mode and returns a table with one row per layer. Look at it before every long
+# training:
+
+# %%
+net = Sequential(Flatten(), Dense(28 * 28, 128, init=he_normal), Tensor.relu, Dropout(0.2),
+                 Dense(128, 10))
+print(summary(net, input_shape=(32, 28, 28)))
+
+# %% [markdown]
 # ## XOR with weights set by hand
 #
 # Everything together: a network of two layers whose weights we choose ourselves. The
 # *exclusive or* (XOR) of two inputs is 1 when exactly one of them is 1, and no single layer can
-# compute it. Work out on paper what the two relus return for (1, 1). Then run:
+# compute it. The picture shows all nine parameters: a weight at each arrow, a bias in each box.
+
+# %%
+from tinytorch.support.small_network import draw_small_network
+
+W1, b1, W2, b2 = [[1, 1], [1, 1]], [0, -1], [[1], [-2]], [0]
+draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["output"]])
+# alt: Two inputs a and b, two relus, one output. All weights from the inputs are 1. Relu 1 has
+# bias 0, relu 2 has bias -1. The output has bias 0 and the weights 1 and -2.
+
+# %% [markdown]
+# Work out what the two relus and the output are for (1, 1). Then run:
 
 # %% tags=["answer"]
 xor = Sequential(Dense(2, 2), Tensor.relu, Dense(2, 1))
-xor.load_state_dict({"0.weights": [[1, 1], [1, 1]], "0.bias": [0, -1], "2.weights": [[1], [-2]],
-                     "2.bias": [0]})
+xor.load_state_dict({"0.weights": W1, "0.bias": b1, "2.weights": W2, "2.bias": b2})
 for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
-    print(pair, int(xor(Tensor(pair)).item()))
+    print(pair, "relus", xor[:2](Tensor(pair)).numpy(), "output", int(xor(Tensor(pair)).item()))
+
+# %% [markdown]
+# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both are, and its weight −2 then
+# takes the count of 2 back to 0.
 
 # %% [markdown]
 # You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For

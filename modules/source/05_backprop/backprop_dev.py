@@ -20,9 +20,9 @@
 #       backpropagation: torch.Tensor.backward
 #     summary: A network that learns, today, from single numbers and their gradients
 #     terms: [derivative, partial derivative, gradient, finite difference, central difference,
-#       computation graph, chain rule, local and upstream gradient, topological order,
-#       forward and backward pass, gradient accumulation, backpropagation, neuron, MLP,
-#       gradient descent, learning rate, forward and reverse mode]
+#       computation graph, chain rule, local gradient, upstream gradient, forward pass,
+#       backward pass, topological order, gradient accumulation, backpropagation, neuron,
+#       MLP, gradient descent, learning rate, forward mode, reverse mode]
 #     title: Backpropagation
 # ---
 
@@ -40,10 +40,9 @@
 import itertools
 import math
 import random
-from operator import attrgetter
 
 from tinytorch.support.computation_graph import graph_of_values
-from tinytorch.support.handmade import derivatives_from, unknown_derivatives
+from tinytorch.support.handmade import Handmade, unknown_derivatives
 from tinytorch.support.scalars import Scalar, as_float, real_power
 
 # %% tags=["payoff"]
@@ -56,11 +55,11 @@ draw_boundary(trained, points, targets, "25 parameters, 100 steps");
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# To choose such a change, the network has to know how its error reacts to each of the 25
-# parameters. **How can we compute that for all parameters at once?** The answer,
-# *backpropagation*, trains nearly every neural network in use. In this chapter you write it in
-# plain Python, without NumPy or tensors; at the end your code draws the picture again. (Cells
-# that begin with `#| export` become part of your package, by `tito export`.)
+# One number says how wrong the network is, its error. To choose a change, we need to know how
+# the error reacts to each of the 25 parameters. **How can we compute that for all parameters at
+# once?** The answer, *backpropagation*, trains nearly every neural network in use. You write it
+# in plain Python, without NumPy or tensors; at the end your code draws the picture again.
+# (Cells that begin with `#| export` become part of your package, by `tito export`.)
 #
 # **You need** Python, and what the tangent of a curve is; no other lesson. **You write** finite
 # differences, a number that records how it was computed, the backward pass, and a neural
@@ -93,12 +92,14 @@ print("L =", expression(*point))
 # the result divided by the change of the input. The *one-sided* difference
 # $(f(x + h) - f(x)) / h$ looks in one direction only. Where the curve bends, it is wrong by an
 # amount proportional to $h$. A **central difference** is a finite difference with points on
-# both sides, in which this error cancels:
+# both sides, in which most of this error cancels:
 #
 # $$f'(x) \approx \frac{f(x + h) - f(x - h)}{2h}$$
 #
 # The picture shows $L$ as a function of $a$, its tangent at $a = 2$, and both differences, each
 # as a line through its two points. Here $h = 2$, far too large, so that one can see the error.
+# For a parabola like this one, a central difference is exact; in general its error is about
+# proportional to $h^2$.
 
 # %%
 from tinytorch.support.tangent import draw_tangent
@@ -142,15 +143,16 @@ def numerical_gradient(f, *numbers, step=1e-5):
 check("numerical-gradient")
 
 # %% [markdown]
-# Predict from the formula of $L$: which input changes $L$ the most? When which input grows,
-# does $L$ become smaller?
+# Predict from the formula of $L$: which input changes $L$ the most? Which inputs make $L$
+# smaller when they grow?
 
 # %% tags=["answer"]
 for name, partial in zip("abcd", numerical_gradient(expression, *point)):
     print(f"dL/d{name} = {partial:9.5f}")
 
 # %% [markdown]
-# When $c$ grows by 0.001, $L$ grows by about 0.007.
+# When $c$ grows by 0.001, $L$ grows by about 0.007. `a` changes $L$ the most, and only `a`
+# makes it smaller.
 #
 # ## The computation graph
 #
@@ -232,11 +234,10 @@ draw(inputs, steps, places, gradients_by_hand())
 # %%
 #| exporti
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
-creation = attrgetter("_created")  # creation(node) is node._created
 
 
-class Operators(Scalar):
-    """Arithmetic with Values and plain numbers. Comparisons compare the numbers."""
+class Operators(Scalar, Handmade):
+    """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
 
     __slots__ = ()
 
@@ -260,8 +261,8 @@ class Operators(Scalar):
 # %% [markdown]
 # Now the class. `data` is the number. `grad` will be the derivative of the final result with
 # respect to it. `_prev` holds its inputs and `_local_gradients` the factors, one per input.
-# `_created` counts the Values in the order of their creation. `==` compares objects: two
-# Values that both hold 3 are two different nodes.
+# `_created` counts the Values in the order of their creation; `__slots__` saves memory. `==`
+# compares objects: two Values that both hold 3 are two different nodes.
 
 # %%
 #| export
@@ -275,7 +276,6 @@ class Value(Operators):
     .data .grad  two floats: the number, and the derivative of the result that `backward` was
                  called on, with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
-    ._backward() propagates `grad` to the inputs, one step
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
@@ -303,22 +303,12 @@ class Value(Operators):
         """Add the derivative of this number with respect to each leaf to the leaf's `grad`."""
         backward(self)
 
-    @property
-    def _backward(self):
-        """Call it to propagate `grad` one step; assign a function to define an operation."""
-        return lambda: propagate(self)
-
-    @_backward.setter
-    def _backward(self, function):
-        self._local_gradients = derivatives_from(function, self)
-
     def __repr__(self):
         return f"Value(data={self.data}, grad={self.grad})"
 
 # %% [markdown]
 # Every operation creates its result with `record`. It takes the name of the operation, the
-# result, the inputs, and one factor per input, called its local gradient. (It does not run the
-# constructor, which checks its argument: a network creates thousands of Values per step.)
+# result, the inputs, and one factor per input, called its local gradient.
 
 # %%
 #| export
@@ -333,7 +323,7 @@ def record(op, data, inputs, local_gradients):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = object.__new__(Value)  # without running the constructor
+    out = object.__new__(Value)  # faster than the constructor, which checks its argument
     out.data = data
     out.grad = 0.0
     out._prev = inputs
@@ -372,10 +362,10 @@ check("add")
 # %% [markdown]
 # ## Local and upstream gradients
 #
-# Backpropagation multiplies a **local and upstream gradient** at each edge of the graph: the
-# local gradient is the derivative of a node with respect to one of its inputs, and the upstream
-# gradient is the derivative of the final result with respect to the node. The local gradient
-# depends on one operation only, so it can be recorded together with the result.
+# Backpropagation multiplies two factors at each edge of the graph. A **local gradient** is the
+# derivative of a node with respect to one of its inputs. An **upstream gradient** is the
+# derivative of the final result with respect to the node. The local gradient depends on one
+# operation only, so it can be recorded together with the result.
 #
 # Predict: in $p = a\,b$ with $a = 2$ and $b = -3$, by how much does $p$ change when $a$ grows
 # by 0.001?
@@ -458,7 +448,8 @@ def propagate(node):
 check("propagate")
 
 # %% [markdown]
-# Two steps backward through the example, by hand: first from $L$, then from its input $g$.
+# In `add(a, b)`, both inputs receive 7; in `add(a, a)`, the one input receives 14. Now two
+# steps backward through the example, by hand: first from $L$, then from its input $g$.
 
 # %%
 L.grad = 1.0
@@ -503,11 +494,11 @@ print("created as number", {node.label: node._created - s._created for node in (
 # A **topological order** is a list of the nodes of a graph in which no node comes before one
 # that it has to wait for. Here every result must come before its inputs. The last line above
 # shows how to find such an order: a result is always created after its inputs, so reverse
-# creation order is a topological order. (`creation`, above, gives a node's number.)
+# creation order is a topological order.
 #
-# **Task.** Write `topological_order` in two parts. First collect all nodes, each once, without
-# recursion: Python stops at a depth of about 1,000 calls, and a loss can be 10,000 operations
-# deep. Then sort them.
+# **Task.** Write `topological_order` in two parts. First collect all nodes, each once; keep the
+# nodes seen in a set. Do not use recursion: Python stops at a depth of about 1,000 calls, and a
+# loss can be 10,000 operations deep. Then sort the nodes by `_created`.
 
 # %% exercise="topological-order"
 #| export
@@ -533,7 +524,7 @@ def topological_order(root):
             if x not in seen:
                 seen.add(x)
                 nodes.append(x)
-    nodes.sort(key=creation, reverse=True)
+    nodes.sort(key=lambda node: node._created, reverse=True)
     return nodes
     ### END SOLUTION
 
@@ -546,9 +537,8 @@ print([node.label or node.data for node in topological_order(r)])
 # %% [markdown]
 # ## The backward pass
 #
-# Training a network repeats a **forward and backward pass**: the forward pass computes the
-# values from the inputs to the result, and the backward pass computes the gradients in the
-# opposite order. The backward pass has three steps:
+# The **forward pass** computes the values of a graph, from the inputs to the result. The
+# **backward pass** computes its gradients, in the opposite order; it has three steps:
 #
 # 1. List the nodes in topological order.
 # 2. Set the gradient of the result: the derivative of $L$ with respect to $L$.
@@ -611,7 +601,8 @@ check("backward")
 # %% [markdown]
 # **Backpropagation** is the algorithm you have just written: it computes the derivatives of one
 # result with respect to all inputs in a single backward pass, by the chain rule. In the next
-# cell it agrees with the finite differences, which need eight evaluations.
+# cell it agrees with the finite differences, which need eight evaluations. After it,
+# `draw_graph` draws the graph that your Values have recorded.
 
 # %%
 a, b, c, d = [Value(number) for number in point]
@@ -619,9 +610,6 @@ L = expression(a, b, c, d)
 L.backward()
 print([value.grad for value in (a, b, c, d)])
 print(numerical_gradient(expression, *point))
-
-# %% [markdown]
-# `draw_graph` draws the graph that your Values have recorded.
 
 # %%
 #| export
@@ -640,7 +628,7 @@ for value, name in zip((a, b, c, d, L), "abcdL"):
     value.label = name
 draw_graph(L)
 # alt: The graph of L, drawn from the Values: four rounded boxes for the inputs, two sums and a
-# product, and L at the right, each with data and grad; on the arrows the local gradients.
+# product, and L at the bottom, each with data and grad; on the arrows the local gradients.
 
 # %% [markdown]
 # ## Gradient check
@@ -649,7 +637,8 @@ draw_graph(L)
 # check* compares backpropagation with finite differences.
 #
 # **Task.** Write `gradient_check`. A difference of 0.001 is large for a derivative of 1 and
-# small for one of 1,000,000; the docstring says how the tolerance takes that into account.
+# small for one of 1,000,000; the docstring says how the tolerance takes that into account. Wrap
+# `f` for `numerical_gradient`: floats in, a float out.
 
 # %% exercise="gradient-check"
 #| export
@@ -683,7 +672,7 @@ def gradient_check(f, *numbers, tolerance=1e-5):
 check("gradient-check")
 
 # %% [markdown]
-# ## More operations
+# ## Division, powers and logarithms
 #
 # Negation, subtraction and division are given. Compare the second local gradient of `divide`
 # with the derivative of $1/b$, which is $-1/b^2$. (The comma in `(x,)` matters: `(x)` is just
@@ -743,7 +732,7 @@ check("power")
 
 # %% [markdown]
 # Four more are given: a power with a Value as exponent, the exponential function, the
-# logarithm and the sine. Why is the local gradient of `exp` so cheap?
+# logarithm and the sine. The local gradient of `exp` is its own result.
 
 # %%
 #| export
@@ -842,10 +831,10 @@ check("relu")
 
 # %% [markdown]
 # The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, turns any number into a probability. Written with
-# its result $s$, its derivative is $s\,(1 - s)$. Predict what the formula does at $x = -1000$.
-# Then multiply its numerator and denominator by $e^x$.
+# its result $s$, its derivative is $s\,(1 - s)$. Predict what Python does with the formula at
+# $x = -1000$. The same number is $e^x / (1 + e^x)$, which fails at $x = 1000$.
 #
-# **Task.** Write `sigmoid` so that it overflows for no number.
+# **Task.** Write `sigmoid`. Use each of the two forms where it does not overflow.
 
 # %% exercise="sigmoid"
 #| export
@@ -875,6 +864,8 @@ print("tanh at 0 and 20:", [tanh(Value(x))._local_gradients[0] for x in (0.0, 20
 print("relu at 0:", numerical_gradient(lambda x: max(x, 0.0), 0.0), "by central difference")
 
 # %% [markdown]
+# At -1000 the first form of the sigmoid needs $e^{1000}$, and Python raises OverflowError.
+#
 # ## Neurons
 #
 # A **neuron** computes a weighted sum of its inputs, adds a number called its *bias*, and
@@ -902,8 +893,7 @@ shared_generator = random.Random(5)  # for initial weights, when no other genera
 
 # %% [markdown]
 # **Task.** Write what a `Neuron` computes when it is called. Its inputs may be Values or plain
-# numbers. Predict what `zip` does with three weights and two inputs: what happens to the third
-# weight?
+# numbers. (With three weights and two inputs, `zip` would ignore the third weight.)
 
 # %% exercise="neuron"
 #| export
@@ -975,7 +965,7 @@ class Layer(Module):
 # %% [markdown]
 # An **MLP**, a *multi-layer perceptron*, is a network of layers in which the outputs of each
 # layer are the inputs of the next. `MLP(3, [4, 4, 1])` has three inputs and layers of 4, 4 and
-# 1 neurons. Predict by counting: how many parameters does it have?
+# 1 neurons: it has 16 + 20 + 5 = 41 parameters.
 #
 # **Task.** Create the layers. Each has as many inputs as the layer before it has neurons.
 
@@ -1063,7 +1053,7 @@ def train_step(model, inputs, targets, learning_rate):
 check("train-step")
 
 # %% [markdown]
-# Now train the network of the first page: the same 26 points, 25 random parameters, 100 steps.
+# A parameter with derivative 5 shrinks. Now train the first network: 25 parameters, 100 steps.
 
 # %%
 net = MLP(2, [6, 1], generator=random.Random(0))
@@ -1099,19 +1089,21 @@ for (rate, curve), color in zip(curves.items(), ("C0", "C3", "C2")):
     axes.text(101, curve[-1], f"rate {rate}", color=color, va="center")
 axes.set_xlim(0, 130);
 # alt: The loss against the step, for three learning rates. With 0.001 it falls from 36 to 24 in
-# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down and then stays at 40.
+# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down, stays at 64 for a while, then at 40.
 
 # %% [markdown]
 # With 0.001 the network has not learned much after 100 steps. With 0.1 the steps are so large
-# that after about 30 of them every output is almost -1. There `tanh` is flat, all gradients are
-# nearly 0, and training stops: wrong by 2 at 10 points, the loss is $10 \cdot 2^2 = 40$.
+# that after 12 of them every output is almost 1, wrong by 2 at 16 points: the loss is
+# $16 \cdot 2^2 = 64$. There `tanh` is nearly flat. The gradients are tiny, but not 0, and the
+# network escapes after about ten steps. After 32 steps every output is almost -1, wrong by 2 at
+# 10 points, and the loss stays at 40 until the end.
 #
 # ## Forward and reverse mode
 #
 # This section is optional: it shows why training propagates backward. The factors along a path
-# can be multiplied from either end. One distinguishes **forward and reverse mode**: forward
-# mode starts at one input and propagates to all results, reverse mode starts at one result and
-# propagates to all inputs. Backpropagation is reverse mode.
+# can be multiplied from either end. **Forward mode** computes the derivatives of all
+# results with respect to one input in one pass. **Reverse mode** computes those of one result
+# with respect to all inputs. Backpropagation is reverse mode.
 #
 # Predict: a loss with 25 parameters. How many passes does each mode need for all derivatives?
 
@@ -1123,7 +1115,9 @@ def forward_order(roots):
     return topological_order(joined)[:0:-1]  # from the last to the second
 
 # %% [markdown]
-# **Task.** Write `forward_mode_derivatives`, and compare it with `propagate`.
+# **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`. The
+# derivative of `leaf` is 1; that of another node is the sum, over its inputs, of local gradient
+# times derivative of the input.
 
 # %% exercise="forward-mode"
 #| export
@@ -1175,7 +1169,8 @@ for _ in range(25):
 compare([one], [shared * k for k in range(25)])
 
 # %% [markdown]
-# Training has millions of parameters and one loss, so it uses reverse mode.
+# For 25 parameters and one loss, forward mode needs 25 passes, reverse mode one. Training has
+# millions of parameters and one loss, so it uses reverse mode.
 #
 # ## Explain it
 #

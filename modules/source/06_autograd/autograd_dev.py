@@ -28,9 +28,8 @@
 #       vector-Jacobian product: torch.func.vjp
 #       Jacobian: torch.func.jacrev
 #     summary: Reverse-mode automatic differentiation for tensors
-#     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf,
-#       gradient check, in-place accumulation, detach, retain_graph, custom function,
-#       subgradient]
+#     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf, detach,
+#       gradient check, in-place accumulation, retain_graph, custom function, subgradient]
 #     title: Autograd
 # ---
 
@@ -57,8 +56,10 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # called *backpropagation*: all derivatives of a loss for about twice the cost of computing it.
 # At the end it trains a network like the one above, and knows nothing of that network.
 #
-# **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers. **You write**
-# the rules of the operations, the backward pass, a gradient check, `no_grad` and `Function`.
+# **You need** 01 (Tensor), 02 and 03 (layers, for the last section), 04 (losses) and 05, which
+# did this for single numbers. **You write** the rules of the operations, the backward pass, a
+# gradient check, `no_grad` and `Function`. (The names imported next are explained where they
+# are used; those in `_forward` are operations on arrays.)
 
 # %%
 #| default_exp core.autograd
@@ -84,9 +85,9 @@ from tinytorch.support.rules import Rules, free
 # %% [markdown]
 # ## The computation graph
 #
-# Since lesson 01, the result of an operation on a tensor with `requires_grad=True` has a
-# `creator`, which records the operation and its inputs. Following creators from a result back
-# to where the computation started gives the *computation graph*:
+# `Variable(x)` is a Tensor with `requires_grad=True`. Since lesson 01, the result of an
+# operation on one has a `creator`, which records the operation and its inputs. Following
+# creators from a result back to where the computation started gives the *computation graph*:
 
 # %%
 x, y = Variable(5.0), Variable(3.0)
@@ -97,13 +98,13 @@ draw_graph(z, x=x, y=y)
 # %% [markdown]
 # The blue boxes are leaves. A **leaf** of the graph is a tensor that was not computed by an
 # operation, such as the weights of a network. The gradients are still missing (`grad None`).
-# The *backward pass* will go through the graph from the last box up to the leaves. In the
-# creator of each result it finds what `apply` has recorded:
+# The *backward pass* will go through the graph from the last box up to the leaves. A creator
+# has the fields `op`, `inputs` (as they were given: Tensors, numbers or arrays), `arrays` (what
+# is inside the inputs), `options` and `created`. Here we follow only the first input of each:
 
 # %%
 while z.creator is not None:
-    print(z.creator.op.__name__, "of", [float(array) for array in z.creator.arrays],
-          "gave", float(z))
+    print(z.creator, "of", [float(array) for array in z.creator.arrays], "gave", float(z))
     z = z.creator.inputs[0]
 
 # %% [markdown]
@@ -133,11 +134,11 @@ def derivative(op, *rules, together=None):
     op        a function of arrays, as `apply` takes it
     rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
               input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with. Broadcasting needs no care. None for an input without a derivative.
+              called with. The caller sums over broadcast axes. None: no derivative.
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule must not change any array that it is given: others use the same arrays.
+    A rule changes no array that it is given (others use them), and keeps float32 float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -148,11 +149,10 @@ def derivative(op, *rules, together=None):
 # element of `out` grows by $\varepsilon$, and the loss by $g \varepsilon$. So the rule of `+`
 # returns `g`, for both inputs. For `a * b`, the element of `out` grows by $b \varepsilon$.
 #
-# Predict for `a - b` and `a / b`: where does the sign change? Which rule needs `out`?
+# Predict for `a - b` and `a / b`: where does the sign change? Which rule can use `out`?
 #
 # **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
-# one of these rules is first needed, so the package can be imported before you have written
-# it.)
+# one of them is first needed, so the package can be imported before you have written it.)
 
 # %% exercise="arithmetic"
 #| export
@@ -181,7 +181,7 @@ def arithmetic_rules():
 check("arithmetic")
 
 # %%
-z = x / y  # at x = 5, y = 3
+z = x / y  # at x = 5, y = 3; the sign changes for y, whose rule can use out: -g * out / y
 for name, rule in zip("xy", table[np.divide]):
     print(f"dz/d{name} =", rule(np.float32(1), z.data, x.data, y.data))
 
@@ -190,12 +190,12 @@ for name, rule in zip("xy", table[np.divide]):
 #
 # For a graph of several operations, the order matters. In `h = x * x; z = h * h + h` three
 # arrows leave `h`. Its gradient is the sum over all three, and only when it is complete may it
-# be passed on to `x`. So each result must come after everything that was computed *from* it.
+# be passed on to `x`. So the backward pass handles `h` after all that was computed *from* it.
 #
-# A **topological order** of a graph lists every node after all of its inputs; the backward pass
-# goes through it from the end. Predict: is the order in which you *meet* the nodes, following
-# inputs from `z`, good enough? And what goes wrong with a recursive function on a loss 100,000
-# operations deep?
+# A **topological order** of a graph lists every node after all of its inputs. In 05 the list
+# ran from the result to the inputs; here it runs the other way, without leaves, and the
+# backward pass goes through it from the end. Predict: is the order in which you *meet* the
+# nodes, following inputs from `z`, good enough?
 #
 # **Task.** Write `topological_order`. An operation runs after its inputs were computed, and
 # `creator.created` counts operations.
@@ -232,6 +232,8 @@ def topological_order(tensor):
 check("topological-order")
 
 # %% [markdown]
+# The order of meeting is not good enough: from `z` one can meet `h` before `h * h`.
+#
 # ## Propagating gradients
 #
 # During the backward pass a dictionary `gradients` holds, for each tensor, the sum of the
@@ -309,9 +311,9 @@ def propagate(node, g, gradients, owned):
     g                 ndarray: the complete gradient of `node`
     gradients, owned  as in `accumulate`, which adds each contribution
 
-    A rule is called only if its input is a Tensor that requires a gradient, with the arrays
-    that the creator recorded (an input's `.data` may have been replaced since). What the rule
-    returns goes through `match_input`.
+    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
+    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
+    What it returns goes through `match_input`, with the input's data and the creator's `op`.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients, set())
@@ -335,6 +337,7 @@ check("propagate")
 # %% [markdown]
 # ## The backward pass
 #
+# `x * x` has two inputs, both the same tensor, and two rules; `accumulate` adds what they give.
 # The backward pass starts with the gradient of the output itself and calls `propagate` for each
 # result in reverse topological order. The gradients that are left in the end belong to leaves.
 #
@@ -380,7 +383,8 @@ def grad(output, gradient, retain_graph=False):
 check("backward")
 
 # %% [markdown]
-# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run:
+# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run. (The box of
+# `mul` loses its value: that result was freed, and nothing else holds it.)
 
 # %% tags=["answer"]
 x, y = Variable(5.0), Variable(3.0)
@@ -501,7 +505,7 @@ except AssertionError as error:
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1. For a result of several elements there is no single derivative; the caller must say
-# how much each element counts. To assume ones would hide a forgotten `mean()` for weeks.
+# how much each element counts. To assume ones would hide a forgotten `mean()`.
 #
 # **Task.** Write the rest of `seed_gradient`.
 
@@ -594,7 +598,8 @@ except RuntimeError as error:
 # the same four numbers, so each of them contributes to three elements of the result. The rule
 # of `+` returns a gradient of shape (3, 4), but the bias needs one of shape (4,).
 #
-# Predict: is it the sum over the rows, or their mean? Change one bias by 1 and see:
+# Predict: is it the sum over the rows, or their mean? Take as loss the sum of `g` times the
+# output, change one bias by 1, and see:
 
 # %% tags=["answer"]
 from tinytorch.support.unbroadcasting import draw_bias_gradient
@@ -673,10 +678,10 @@ def elementwise_rules():
 check("elementwise")
 
 # %% [markdown]
-# The rules of powers come from `support/vjps.py`, because of three corner cases. $x^0$ has
-# derivative 0, also at 0, where $0 \cdot 0^{-1}$ would be `nan`. The derivative with respect to
-# the exponent contains $\log x$, which is infinite at 0, although the power stays 0 there. And
-# a square should cost one multiplication, not a logarithm.
+# `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The rules of powers come from
+# `support/vjps.py`, because of corner cases. $x^0$ has derivative 0, also at 0, where
+# $0 \cdot 0^{-1}$ would be `nan`. The derivative with respect to the exponent contains
+# $\log x$, which is infinite at 0, although the power stays 0 there.
 
 # %%
 #| exporti
@@ -850,8 +855,9 @@ print(full)
 
 # %% [markdown]
 # The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)` adds
-# up the weights of equal positions. It is needed only where an index holds a list or an array
-# of integers, which may repeat a position; `vjps.can_repeat(index)` tells.
+# up the weights of equal positions, both flat arrays. For the positions, number the elements of
+# `x` and index the numbers. This is needed only where an index holds a list or an array of
+# integers, which may repeat a position; `vjps.can_repeat(index)` tells.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
@@ -886,6 +892,7 @@ def index_rule(g, out, x, index):
 
 # %%
 #| exporti
+# a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
 derivative(concatenate_forward, together=vjps.concatenate_rule)
 derivative(stack_forward, together=vjps.stack_rule)
@@ -982,14 +989,16 @@ def no_grad():
 check("no-grad")
 
 # %% [markdown]
+# A second thread goes on recording: each has a `recording.on` of its own.
 # To **detach** a tensor means to take its values out of the graph: `x.detach()` of lesson 01 is
 # a tensor with the same memory and no creator, through which no gradient flows. Predict the
 # gradient of $x \cdot \mathrm{detach}(x)$ at 3, and that of $x \cdot x$.
 
 # %% tags=["answer"]
-x = Variable(3.0)
-backward(x * x.detach())
-print(x.grad)
+for f in (lambda x: x * x.detach(), lambda x: x * x):
+    x = Variable(3.0)
+    backward(f(x))
+    print(x.grad)
 
 # %% [markdown]
 # ## Custom functions
@@ -1001,7 +1010,8 @@ print(x.grad)
 # Saved arrays live in the object. Predict: if the *same* object computes `f(x)` and then
 # `f(f(x))`, what has it saved when the backward pass reaches the inner one?
 #
-# **Task.** Write `Function.__call__`.
+# **Task.** Write `Function.__call__`. Give the method `forward` of a copy to `apply`: such a
+# method knows its object, where the table finds `backward`.
 
 # %% exercise="function"
 #| export
@@ -1046,26 +1056,6 @@ class Function(FunctionMethods):
 check("function")
 
 # %% [markdown]
-# In a drawing, a custom function has its own name, and after the backward pass the drawing
-# shows the gradients of the leaves. (The shapes of inner results are gone: they were freed.)
-
-# %%
-class MySquare(Function):
-    def forward(self, x):
-        self.save_for_backward(x)
-        return x * x
-
-    def backward(self, grad):
-        return 2 * self.saved_tensors[0] * grad
-
-
-x, w = Variable([[1.0, 2.0]]), Variable([[3.0], [-1.0]])
-loss = (MySquare()(x @ w) * 0.5).sum()
-backward(loss)
-draw_graph(loss, x=x, w=w)
-# alt: x and w with their gradients, matmul, MySquare, mul with the constant 0.5, and sum.
-
-# %% [markdown]
 # ## What a graph costs
 #
 # A network in use needs little memory; one that trains keeps every layer's output for the rules
@@ -1076,20 +1066,20 @@ draw_graph(loss, x=x, w=w)
 from tinytorch.support.memory import kilobytes_held
 
 
-def chain(then=lambda result: None):
+def chain(then=lambda result: None, **options):
     x = result = Variable(np.ones(100_000, "float32"))
     for _ in range(20):
         result = result.sin()
     result = result.sum()
-    then(result)
+    then(result, **options)
     return x, result
 
 
-print("no_grad:         ", kilobytes_held(no_grad()(chain)), "kB")
+with no_grad():
+    print("no_grad:         ", kilobytes_held(chain), "kB")
 print("with a graph:    ", kilobytes_held(chain), "kB")
 print("after backward:  ", kilobytes_held(lambda: chain(backward)), "kB")
-print("graph retained:  ", kilobytes_held(
-    lambda: chain(lambda result: backward(result, retain_graph=True))), "kB")
+print("graph retained:  ", kilobytes_held(lambda: chain(backward, retain_graph=True)), "kB")
 
 # %% [markdown]
 # After the pass only `x` and its gradient are left. This is why a loop that collects `loss`
@@ -1126,7 +1116,7 @@ scores = Variable(np.random.default_rng(0).normal(size=(4, 3)))
 print(numerical_gradient_check(
     lambda z: cross_entropy(z, [2, 0, 1, 0], label_smoothing=0.1), scores))
 backward(cross_entropy(scores, [2, 0, 1, 0]))
-print((4 * scores.grad).round(3))
+print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
 
 # %% [markdown]
 # Each row sums to 0: adding a constant to all scores of a row does not change the loss.
@@ -1143,9 +1133,14 @@ from tinytorch.core.layers import Dense, Sequential, manual_seed
 
 manual_seed(0)
 network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
-logits = no_grad()(lambda x: network(Tensor(x)).data)
-accuracy = lambda: np.mean((logits(points) > 0) == labels)
 
+
+@no_grad()
+def logits(x):
+    return network(Tensor(x)).data
+
+
+accuracy = lambda: np.mean((logits(points) > 0) == labels)
 print(f"before: {accuracy():.1%} of the points are classified correctly")
 for step in range(400):
     loss = binary_cross_entropy_with_logits(network(Tensor(points)), Tensor(labels))
@@ -1173,10 +1168,10 @@ plot_decision(points, labels, logits);
 #
 # **Task (optional).** Go back to `accumulate`. When it creates a sum, let it put `x` into
 # `owned`; when `x` is there already, let it add in place. (A sum of shape () is a NumPy scalar,
-# which cannot be written into: assign to `gradients[x]`.) It more than halves the time:
+# not writable: assign to `gradients[x]`.) It about halves the time; before, both are equal:
 
 # %%
-import time
+from timeit import timeit
 
 
 def new_sum(gradients, owned, x, g):
@@ -1186,10 +1181,8 @@ def new_sum(gradients, owned, x, g):
 x, g = Variable(0.0), np.ones(1_000_000, "float32")
 for add in (new_sum, accumulate, new_sum, accumulate):
     gradients, owned = {}, set()
-    start = time.perf_counter()
-    for _ in range(100):
-        add(gradients, owned, x, g)
-    print(f"{add.__name__}: {(time.perf_counter() - start) * 10:.2f} ms per 4 MB added")
+    seconds = timeit("add(gradients, owned, x, g)", globals=globals(), number=100)
+    print(f"{add.__name__}: {seconds * 10:.2f} ms per 4 MB added")
 
 # %% [markdown]
 # ## Look back

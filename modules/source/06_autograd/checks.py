@@ -30,13 +30,19 @@ def rule(name, n, g, *arrays, **options):
     rules, out = table[op], run(op, arrays, options)
     given = {"g": g, "out": out, **{f"input {n}": array for n, array in enumerate(arrays)}}
     before = {key: np.array(array) for key, array in given.items()}
-    if callable(rules):
-        result = rules(g, out, *arrays, **options)[n]
-    else:
-        assert len(rules) == len(arrays), (
-            f"{name} has rules for {len(rules)} of {len(arrays)} inputs: one for each is needed"
+    assert callable(rules) or len(rules) == len(arrays), (
+        f"{name} has rules for {len(rules)} of {len(arrays)} inputs: one for each is needed"
+    )
+    try:
+        if callable(rules):
+            result = rules(g, out, *arrays, **options)[n]
+        else:
+            result = rules[n](g, out, *arrays, **options)
+    except TypeError as error:
+        assert False, (
+            f"the rule of {name} for input {n} failed: {error}. A rule takes g, out, then the "
+            f"inputs ({len(arrays)} here), then the options by name"
         )
-        result = rules[n](g, out, *arrays, **options)
     for key, array in given.items():
         assert np.array_equal(array, before[key], equal_nan=before[key].dtype.kind == "f"), (
             f"the rule of {name} for input {n} wrote into its arguments: {key} was "
@@ -173,6 +179,11 @@ def test_each_result_is_listed_once_after_its_inputs():
         assert False, (
             f"{error}. Do you look for tensors in a list? `in` on a list compares with ==, "
             "which is elementwise for tensors; use a set"
+        )
+    except AttributeError as error:
+        assert False, (
+            f"{error}. The inputs of a creator are Tensors, and also plain numbers and arrays, "
+            "which have no creator: leave these out"
         )
     assert len(order) == len(set(order)), (
         f"the numbers (creator.created) of your results are {order}: one is listed twice. "
@@ -565,6 +576,7 @@ def test_the_backward_pass_agrees_with_derivatives_by_hand():
     ), (
         f"x² + 2xy + y³ at x = 5, y = 3 has the partial derivatives 2x + 2y = 16 and "
         f"2x + 3y² = 37, yours are {for_x} and {for_y}"
+        + (". Did you go through the order from its end?" if for_x is for_y is None else "")
     )
     assert count == 2, f"x and y are the only leaves, your dictionary has {count} entries"
     a = Variable(7.0)
@@ -1203,7 +1215,9 @@ def test_the_chosen_input_receives_the_gradient():
             f"yours returns {found}"
         )
         assert found.dtype.name == "float32", (
-            f"the rule of {name} should keep float32, yours returns {found.dtype}"
+            f"the rule of {name} should keep float32, yours returns {found.dtype}. "
+            "A mask times a Python number, as in 0.5 * (a == b), is float64: multiply g by the "
+            "mask first"
         )
 
 
@@ -1241,7 +1255,9 @@ def test_absolute_and_relu_have_derivative_0_at_0():
             f"{name} of {a}, g = {g}: the rule should return {wanted}, yours returns {found}"
         )
         assert found.dtype.name == "float32", (
-            f"the rule of {name} should keep float32, yours returns {found.dtype}"
+            f"the rule of {name} should keep float32, yours returns {found.dtype}. "
+            "A mask times a Python number, as in 0.5 * (a == b), is float64: multiply g by the "
+            "mask first"
         )
 
 
@@ -1261,7 +1277,9 @@ def test_clip_has_derivative_1_up_to_its_limits():
             f"returns {found}"
         )
         assert found.dtype.name == "float32", (
-            f"the rule of clip should keep float32, yours returns {found.dtype}"
+            f"the rule of clip should keep float32, yours returns {found.dtype}. "
+            "A mask times a Python number, as in 0.5 * (a == b), is float64: multiply g by the "
+            "mask first"
         )
 
 
@@ -1275,7 +1293,9 @@ def test_where_gives_the_gradient_to_the_input_it_copied():
             f"returns {found}"
         )
         assert found.dtype.name == "float32", (
-            f"the rule of where should keep float32, yours returns {found.dtype}"
+            f"the rule of where should keep float32, yours returns {found.dtype}. "
+            "A mask times a Python number, as in 0.5 * (a == b), is float64: multiply g by the "
+            "mask first"
         )
 
 
@@ -1642,7 +1662,10 @@ def test_every_kind_of_index_has_its_gradient():
         try:
             backward(out, g)
         except (ValueError, IndexError) as error:
-            assert False, f"x[{index}] of shape (2, 3, 4): {error}"
+            cause = (
+                ". np.bincount takes flat arrays: flatten both" if "deep" in str(error) else ""
+            )
+            assert False, f"x[{index}] of shape (2, 3, 4): {error}{cause}"
         assert x.grad.shape == (2, 3, 4), f"x has shape (2, 3, 4), its gradient {x.grad.shape}"
         assert np.allclose(x.grad, wanted, rtol=1e-12, atol=0), (
             f"for x[{index}] and g = 1, 2, 3... the gradient should be\n{wanted}\nyours "

@@ -24,6 +24,26 @@ def adam_by_hand(start, gradients, lrs, betas, eps, l2=0.0, decay=0.0):
     return path
 
 
+def saved(run, *arguments, **options):
+    """What `run` returns, which saves a state; an assertion where that ends with an error."""
+    try:
+        return run(*arguments, **options)
+    except (AttributeError, KeyError) as error:
+        assert False, (
+            "saving a state, with parameters that have no gradient or never stepped, ends with "
+            f"{type(error).__name__}: {error!s:.60}. Read optimizer.state, which holds only "
+            "what stepped, and do not call state_of"
+        )
+    except ValueError as error:
+        assert False, f"the saved state cannot be loaded again: {error}"
+
+
+IN_PLACE = (
+    "they did not change. `g = g * factor` makes a new array that no tensor holds; "
+    "`g *= factor` writes into the old one, in place"
+)
+
+
 # %% learner-side
 # Many functions of this lesson write into arrays, so the checks call them on copies, through
 # this:
@@ -245,11 +265,16 @@ def test_options_of_a_group_override_the_defaults():
 
 def test_generators_can_be_iterated_again():
     found = groups_from_generators({"lr": 7})
+    counts = [(first, second) for _, first, second in found]
+    assert all(a == b for a, b in counts) and sum(a for a, _ in counts) == 6, (
+        "three groups given as generators, of 3, 1 and 2 tensors: a first and a second pass "
+        f"should find (3, 3), (1, 1) and (2, 2); yours find {counts}: a generator is empty "
+        "after one pass, so from the second step on nothing would be trained. Make lists"
+    )
     wanted = [({"lr": 7}, 3, 3), ({"lr": 1}, 1, 1), ({"lr": 2}, 2, 2)]
     assert found == wanted, (
-        "options, and the number of tensors in a first and in a second pass, should be "
-        f"{wanted}; yours {found}: a generator is empty after one pass, so from the second step"
-        " on nothing would be trained. Make lists"
+        f"the options of each group, and its number of tensors twice, should be {wanted}; "
+        f"yours {found}"
     )
 
 
@@ -378,9 +403,12 @@ def test_every_parameter_is_updated_in_every_step():
     for t, parts in enumerate(gradients, 1):
         now = [w - 0.1 * np.array(g) for w, g in zip(now, parts)]
         for n, (found, right) in enumerate(zip(path[t - 1], now)):
+            cause = "Is every parameter of every group updated?"
+            if all(np.array_equal(a, b) for a, b in zip(path[-1], starts)):
+                cause = "No weight changed: give p.data itself to update, not a copy of it"
             assert np.allclose(found, right), (
-                f"SGD, lr 0.1, step {t}: tensor {n} should be {right}, yours is {found}. Is "
-                "every parameter of every group updated?"
+                f"SGD, lr 0.1, step {t}: tensor {n} should be {right}, yours is {found}. "
+                f"{cause}"
             )
     assert list(steps) == [2, 2, 2], (
         f'each tensor took 2 steps, your state["step"] are {steps}: add 1 in each step'
@@ -405,9 +433,17 @@ def test_a_parameter_without_a_gradient_is_skipped():
             "a tensor whose gradient is None in step 2 stays where it is, without weight decay "
             f"or momentum; yours went from {path[0][0]} to {path[1][0]}"
         )
+        first, second = path[0][2], path[1][2]
+        assert path[0][0] == 1 or 4 > first > second, (
+            "three tensors, the second without a gradient: the third has the gradient 1 in "
+            f"both steps and should go down from 4 twice; yours goes to {first} and {second}. "
+            "Skip only the parameter without a gradient, not those that come after it: "
+            "`continue` does that, `return` and `break` do not"
+        )
+        cause = "each parameter has its own count" if steps[2] else "add 1 in each step"
         assert steps[0] == 1 and steps[2] == 2, (
             f"tensors 0 and 2 took 1 and 2 steps, your counts are {steps[0]} and {steps[2]}: "
-            "each parameter has its own count"
+            f"{cause}"
         )
         assert steps[1] is None, (
             "a tensor that never had a gradient should have no entry in optimizer.state, yours "
@@ -417,7 +453,10 @@ def test_a_parameter_without_a_gradient_is_skipped():
 
 def test_a_gradient_of_zeros_is_a_gradient():
     path, *_ = train_tensors(SGD, [[1.0]], [[[2.0]], [[0.0]]], {"lr": 0.1, "momentum": 0.5})
-    assert np.allclose([path[0][0], path[1][0]], [[0.8], [0.7]]), (
+    assert np.allclose(path[0][0], [0.8]), (
+        f"gradient 2, lr 0.1: the first step takes 1 to 0.8, yours to {path[0][0]}"
+    )
+    assert np.allclose(path[1][0], [0.7]), (
         "gradients 2, then 0, momentum 0.5: 1 becomes 0.8, then 0.7; yours becomes "
         f"{path[0][0]}, {path[1][0]}. Ask whether the gradient is None, not whether it is zero"
     )
@@ -427,10 +466,11 @@ def test_a_learning_rate_of_0_is_a_step_too():
     path, steps, buffers = train_tensors(
         SGD, [[1.0]], [[[2.0]], [[3.0]]], {"lr": 0.0, "momentum": 0.5}, lrs=[0.0, 0.1]
     )
+    cause = ". A step with lr = 0 still updates the state" if steps[0] == 1 else ""
     assert steps[0] == 2 and np.allclose(path[1][0], [0.6]), (
         "gradients 2 and 3, momentum 0.5, learning rates 0 and 0.1: the velocity takes in both "
-        f"gradients, so w goes from 1 to 1, then to 0.6; yours ends at {path[1][0]} after "
-        f"{steps[0]} counted steps. A step with lr = 0 still updates the state"
+        "gradients, so w goes from 1 to 1, then to 0.6, in 2 steps; yours ends at "
+        f"{path[1][0]} after {steps[0]} counted steps{cause}"
     )
     assert np.allclose(buffers[0], [4.0]), (
         f"the velocity should be 0.5 * 2 + 3 = 4, yours is {buffers[0]}"
@@ -438,12 +478,26 @@ def test_a_learning_rate_of_0_is_a_step_too():
 
 
 def test_update_gets_the_number_of_the_step():
-    calls = calls_of_update([(2,), (), (1,)], 2, absent=[(0, 1)])
+    try:
+        calls = calls_of_update([(2,), (), (1,)], 2, absent=[(0, 1)])
+    except (AttributeError, TypeError) as error:
+        assert False, (
+            f"a parameter whose gradient is None should be skipped; yours ends with: {error}"
+        )
     numbers = [step for *_, step, _ in calls]
+    assert len(calls) == 5, (
+        "two steps of three tensors in two groups, the second without gradient in the first "
+        f"step: update should be called 2 + 3 times, yours {len(calls)} times. Loop over all "
+        "groups, and skip only the parameter without a gradient, not those after it"
+    )
+    cause = "Each parameter counts its own steps"
+    if numbers == [0, 0, 1, 0, 1]:
+        cause = "Count before the update"
+    if not any(numbers):
+        cause = "Add 1 in each step"
     assert numbers == [1, 1, 2, 1, 2], (
         "two steps of three tensors, the second without gradient in the first step: update "
-        f'should find state["step"] at 1, 1, 2, 1, 2; yours found {numbers}. Count before the '
-        "update, for each parameter on its own"
+        f'should find state["step"] at 1, 1, 2, 1, 2; yours found {numbers}. {cause}'
     )
     for w, g, step, lr in calls:
         start = np.ravel(w)[0] % 100
@@ -464,16 +518,23 @@ def test_every_group_has_its_own_options():
     path, *_ = train_tensors(
         SGD, [[1.0], [2.0], [3.0]], [[[1.0], [1.0], [1.0]]] * 2, groups=groups
     )
+    changed = not np.array_equal(np.ravel(path[1]), [1, 2, 3])
+    cause = ". Every group is updated, with its own options" if changed else ""
     assert np.allclose(np.ravel(path[1]), [0.8, -1.0, 2.8]), (
         "two steps with gradient 1: lr 0.1 takes 1 to 0.8 and 3 to 2.8; lr 1 with weight decay "
-        f"0.5 takes 2 to 0, then to -1. Yours: {np.ravel(path[1])}. Every group is updated, "
-        "with its own options"
+        f"0.5 takes 2 to 0, then to -1. Yours: {np.ravel(path[1])}{cause}"
     )
 
 
 def test_step_changes_the_weights_in_place_and_no_gradient():
     for size in (3, 20_000):
-        found = same_arrays_after(SGD, size)
+        try:
+            found = same_arrays_after(SGD, size)
+        except (AttributeError, TypeError) as error:
+            assert False, (
+                "the second of two tensors has the gradient None and should be skipped; yours "
+                f"ends with: {error}"
+            )
         assert list(found) == [True, True, False], (
             f"SGD, {size} elements: same array as before, its weights changed, the gradient "
             f"changed should be [True, True, False]; yours {found}: give p.data and p.grad "
@@ -692,9 +753,17 @@ def test_the_first_step_of_adam_is_lr_times_the_sign():
         1e-12,
         0.0,
     )
+    cause = ""
+    if np.allclose(path[0], [0.99, -1.99]):
+        cause = ". Is the learning rate in it twice?"
+    if np.array_equal(path[0], [1, -2]) or np.isnan(path[0]).any():
+        cause = (
+            ". Write into `w` itself, and call update_moments before adam_direction: until "
+            "then the moments are zeros"
+        )
     assert np.allclose(path[0], [0.9, -1.9], rtol=1e-6), (
         "gradients 300 and -0.004, lr 0.1: the first step of Adam moves [1, -2] by 0.1 against "
-        f"the sign of the gradient, to [0.9, -1.9]; yours moves to {path[0]}"
+        f"the sign of the gradient, to [0.9, -1.9]; yours moves to {path[0]}{cause}"
     )
 
 
@@ -717,9 +786,14 @@ def test_adam_takes_the_steps_of_the_paper():
         ]
     ).T
     for t in range(5):
+        before = (
+            " (the steps before were right; step 2 has lr 0 and updates only the moments)"
+            if t
+            else ". If the checks above pass: each weight has its own m and v"
+        )
         assert np.allclose(path[t], wanted[t], rtol=1e-9, atol=0), (
-            f"after step {t + 1}, with lr {lrs[t]}: {wanted[t]} expected, yours {path[t]} (the "
-            "steps before were right; step 2 has lr 0 and updates only the moments)"
+            f"after step {t + 1}, with lr {lrs[t]}: {wanted[t]} expected, yours "
+            f"{path[t]}{before}"
         )
 
 
@@ -789,41 +863,25 @@ def test_longer_runs_of_adam():
 
 
 # %% adamw points=10
-def test_adamw_takes_the_steps_of_the_paper():
-    gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
-    for decay in (0.0, 0.3):
-        lrs = [0.1, 0.1, 0.05, 0.1, 0.02]
-        path, *_ = run_adam(
-            AdamW,
-            np.array([1.0, -2.0]),
-            [np.array(g) for g in gradients],
-            lrs,
-            (0.9, 0.99),
-            1e-3,
-            decay,
-        )
-        columns = [[g[n] for g in gradients] for n in (0, 1)]
-        wanted = np.array(
-            [
-                adam_by_hand(start, g, lrs, (0.9, 0.99), 1e-3, decay=decay)
-                for start, g in zip([1.0, -2.0], columns)
-            ]
-        ).T
-        for t in range(5):
-            assert np.allclose(path[t], wanted[t], rtol=1e-9, atol=0), (
-                f"weight decay {decay}, after step {t + 1}: {wanted[t]} expected, yours "
-                f"{path[t]} (the steps before were right)"
-            )
-
-
 def test_weight_decay_comes_before_the_step():
     path, *_ = run_adam(
-        AdamW, np.array([1.0]), [np.array([1.0])], [0.5], (0.9, 0.999), 0.0, 0.5
+        AdamW, np.array([1.0]), [np.array([1.0])], [0.5], (0.9, 0.999), 0.0, 0.4
     )
-    assert np.allclose(path[0], 0.25), (
-        "w 1, lr 0.5, weight decay 0.5: the old weight shrinks to 0.75, then the step of 0.5 "
-        f"gives 0.25; yours is {path[0]}. (0.375 comes from shrinking after the step, 0.5 from"
-        " leaving the weight decay out)"
+    found, cause = float(path[0][0]), ""
+    for wrong, why in [
+        (0.4, "the weight shrank after the step"),
+        (0.5, "the weight did not shrink: multiply it, and leave the gradient as it is"),
+        (0.1, "the weight shrank by the weight decay without the learning rate"),
+        (0.55, "is the learning rate in the step twice?"),
+        (1.0, "w did not change: `w = w * ...` makes a new array, `w *= ...` writes into w"),
+    ]:
+        if abs(found - wrong) < 1e-6:
+            cause = f": {why}"
+    if math.isnan(found):
+        cause = ": call update_moments before adam_direction; until then the moments are zeros"
+    assert abs(found - 0.3) < 1e-9, (
+        "w 1, lr 0.5, weight decay 0.4: the old weight shrinks to 0.8, then the step of 0.5 "
+        f"gives 0.3; yours is {found:.4g}{cause}"
     )
 
 
@@ -846,6 +904,38 @@ def test_weight_decay_does_not_depend_on_the_gradient():
         "the moments are those of the gradient alone, [0, 0.875e-4] and [0, 0.875e-8]; yours "
         f"{m} and {v}: they must not contain the weight decay"
     )
+
+
+def test_adamw_takes_the_steps_of_the_paper():
+    gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
+    for decay in (0.0, 0.3):
+        lrs = [0.1, 0.1, 0.05, 0.1, 0.02]
+        path, *_ = run_adam(
+            AdamW,
+            np.array([1.0, -2.0]),
+            [np.array(g) for g in gradients],
+            lrs,
+            (0.9, 0.99),
+            1e-3,
+            decay,
+        )
+        columns = [[g[n] for g in gradients] for n in (0, 1)]
+        wanted = np.array(
+            [
+                adam_by_hand(start, g, lrs, (0.9, 0.99), 1e-3, decay=decay)
+                for start, g in zip([1.0, -2.0], columns)
+            ]
+        ).T
+        for t in range(5):
+            before = (
+                " (the steps before were right)"
+                if t
+                else ". If the checks above pass: each weight has its own m and v"
+            )
+            assert np.allclose(path[t], wanted[t], rtol=1e-9, atol=0), (
+                f"weight decay {decay}, after step {t + 1}: {wanted[t]} expected, yours "
+                f"{path[t]}{before}"
+            )
 
 
 def test_adamw_changes_weights_and_moments_but_no_gradient():
@@ -885,10 +975,21 @@ def test_small_and_large_parameters_are_updated_alike():
             if g is not None:
                 t, m, v = t + 1, 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
                 w = w * 0.97 - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        alone, *_ = train_tensors(
+            AdamW,
+            [start],
+            [[parts[n]] for parts in gradients],
+            {"lr": 0.1, "weight_decay": 0.3},
+        )
+        assert np.allclose(alone[2][0], w, rtol=1e-8, atol=1e-10), (
+            f"AdamW, 3 steps of one tensor of shape {shapes[n]}: it is off by up to "
+            f"{np.abs(alone[2][0] - w).max():.3g}. If the checks above "
+            "pass: each weight has its own m and v"
+        )
         assert np.allclose(path[2][n], w, rtol=1e-8, atol=1e-10), (
             f"AdamW, 3 steps of 5 tensors: the one of shape {shapes[n]} is off by up to "
-            f"{np.abs(path[2][n] - w).max():.3g}. `update` may get several parameters in one "
-            "flat array, or a part of a large one: treat all elements alike"
+            f"{np.abs(path[2][n] - w).max():.3g}, and right when it is alone. `update` may get "
+            "several parameters in one flat array: treat all elements alike"
         )
 
 
@@ -940,9 +1041,13 @@ def test_all_gradients_are_scaled_by_one_factor():
     assert abs(float(norm) - 125**0.5) < 1e-9, (
         f"the common norm of (3, 4) and (6, 8) is 125 ** 0.5 = 11.18, yours {norm}"
     )
+    assert not np.array_equal(found[1], [6, 8]), (
+        "the gradients are still (3, 4) and (6, 8), with a norm of 11.18 and max_norm 5: "
+        f"{IN_PLACE}"
+    )
+    cause = ". Do not clip each gradient by its own norm" if found[0][0] > 2.9 else ""
     assert np.allclose(found[0], [1.34164, 1.78885], atol=1e-4), (
-        f"one factor, 5 / 11.18, makes (3, 4) to (1.3416, 1.7889); yours is {found[0]}. Do not "
-        "clip each gradient by its own norm"
+        f"one factor, 5 / 11.18, makes (3, 4) to (1.3416, 1.7889); yours is {found[0]}{cause}"
     )
     assert np.allclose(found[1], [2.68328, 3.57771], atol=1e-4), (
         f"(6, 8) becomes (2.6833, 3.5777); yours is {found[1]}"
@@ -976,9 +1081,11 @@ def test_gradients_of_any_shape_count():
         norm, found, _ = clip_gradients(gradients, max_norm)
         assert abs(float(norm) / right - 1) < 1e-9, f"the norm is {right}, yours {norm}"
         for g, x in zip(gradients, found):
+            was, now = [float(np.ravel(y)[0]) if np.size(y) else 0.0 for y in (g, x)]
             assert np.allclose(x, g * max_norm / right, rtol=2e-5), (
-                f"max_norm {max_norm}, norm {right:.4f}: {g} should become "
-                f"{g * max_norm / right}, yours {x}"
+                f"max_norm {max_norm}, norm {right:.2f}: every gradient is multiplied by "
+                f"{max_norm / right:.3g}. The first element of that of shape {np.shape(g)} was "
+                f"{was:.4g}, yours is now {now:.4g}" + (f": {IN_PLACE}" if now == was else "")
             )
 
 
@@ -987,9 +1094,18 @@ def test_tensors_without_gradient_are_left_out():
         norm, found, _ = clip_gradients([None, np.array([3.0, 4.0]), None], 1.0, generator=True)
     except (AttributeError, TypeError) as error:
         assert False, f"parameters without a gradient are left out; yours ends with: {error}"
-    assert abs(float(norm) - 5) < 1e-9 and np.allclose(found[1], [0.6, 0.8], atol=1e-5), (
-        "given as a generator, None, (3, 4), None and max_norm 1: the norm is 5, and (0.6, 0.8)"
-        f" is left; yours {norm}, {found[1]}. A generator can be iterated only once"
+    assert abs(float(norm) - 5) < 1e-9, (
+        f"gradients None, (3, 4), None, given as a generator: the norm is 5, yours {norm}"
+    )
+    _, listed, _ = clip_gradients([None, np.array([3.0, 4.0]), None], 1.0)
+    cause = (
+        "" if np.array_equal(listed[1], found[1]) else ". A generator can be iterated only once"
+    )
+    if np.array_equal(listed[1], [3, 4]):
+        cause = f": {IN_PLACE}"
+    assert np.allclose(found[1], [0.6, 0.8], atol=1e-5), (
+        "gradients None, (3, 4), None, given as a generator, max_norm 1: (3, 4) becomes "
+        f"(0.6, 0.8), yours is {found[1]}{cause}"
     )
     norm, _, _ = clip_gradients([None, None], 1.0)
     assert float(norm) == 0, f"without any gradients the norm is 0, yours {norm}"
@@ -1020,13 +1136,15 @@ def test_the_norm_of_float32_gradients_does_not_overflow():
             f"float32 gradients of {size:g}: the norm is {size:g} and finite, yours is {norm}. "
             "The square overflows in float32: compute the norm in float64"
         )
+        cause = "" if norm else ". The square is 0 in float32: compute the norm in float64"
         assert abs(float(norm) / size - 1) < 1e-6, (
-            f"float32 gradients of {size:g}: the norm is {size:g}, yours is {norm}. The square "
-            "does not fit into float32: compute the norm in float64"
+            f"float32 gradients of {size:g}: the norm is {size:g}, yours is {norm}{cause}"
         )
         if size > 1:
-            assert np.allclose(np.concatenate(found), [0.6, 0, 0.8], rtol=1e-3), (
-                f"clipped to norm 1, gradients of {size:g} become 0.6, 0, 0.8; yours {found}"
+            left = np.concatenate(found)
+            assert np.allclose(left, [0.6, 0, 0.8], rtol=1e-3), (
+                f"clipped to norm 1, gradients of {size:g} become 0.6, 0, 0.8; yours {left}"
+                + (f": {IN_PLACE}" if np.array_equal(left, np.concatenate(gradients)) else "")
             )
 
 
@@ -1086,11 +1204,22 @@ def learning_rates_of(kind, base_lrs, epochs, *arguments, **options):
 def test_cosine_annealing_at_known_epochs():
     lrs, *_ = learning_rates_of(CosineAnnealingLR, [0.9], 13, 12, 0.1)
     wanted = {0: 0.9, 4: 0.7, 6: 0.5, 8: 0.3, 12: 0.1}
+    current = [0.9]  # if the share multiplies the current learning rate of the group
+    for epoch in range(1, 13):
+        current.append(0.1 + (current[-1] - 0.1) * math.cos(math.pi * epoch / 24) ** 2)
+    causes = [
+        (0, 1.0, "the share is one of base_lr - eta_min"),
+        (4, 0.3, "it is half a wave in T_max epochs, not a whole one"),
+        (4, 0.5, "the cosine alone falls from 1 to -1, a share from 1 to 0"),
+        (4, 0.675, "the lowest learning rate is eta_min, not 0"),
+        (4, current[4], "start from self.base_lrs, not from the current learning rates"),
+    ]
     for epoch, lr in wanted.items():
+        cause = [f": {w}" for e, x, w in causes if e == epoch and abs(lrs[e][0] - x) < 1e-9]
         assert abs(lrs[epoch][0] - lr) < 1e-12, (
             f"from 0.9 down to 0.1 in 12 epochs: in epoch {epoch} the learning rate is {lr} "
             f"(the cosine of {epoch * 15} degrees is {math.cos(math.pi * epoch / 12):.2f}); "
-            f"yours is {lrs[epoch][0]}"
+            f"yours is {lrs[epoch][0]:.4f}{''.join(cause)}"
         )
 
 
@@ -1098,9 +1227,10 @@ def test_get_lr_returns_one_learning_rate_per_group():
     for base_lrs in ([0.6], [0.6, 3.0, 0.3]):
         lrs, _, last = learning_rates_of(CosineAnnealingLR, base_lrs, 5, 8)
         wanted = [lr / 2 for lr in base_lrs]
+        cause = ". Each group starts from its own base learning rate" if base_lrs[1:] else ""
         assert np.shape(lrs) == (5, len(base_lrs)) and np.allclose(lrs[4], wanted), (
             f"base learning rates {base_lrs}, T_max 8: in epoch 4 they are {wanted}, yours "
-            f"{lrs[4]}. Each group starts from its own base learning rate"
+            f"{[round(lr, 4) for lr in lrs[4]]}{cause}"
         )
         assert np.shape(last) == (len(base_lrs),) and np.allclose(last, wanted), (
             f"get_lr() in epoch 4 returns {wanted}, yours {last}"
@@ -1111,10 +1241,12 @@ def test_eta_min_is_the_same_for_all_groups():
     lrs, resumed, _ = learning_rates_of(CosineAnnealingLR, [0.9, 4.1], 6, T_max=5, eta_min=0.1)
     assert np.allclose(lrs[0], [0.9, 4.1]) and np.allclose(lrs[5], [0.1, 0.1]), (
         "groups at 0.9 and 4.1, eta_min 0.1: epoch 0 [0.9, 4.1], epoch 5 [0.1, 0.1]; yours "
-        f"{lrs[0]} and {lrs[5]}"
+        f"{np.round(lrs[0], 4).tolist()} and {np.round(lrs[5], 4).tolist()}"
     )
     assert np.shape(resumed) == (3, 2) and np.allclose(resumed, lrs[3:], rtol=1e-12), (
-        f"resumed in epoch 3: {lrs[3:]} expected; yours {resumed}"
+        f"in epoch 3 the learning rates were {np.round(lrs[3], 4).tolist()}; saved and resumed "
+        f"there, yours are {np.round(resumed[0], 4).tolist()}. Compute them from self.base_lrs "
+        "and self.last_epoch alone, not from the groups' current learning rates"
     )
 
 
@@ -1122,7 +1254,7 @@ def test_after_t_max_the_cosine_rises_again():
     lrs, *_ = learning_rates_of(CosineAnnealingLR, [1.0], 13, 4)
     assert np.allclose(np.ravel(lrs)[4:9], np.ravel(lrs)[4::-1]) and abs(lrs[12][0]) < 1e-12, (
         "after epoch T_max = 4 the learning rate rises as it fell, and it is 0 again in epoch "
-        f"12; yours {np.ravel(lrs)}"
+        f"12; yours {np.round(np.ravel(lrs), 2).tolist()}"
     )
 
 
@@ -1243,7 +1375,7 @@ def resume(kind, options, shapes, steps, stop, changed=None):
 
 # %% state-dict points=8
 def test_the_state_holds_plain_arrays_and_numbers():
-    state = state_after(AdamW, {"lr": 0.1, "weight_decay": 0.3}, [(2, 3), (), (4,)], 3)
+    state = saved(state_after, AdamW, {"lr": 0.1, "weight_decay": 0.3}, [(2, 3), (), (4,)], 3)
     assert sorted(state) == ["param_groups", "state"], (
         f"the keys are param_groups and state, yours {sorted(state)}"
     )
@@ -1275,12 +1407,15 @@ def test_the_state_holds_plain_arrays_and_numbers():
 
 
 def test_parameters_that_never_stepped_have_no_entry():
-    state = state_after(Adam, {"lr": 0.1}, [(2,), (1,), (3,), (4,)], 1)
+    state = saved(state_after, Adam, {"lr": 0.1}, [(2,), (1,), (3,), (4,)], 1)
     assert sorted(state["state"]) == [0, 1, 2], (
         "of four parameters the last has had no gradient yet: the state has entries 0, 1, 2, "
         f"yours {sorted(state['state'])}. Read optimizer.state, which holds only what stepped"
     )
-    numbers = [list(group["params"]) for group in state["param_groups"]]
+    numbers = [
+        [n if type(n) is int else type(n).__name__ for n in group["params"]]
+        for group in state["param_groups"]
+    ]
     assert numbers == [[0], [1, 2, 3]], (
         f"all four parameters have a number, [0] and [1, 2, 3]; yours {numbers}"
     )
@@ -1292,7 +1427,9 @@ def test_a_resumed_run_ends_with_the_same_weights():
         (Adam, {"lr": 0.1}),
         (AdamW, {"lr": 0.1, "betas": (0.7, 0.9)}),
     ]:
-        one, two, *_ = resume(kind, options, [(2, 3), (), (150, 120), (5,)], 9, 5, changed=0.05)
+        one, two, *_ = saved(
+            resume, kind, options, [(2, 3), (), (150, 120), (5,)], 9, 5, changed=0.05
+        )
         for n, (a, b) in enumerate(zip(one, two)):
             assert np.all(a != n + 1), (
                 f"{kind.__name__}: 9 steps should change every weight of tensor {n}"
@@ -1306,7 +1443,7 @@ def test_a_resumed_run_ends_with_the_same_weights():
 
 
 def test_a_saved_state_does_not_change_later():
-    *_, then, now = resume(Adam, {"lr": 0.1}, [(2, 3), (3,)], 6, 2)
+    *_, then, now = saved(resume, Adam, {"lr": 0.1}, [(2, 3), (3,)], 6, 2)
     for n in (0, 1):
         for name in ("exp_avg", "exp_avg_sq", "step"):
             a, b = np.asarray(then["state"][n][name]), np.asarray(now["state"][n][name])

@@ -96,13 +96,15 @@ def gradient(w):
     return np.array([w[0], 30 * w[1]])
 
 
-draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], levels=LEVELS)
+draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], lr=0.05,
+                levels=LEVELS)
 # alt: Contours of the valley. At four points, an arrow against the gradient crosses the contour
-# at a right angle: three point across the valley, the one near its floor mostly along it.
+# at a right angle. Three long ones point across the valley, past its floor; the one that starts
+# near the floor is short and points along it.
 
 # %% [markdown]
 # The gradient points in the direction in which the loss grows fastest. *Gradient descent*
-# moves against it, by the gradient times the *learning rate* `lr`:
+# moves against it, by the gradient times the *learning rate* `lr` (the arrows: `lr` is 0.05):
 #
 # $$w \leftarrow w - \text{lr} \cdot g.$$
 #
@@ -140,38 +142,40 @@ check("sgd")
 # ## The condition number
 #
 # With your `sgd_update`, 50 steps with learning rate 0.05 are the first path in the picture
-# above. Could another learning rate do better? Predict which of 0.01, 0.03, 0.065, 0.067 and
-# 0.07 ends with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by
+# above. Could another learning rate do better? Predict which of 0.03, 0.05, 0.06, 0.065 and
+# 0.067 ends with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by
 # $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
 paths = {}
-for lr in (0.01, 0.03, 0.065, 0.067, 0.07):
+for lr in (0.03, 0.05, 0.06, 0.065, 0.067):
     w, paths[f"lr {lr}"] = START.copy(), []
     for step in range(50):
         paths[f"lr {lr}"].append(w.copy())
         sgd_update(w, gradient(w), lr)
 losses = {name: [valley(w) for w in path] for name, path in paths.items()}
-draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C2", "C2"])
-# alt: The loss against the step, on a logarithmic scale. It falls slowly for 0.01, faster for
-# 0.03, fastest for 0.065, and grows for 0.067 and 0.07.
+draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C1", "C2"])
+# alt: The loss against the step, on a logarithmic scale. After 50 steps it is lowest for 0.06,
+# then come 0.05, 0.065 and 0.03. For 0.067 it falls for ten steps and grows from then on.
 
-# %% tags=["demonstration"]
-draw_paths(valley, {name: paths[name] for name in ("lr 0.065", "lr 0.03", "lr 0.01")},
+# %% tags=["answer"]
+draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.03")},
            levels=LEVELS)
-# alt: With 0.065 the path jumps from wall to wall and arrives close to the minimum. With 0.03
-# and 0.01 it creeps along the floor of the valley: 0.03 gets far, 0.01 less than half the way.
+# alt: With 0.065 the path jumps from wall to wall to the end; with 0.06 the jumps soon become
+# small. Both arrive close to the minimum. With 0.03 the path creeps along the floor.
 
 # %% [markdown]
 # The steepest direction sets a limit: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$ is more
-# than 1, and $w_1$ grows with each step. Just below the limit, $w_0$ still shrinks by only
-# 6.5 % per step.
+# than 1, and $w_1$ grows with each step. The flat direction limits the speed: there $w_0$
+# shrinks by at most 6.7 % per step. In the long run the best learning rate is 2 / (1 + 30), for
+# which both factors have the same size, 29 / 31 = 0.935.
 #
-# The **condition number** of a loss is the ratio of its largest to its smallest curvature, its
-# second derivative along a direction; here it is 30. With condition number $\kappa$ and the
-# best learning rate, each step reduces the distance to the minimum only by the factor
-# $1 - 2/(\kappa + 1)$, and networks have condition numbers of thousands. There are two
-# remedies: momentum, and a learning rate of its own for every weight.
+# The second derivative of the loss along a direction is its *curvature*; in the valley it is 1
+# along and 30 across. The **condition number** of a loss is its largest curvature divided by
+# its smallest; here it is 30. With condition number $\kappa$ and the best learning rate,
+# $2/(1 + \kappa)$ if the smallest curvature is 1, the distance to the minimum shrinks by the
+# factor $1 - 2/(\kappa + 1)$ per step. Networks have condition numbers of thousands. There are
+# two remedies: momentum, and a learning rate of its own for every weight.
 #
 # ## Momentum
 #
@@ -186,8 +190,10 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.065", "lr 0.03", "lr 0.
 # $1 / (1 - \mu)$. The learning rate is not part of $v$. If it were, a learning rate that is
 # lowered during training would take effect only many steps later.
 #
-# **Nesterov** momentum looks one step ahead and moves the weights by $g + \mu v$, with the new
-# $v$, instead of $v$, because $\mu v$ is where the next step will move them anyway.
+# **Nesterov** momentum is momentum that looks one step ahead: the next velocity will contain
+# $\mu v$, whatever the next gradient is, so it uses $\mu v$ now, with the new $v$:
+#
+# $$w \leftarrow w - \text{lr} \cdot (g + \mu v).$$
 #
 # **Task.** Write `momentum_update`.
 
@@ -230,14 +236,16 @@ def momentum_path(w, gradient, lr, momentum, steps=50):
 
 
 paths = {mu: momentum_path(START, gradient, 0.03, mu) for mu in (0.0, 0.7, 0.9)}
-draw_paths(valley, {f"momentum {mu}: loss {valley(path[-1]):.1g}": path
-                    for mu, path in paths.items()}, x=(-11, 7), levels=LEVELS)
-# alt: Three paths with learning rate 0.03. Without momentum the path reaches the floor of the
-# valley and stops far from the minimum; with 0.7 it arrives; with 0.9 it runs far past it.
+draw_curves({f"momentum {mu}": [w[0] for w in path] for mu, path in paths.items()},
+            "step", "w0")
+# alt: The first weight against the step, with learning rate 0.03, from -10. Without momentum it
+# rises to -2 in 50 steps; with 0.7 it is at 0 after 30; with 0.9 it runs past 0 to 4 and back.
 
 # %% [markdown]
-# Momentum 0.9 is too much for this valley: the weights run past the minimum and swing back. For
-# networks, 0.9 is the usual choice.
+# Momentum 0.9 is too much for this valley: the weights run past the minimum and swing back. The
+# best momentum grows with the condition number $\kappa$. For a quadratic loss and the best
+# learning rate it is $((\sqrt\kappa - 1) / (\sqrt\kappa + 1))^2$: 0.48 for 30, and 0.9 for
+# 1,500. Networks have large condition numbers, and 0.9 is the usual choice.
 #
 # ## Local minima and saddle points
 #
@@ -258,14 +266,16 @@ def two_minima_gradient(w):
 
 roots = np.sort(np.roots([1, 0, -1, 0.2]).real)  # where the gradient is 0
 paths = {f"from w1 = {w1}": momentum_path((-2.0, w1), two_minima_gradient, 0.2, 0.0, 100)
-         for w1 in (0.25, 0.15)}
-draw_paths(two_minima, paths, [(0, root) for root in roots], x=(-2.3, 1.5), y=(-1.6, 1.5),
-           levels=16, height=3.6)
+         for w1 in (0.215, 0.205)}
+names = ("global minimum", "saddle point", "local minimum")
+draw_paths(two_minima, paths, {name: (0, root) for name, root in zip(names, roots)},
+           x=(-2.3, 1.5), y=(-1.6, 1.5), levels=16, height=3.6)
 # alt: Contours with two minima and a saddle point between them, each marked by a cross. Two
-# paths run side by side to the saddle point; one turns up to the local minimum, one down.
+# paths run as one almost to the saddle point; then one turns up to the local minimum, one down
+# to the global one. Their points are densest near the saddle point and at the minima.
 
 # %% [markdown]
-# Near the saddle point both paths are slow, because the gradient is small there. Predict: from
+# Near the saddle point the steps are short, because the gradient is small there. Predict: from
 # a point 0.001 beside the saddle point, how many steps does gradient descent take to leave it,
 # and how many with momentum?
 
@@ -276,16 +286,17 @@ for mu in (0.0, 0.9):
     print(f"momentum {mu}: {steps} steps until w1 < -1")
 
 # %% [markdown]
-# Momentum accumulates even small gradients, as long as they agree. In a network with a million
-# weights, a point where the loss rises in *every* direction is rare: most points with gradient
-# zero are saddle points, and training rarely stops at one.
+# Momentum accumulates even small gradients, as long as they agree. A network with a million
+# weights has a million directions, and at a minimum the loss must rise in *all* of them. One
+# that falls makes a saddle point. So most points with gradient zero are saddle points, and
+# training rarely stops at one.
 #
 # ## Parameter groups
 #
 # From arrays to networks. An optimizer updates a list of parameters, and often not all should
-# be treated alike: weight decay is usually not applied to biases, and the first layers of a
-# pretrained network get a smaller learning rate. A **parameter group** is a dictionary with a
-# list of parameters, "params", and the options that differ for them, such as "lr". Plain
+# be treated alike: when a network that was trained on other data gets a new last layer, the old
+# layers need a smaller learning rate than the new one. A **parameter group** is a dictionary
+# with a list of parameters, "params", and the options that differ for them, such as "lr". Plain
 # tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group. Two mistakes are easy: a
 # generator can be iterated only once, but an optimizer needs its parameters in every step; and
 # an empty list would train nothing, silently.
@@ -303,8 +314,9 @@ def param_groups(params, defaults):
 
     Raises ValueError with the word "parameters" when `params` is empty.
 
-    >>> param_groups([{"params": "ab", "lr": 0.5}, {"params": "c"}], {"lr": 0.1})
-    [{'lr': 0.5, 'params': ['a', 'b']}, {'lr': 0.1, 'params': ['c']}]
+    >>> a, b = Tensor([1.0]), Tensor([2.0])
+    >>> param_groups([{"params": [a], "lr": 0.5}, {"params": [b]}], {"lr": 0.1})
+    [{'lr': 0.5, 'params': [Tensor([1.])]}, {'lr': 0.1, 'params': [Tensor([2.])]}]
 
     Source: torch.optim, "Per-parameter options".
     """
@@ -325,7 +337,8 @@ check("param-groups")
 #
 # For each parameter, an optimizer keeps a *state*: how many steps the parameter has taken, and
 # arrays such as its velocity. Subclasses differ in two methods. `state_names` names those
-# arrays, and `update` is the update rule: it changes the weights `w` of one parameter in place.
+# arrays, and `update` is the update rule: it changes an array of weights `w` in place, every
+# element in the same way.
 #
 # What they share is `step`. A parameter that took no part in this forward pass has `.grad`
 # None. It is skipped entirely: no update, no weight decay, no state. A gradient of zeros is
@@ -412,8 +425,9 @@ class Optimizer:
         return f"{type(self).__name__}({'; '.join(options)})"
 
 # %% [markdown]
-# The first optimizer for networks is given. It calls your two update functions.
-# (`regularized_gradient` is explained under "Weight decay"; with 0 it returns `g`.)
+# The first optimizer for networks is given. It calls your two update functions. (Its name is
+# short for stochastic gradient descent, the next section; `regularized_gradient` is explained
+# under "Weight decay", and with 0 it returns `g`.)
 
 # %%
 #| export
@@ -509,8 +523,8 @@ draw_curves(losses, "epoch", "loss")
 # With an **adaptive learning rate**, each weight has a learning rate of its own, computed from
 # the sizes of its past gradients. It is the second remedy for a large condition number. The
 # optimizer *Adam* divides the gradient of each weight by its usual size, from two running
-# averages. A **moment** is the average of a power of a random quantity. The first moment $m$
-# averages the gradient, the second moment $v$ its square:
+# averages. A **moment** is the average of a power of a random quantity, here the gradient: the
+# first moment $m$ is the average of $g$, the second moment $v$ the average of $g^2$:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -557,6 +571,8 @@ for step in range(10_000):
 print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 
 # %% [markdown]
+# The third ratio is not quite 0: the latest gradient, here -1, counts most in $m$.
+#
 # ## Bias correction
 #
 # Both averages start at 0, so they are too small at first. If the gradient is always 5 and
@@ -601,27 +617,40 @@ def adam_direction(m, v, step, betas, eps):
 check("direction")
 
 # %% tags=["demonstration"]
-w, m, v, path, factors = START.copy(), np.zeros(2), np.zeros(2), [START], []
-for step in range(1, 51):
-    update_moments(m, v, gradient(w), 0.9, 0.999)
-    sgd_update(w, adam_direction(m, v, step, (0.9, 0.999), 1e-8), lr=0.5)
-    path.append(w.copy())
-    factors.append(0.5 / np.sqrt(v / (1 - 0.999**step)))
-draw_paths(valley, {f"Adam: loss {valley(w):.1g}": path}, x=(-11, 7), levels=LEVELS)
+def adam_path(steepness):
+    """50 steps in a valley so many times as steep across as along: weights, learning rates."""
+    w, m, v, path, rates = START.copy(), np.zeros(2), np.zeros(2), [START], []
+    for step in range(1, 51):
+        update_moments(m, v, w * [1, steepness], 0.9, 0.999)
+        sgd_update(w, adam_direction(m, v, step, (0.9, 0.999), 1e-8), lr=0.5)
+        path.append(w.copy())
+        rates.append(0.5 / np.sqrt(v / (1 - 0.999**step)))
+    return np.array(path), np.array(rates)
+
+
+path, rates = adam_path(30)
+draw_paths(valley, {f"Adam: loss {valley(path[-1]):.1g}": path}, x=(-11, 7), levels=LEVELS)
 # alt: The path of Adam in the valley. It leaves the start at 45 degrees, bends along the floor,
 # runs past the minimum and turns back to it.
 
 # %% tags=["demonstration"]
-along, across = np.transpose(factors)
-draw_curves({"w0 (flat)": along, "w1 (steep)": across}, "step", "learning rate", yscale="log")
+draw_curves({"w0 (flat)": rates[:, 0], "w1 (steep)": rates[:, 1]}, "step", "learning rate",
+            yscale="log")
 # alt: The learning rates that Adam gives to the two weights of the valley, on a logarithmic
-# scale. That of the flat direction is always four to six times that of the steep one.
+# scale. That of the flat direction is about four to six times that of the steep one.
 
 # %% [markdown]
 # The first step goes at 45 degrees: after bias correction $\hat m / \sqrt{\hat v}$ is 1 or -1
 # for each weight, so only the signs of the gradient count. And $m$ is a velocity, too: Adam
 # runs past the minimum, as momentum does. Predict what becomes of this path when the valley is
-# 3,000 times as steep across as along instead of 30 times, and try it.
+# 3,000 times as steep across as along instead of 30 times.
+
+# %% tags=["answer"]
+print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g}.")
+
+# %% [markdown]
+# A gradient that is always 100 times as large has a usual size 100 times as large, and Adam
+# divides by it.
 #
 # ## Adam
 #
@@ -673,11 +702,13 @@ check("adam")
 # %% [markdown]
 # ## Weight decay
 #
-# Large weights make a network that fits the noise in its training data. **L2 regularization**
-# adds $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights cost something; the
-# gradient of each weight gets $\lambda w$ more. This is `regularized_gradient`. **Weight
-# decay** multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step, so that it
-# shrinks unless the gradient keeps it large. For gradient descent both are the same.
+# With large weights the output of a network changes fast with its input, so fast that the
+# network can fit the noise in its training data. **L2 regularization** adds
+# $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights cost something; the gradient
+# of each weight gets $\lambda w$ more. This is `regularized_gradient`. **Weight decay**
+# multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step, so that it shrinks
+# unless the gradient keeps it large. PyTorch calls the option `weight_decay` for both: in `SGD`
+# and `Adam` it is L2 regularization. For gradient descent both are the same.
 #
 # For Adam they are not. Two weights start at 1. Their gradients are pure noise, of size 0.1 for
 # one and 10 for the other. Predict: how much of each weight does L2 regularization leave after
@@ -742,33 +773,46 @@ class AdamW(Adam):
 check("adamw")
 
 # %% tags=["demonstration"]
-curves = {f"{kind.__name__}, {size}": weight for kind in (Adam, AdamW)
+curves = {f"{kind.__name__}, noise {size}": weight for kind in (Adam, AdamW)
           for size, weight in zip((0.1, 10), decay(kind))}
 draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0", "C0"])
-# alt: Four curves that start at 1. With Adam, the weight with gradients of size 0.1 falls to
-# 0.3, the one with size 10 stays near 1. With AdamW both end near 0.75.
+# alt: Four curves that start at 1. With Adam, the weight whose noise has size 0.1 falls to 0.3,
+# the one with size 10 stays near 1. With AdamW both end near 0.75.
 
 # %% [markdown]
 # ## Comparing optimizers
 #
-# Predict: on the moons, with all 400 points in each step, which one needs the fewest steps?
+# On the moons, with all 400 points in each step: predict which of SGD, SGD with momentum 0.9
+# and AdamW needs the fewest steps to a loss below 0.1, each with the best of five learning
+# rates. And for which of them is the best learning rate the smallest? (A dash in the table: not
+# within 200 steps.)
 
 # %% tags=["answer"]
-losses = {"SGD": train(lambda p: SGD(p, lr=0.3), 150),
-          "momentum": train(lambda p: SGD(p, lr=0.3, momentum=0.9), 150),
-          "AdamW": train(lambda p: AdamW(p, lr=0.03), 150)}
-draw_curves(losses, "step", "loss", yscale="log")
-# alt: The loss against the step, on a logarithmic scale, for SGD, momentum and AdamW from the
-# same weights. All fall; AdamW ends lowest, SGD highest.
+kinds = {"SGD": SGD, "momentum": lambda p, lr: SGD(p, lr, momentum=0.9), "AdamW": AdamW}
+rates = [0.03, 0.1, 0.3, 1.0, 3.0]
+print(f"{'learning rate':13}", *(f"{lr:5}" for lr in rates))
+for name, kind in kinds.items():
+    runs = [train(lambda p: kind(p, lr=lr), 200) for lr in rates]
+    steps = [next((n for n, loss in enumerate(run) if loss < 0.1), "-") for run in runs]
+    print(f"{name:13}", *(f"{n:>5}" for n in steps))
 
 # %% [markdown]
+# The learning rate decides more than the optimizer: the best of each row lie close together,
+# and no column has a number in every row. A comparison of optimizers means little unless the
+# learning rate of each has been tuned.
+#
 # ## Gradient clipping
 #
+# The update rules are complete. A long training run needs three more things around them: a
+# limit for the gradient, a learning rate that changes, and a state that can be saved. First the
+# limit.
+#
 # One unusual mini-batch can have a gradient a thousand times as large as the others, and one
-# step along it destroys the work of hours. **Gradient clipping** scales the gradient down to a
-# norm of `max_norm` if its norm is larger, and keeps its direction. The gradients of all
-# parameters count as one long vector. Predict: two parameters have the gradients (3, 4) and
-# (6, 8), and `max_norm` is 5. What becomes of the first one?
+# step along it destroys the work of hours. The *norm* of a vector is its length, the root of
+# the sum of its squares. **Gradient clipping** scales the gradient down to a norm of `max_norm`
+# if its norm is larger, and keeps its direction. The gradients of all parameters count as one
+# long vector. Predict: two parameters have the gradients (3, 4) and (6, 8), and `max_norm` is
+# 5. What becomes of the first one?
 #
 # One trap: gradients are float32, and squares above 3.4e38 overflow to infinity. A gradient of
 # 1e20 is large but finite; so must its norm be.
@@ -782,8 +826,7 @@ def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
     parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are left out
-    max_norm    the largest norm that is left unchanged; a larger one becomes this norm, to one
-                part in a million
+    max_norm    gradients with a larger norm are scaled down to this norm, others left unchanged
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -797,7 +840,8 @@ def clip_grad_norm_(parameters, max_norm):
     (array([3.]), array([-4.]))
 
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
-    (2013); torch.nn.utils.clip_grad_norm_, which also adds 1e-6 to the norm that it divides by.
+    (2013); torch.nn.utils.clip_grad_norm_, which adds 1e-6 to the norm that it divides by; so
+    may you.
     """
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -811,6 +855,11 @@ def clip_grad_norm_(parameters, max_norm):
 
 # %% checks="clip"
 check("clip")
+
+# %% tags=["answer"]
+a, b = Tensor([0.0, 0.0]), Tensor([0.0, 0.0])
+a.grad, b.grad = np.array([3.0, 4.0]), np.array([6.0, 8.0])
+print(f"norm {clip_grad_norm_([a, b], 5.0):.2f}, then {a.grad.round(2)} and {b.grad.round(2)}")
 
 # %% tags=["demonstration"]
 def train_with_outlier(max_norm):
@@ -829,19 +878,20 @@ def train_with_outlier(max_norm):
 
 losses = {"max_norm 1": train_with_outlier(1.0), "unclipped": train_with_outlier(math.inf)}
 draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
-# alt: Two losses that fall together until step 30. Without clipping the loss then jumps above
-# 10 and takes 20 steps to recover; with max_norm 1 the jump can hardly be seen.
+# alt: Two losses that fall until step 30, from step 5 on as one. Without clipping the loss then
+# jumps above 10 and takes 20 steps to recover; with max_norm 1 the jump can hardly be seen.
 
 # %% [markdown]
 # ## Learning-rate schedules
 #
 # A large learning rate is good at the beginning, when the weights are far from a minimum, and a
 # small one at the end. A **schedule** sets the learning rates of an optimizer before each step
-# or each epoch. Schedules share the class `LRScheduler`, which is given. It has two attributes,
-# `self.base_lrs`, the list of the groups' first learning rates, and `self.last_epoch`, which
-# starts at 0 and grows by 1 with each `schedule.step()`. From them, the method `get_lr()`
-# computes the list of the groups' learning rates; it is what makes a schedule. For `StepLR`,
-# which is given too, `get_lr` multiplies by `gamma` after every `step_size` epochs.
+# or each epoch. Schedules share the class `LRScheduler`, which is given. When it is made, it
+# stores the groups' learning rates in the list `self.base_lrs`, sets `self.last_epoch` to 0,
+# and calls `self.get_lr()`. You call `schedule.step()` after the optimizer's steps of an epoch:
+# it adds 1 to `self.last_epoch` and calls `self.get_lr()` again. Each time, the groups get the
+# learning rates in the list that `get_lr` returns. For `StepLR`, which is given too, these are
+# `self.base_lrs`, multiplied by `gamma` once for every `step_size` epochs.
 #
 # **Cosine annealing** lowers the learning rate along half a wave of the cosine, from its base
 # value at epoch 0 to `eta_min` at epoch `T_max`: slowly, then fast, then slowly. After `T_max`
@@ -859,9 +909,12 @@ class CosineAnnealingLR(LRScheduler):
     T_max      int: the epochs from the highest learning rate to the lowest
     eta_min    the lowest learning rate, of all groups
 
-    >>> schedule = CosineAnnealingLR(SGD([Tensor([1.0])], lr=8.0), T_max=4)
-    >>> [round(*(schedule.step() or schedule.get_lr()), 2) for epoch in (1, 2, 3, 4, 5)]
-    [6.83, 4.0, 1.17, 0.0, 1.17]
+    >>> schedule, lrs = CosineAnnealingLR(SGD([Tensor([1.0])], lr=8.0), T_max=4), []
+    >>> for epoch in range(6):
+    ...     lrs += schedule.get_lr()
+    ...     schedule.step()
+    >>> np.round(lrs, 2).tolist()
+    [8.0, 6.83, 4.0, 1.17, 0.0, 1.17]
 
     Source: Loshchilov and Hutter, SGDR (2017), (5); torch.optim.lr_scheduler.CosineAnnealingLR.
     """
@@ -920,14 +973,26 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 check("warmup")
 
 # %% tags=["demonstration"]
-curves = {"StepLR": lambda o: StepLR(o, 30, 0.3),
-          "cosine": lambda o: CosineAnnealingLR(o, 100),
-          "warm-up": lambda o: LambdaLR(o, lambda t: warmup_cosine(t, 10, 100, 0.1))}
-for name, make_schedule in curves.items():
-    schedule, curves[name] = make_schedule(SGD([Tensor([1.0])], lr=1.0)), []
+def learning_rates(schedule):
+    """The learning rate of the first group in 120 epochs."""
+    lrs = []
     for epoch in range(120):
-        curves[name] += schedule.get_last_lr()
+        lrs.append(schedule.get_last_lr()[0])
         schedule.step()
+    return lrs
+
+
+def optimizer():
+    return SGD([Tensor([1.0])], lr=1.0)
+
+
+def factor(step):
+    return warmup_cosine(step, 10, 100, 0.1)
+
+
+curves = {"StepLR": learning_rates(StepLR(optimizer(), 30, 0.3)),
+          "cosine": learning_rates(CosineAnnealingLR(optimizer(), 100)),
+          "warm-up": learning_rates(LambdaLR(optimizer(), factor))}
 draw_curves(curves, "epoch", "learning rate")
 # alt: The learning rate in 120 epochs for three schedules: four stairs; half a cosine that
 # rises again after epoch 100; a linear warm-up of 10 epochs, half a cosine, then constant.
@@ -975,11 +1040,11 @@ check("state-dict")
 # %% [markdown]
 # ## Flat groups (optional)
 #
-# A small transformer has some thirty parameters, most of them tiny. An Adam update is a dozen
-# NumPy calls, and each call takes about a microsecond before it computes anything. `FlatStep`
-# therefore copies small parameters of a group into one *flat* array, calls `update` once, and
-# copies the weights back. The moments stay flat; each parameter's state holds views into them.
-# Predict how much faster that is than your `Optimizer.step`, for 30 arrays:
+# A small transformer has some thirty parameter arrays, most of them tiny. An Adam update is a
+# dozen NumPy calls, and each call takes about a microsecond before it computes anything.
+# `FlatStep` therefore copies small parameters of a group into one *flat* array, calls `update`
+# once, and copies the weights back. The moments stay flat; each parameter's state holds views
+# into them. Predict how much faster that is than your `Optimizer.step`, for 30 arrays:
 
 # %% tags=["answer"]
 from time import process_time
@@ -1007,11 +1072,12 @@ for kind in (SimpleAdamW, AdamW):
 #    minimum are the weights after 1,000 steps with SGD, momentum and Adam? And with
 #    `warmup_cosine`? What becomes smaller?
 # 2. The graph records arrays, and `step` writes into them. Let y = w * x with w = 2; call
-#    `y.backward(retain_graph=True)`, set all gradients to None, take a step, and call
+#    `y.backward(retain_graph=True)`, take a step, set all gradients to None, and call
 #    `y.backward()` again. Which gradient does x get, and which should it have? PyTorch raises
 #    an error there. Why is that better?
-# 3. You know the best learning rate only up to a factor of 10. Train the moons with a tenth and
-#    with ten times the learning rates above. Which optimizer would you trust?
+# 3. Suppose `train` multiplied the loss by 100 before `backward`. Which rows of the table under
+#    "Comparing optimizers" would change, and how? Try it. Which optimizer would you give to
+#    somebody who does not know the scale of the loss?
 #
 # In PyTorch: `torch.optim.SGD`, `Adam` and `AdamW`, the schedules in
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.

@@ -209,7 +209,14 @@ def test_accuracy_counts_the_rows_that_are_right():
     ]:
         for given in (targets, np.array(targets), Tensor(targets)):
             for rows in (scores, Tensor(scores)):
-                value = accuracy(rows, given)
+                try:
+                    value = accuracy(rows, given)
+                except AttributeError as error:
+                    assert False, (
+                        "targets may be a Tensor, an array or a list, and yours raises "
+                        f"{error!r} for a {type(given).__name__}: make arrays with np.asarray "
+                        "first"
+                    )
                 assert isinstance(value, float), (
                     f"accuracy should return a Python float, yours returns {value!r:.100}"
                 )
@@ -416,6 +423,187 @@ def test_averages_of_many_results():
 
 
 # %% learner-side
+events = []
+
+
+class Reporting(Scale):
+    """A Scale that writes into `events` when it runs forward, and whether its gradient has
+    changed since it did so last."""
+
+    known = None
+
+    def look(self):
+        gradient = None if self.weight.grad is None else float(self.weight.grad.sum())
+        if gradient != self.known:
+            events.append("backward")
+        self.known = gradient
+
+    def forward(self, x):
+        self.look()
+        events.append("forward")
+        return super().forward(x)
+
+
+def events_of(batches):
+    """What happened, in order, while the gradients of `batches` were accumulated."""
+    events.clear()
+    model = Reporting()
+    accumulate_gradients(model, mean_output, batches)
+    model.look()
+    return list(events)
+
+
+def largest(outputs, targets):
+    return np.asarray(outputs).max()
+
+
+def least(outputs, targets):
+    return np.asarray(outputs).min()
+
+
+def types_in(result):
+    return sorted({type(value).__name__ for value in result[0].values()})
+
+
+# %% accumulate points=5
+def test_the_gradient_is_that_of_one_large_batch():
+    random = np.random.default_rng(6)
+    x, y = (
+        random.normal(size=(10, 3)).astype("float32"),
+        random.normal(size=(10, 3)).astype("float32"),
+    )
+    for cuts in ([10], [4, 8], [1, 3], [2]):
+        batches = [
+            (Tensor(a), Tensor(b))
+            for a, b in zip(np.split(x, cuts), np.split(y, cuts))
+            if len(a)
+        ]
+        model = Scale(2.5)
+        accumulate_gradients(model, squared, batches)
+        wanted = np.mean(2 * (2.5 * x.astype("float64") - y) * x)
+        gradient, sizes = model.weight.grad, [len(targets) for _, targets in batches]
+        assert gradient is not None, "there is no gradient: call backward() for each batch"
+        assert abs(float(gradient[0]) - wanted) < 1e-5 * abs(wanted), (
+            f"10 examples in batches of {sizes} should give the gradient of one batch of 10, "
+            f"{wanted:.6f}; yours is {float(gradient[0]):.6f}. The weight of a batch of "
+            f"{sizes[0]} is {sizes[0]} / 10"
+        )
+
+
+def test_gradients_are_added_to_those_that_are_there():
+    model = Scale(1.0)
+    model.weight.grad = np.array([5.0], "float32")
+    accumulate_gradients(model, mean_output, [(Tensor([1.0, 3.0]), Tensor([0.0, 0.0]))])
+    assert abs(float(model.weight.grad[0]) - 7) < 1e-5, (
+        f"a gradient of 5 was there, and 2 arrives: 7, yours is {model.weight.grad}. Do not set"
+        " gradients to zero here; train_step and Trainer do it"
+    )
+    model = Scale(1.0)
+    accumulate_gradients(
+        model,
+        mean_output,
+        [(Tensor([1.0]), Tensor([1.0])), (Tensor([-3.0]), Tensor([0.0]))],
+    )
+    gradient = model.weight.grad
+    assert gradient is not None and abs(float(gradient[0]) + 1) < 1e-5, (
+        "two batches with the losses 0 and -3 have the gradients 1 and -3, on average -1; "
+        f"yours is {gradient}. A loss may be zero or negative: use every batch"
+    )
+
+
+def test_each_result_is_that_of_its_batch():
+    batches = [
+        (Tensor([1.0, 2.0, 6.0]), Tensor([0.0, 1.0, 2.0])),
+        (Tensor([4.0]), Tensor([-1.0])),
+    ]
+    model = Scale(-2.0)
+    results = accumulate_gradients(
+        model, mean_output, batches, {"largest": largest, "least": least}
+    )
+    assert results is not None, "accumulate_gradients returned None: return the list of results"
+    assert len(results) == 2, f"two batches should give two results, yours gives {results}"
+    for one, loss, top, low, count in [
+        (results[0], -7.0, -2.0, -12.0, 3),
+        (results[1], -7.0, -8.0, -8.0, 1),
+    ]:
+        metrics, size = one
+        assert size == count, f"the batch has {count} examples, your result says {size}"
+        assert abs(float(metrics["loss"]) - loss) < 1e-5, (
+            f"the mean loss of the batch is {loss}, your result says {metrics['loss']}: scale "
+            "the loss for backward() only, not in the result"
+        )
+        assert abs(metrics["largest"] - top) < 1e-5 and abs(metrics["least"] - low) < 1e-5, (
+            f"the metrics of this batch's outputs are largest {top} and least {low}; yours "
+            f"{metrics}"
+        )
+        assert types_in(one) == ["float"], (
+            "results hold floats, because Tensors would keep their graphs in memory; yours "
+            f"hold {types_in(one)}"
+        )
+
+
+def test_metrics_are_optional_and_each_batch_runs_once():
+    model = Scale(1.0)
+    results = accumulate_gradients(
+        model, mean_output, [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([0.0]))]
+    )
+    assert results is not None, "accumulate_gradients returned None: return the list of results"
+    assert [metrics for metrics, _ in results] == [{"loss": 1.0}, {"loss": 2.0}], (
+        f"losses of 1 and 2, no metrics: the results should say so, yours {results}"
+    )
+    assert len(model.runs) == 2 and list(model.runs[0])[1], (
+        "each batch needs one forward pass that records a graph; yours ran "
+        f"{len(model.runs)} times"
+    )
+
+
+def test_each_batch_runs_backward_before_the_next_runs_forward():
+    order = events_of(
+        [
+            (Tensor([1.0, 1.0]), Tensor([0.0, 0.0])),
+            (Tensor([1.0]), Tensor([0.0])),
+            (Tensor([1.0]), Tensor([0.0])),
+        ]
+    )
+    wanted = ["forward", "backward"] * 3
+    assert order == wanted, (
+        f"the order should be {wanted}, yours is {order}: run backward for each batch before "
+        "the next forward pass, or the graphs of all batches are in memory at the same time"
+    )
+
+
+# %% accumulate hidden points=1
+def test_other_batches_have_the_gradient_of_one_large_batch():
+    random = np.random.default_rng(16)
+    for sizes in [(1,), (2, 7), (5, 1, 1, 3), (6, 6), (1, 9, 30)]:
+        x, y = (
+            random.normal(size=(sum(sizes), 2))
+            * 10.0 ** random.integers(-2, 2, (sum(sizes), 1))
+            for _ in range(2)
+        )
+        cuts, model = np.cumsum(sizes)[:-1], Scale(0.5)
+        model.weight.data = np.array([0.5])
+        model.weight.grad = np.array([-2.0])
+        results = accumulate_gradients(
+            model,
+            squared,
+            [(Tensor(a), b) for a, b in zip(np.split(x, cuts), np.split(y, cuts))],
+            {"top": largest},
+        )
+        right = np.mean(2 * (0.5 * x - y) * x) - 2
+        assert np.allclose(model.weight.grad, right, rtol=1e-9), (
+            f"batches of {sizes}: the gradient {right} expected, got {model.weight.grad}"
+        )
+        for (metrics, count), a, b in zip(results, np.split(x, cuts), np.split(y, cuts)):
+            assert count == len(a) and list(metrics) == ["loss", "top"], (
+                f"batches of {sizes}: got the result {metrics}, {count}"
+            )
+            assert np.allclose(
+                list(metrics.values()), [np.mean((0.5 * a - b) ** 2), 0.5 * a.max()], rtol=1e-9
+            ), f"batches of {sizes}: got {metrics}"
+
+
+# %% learner-side
 class Interruption(Exception):
     pass
 
@@ -582,179 +770,6 @@ def test_patience_with_many_losses():
 
 
 # %% learner-side
-events = []
-
-
-class Reporting(Scale):
-    """A Scale that writes into `events` when it runs, and which gradient it then has."""
-
-    def forward(self, x):
-        events.append(
-            "forward"
-            if self.weight.grad is None
-            else f"forward, with the gradient {float(self.weight.grad.sum()):.4g}"
-        )
-        return super().forward(x)
-
-
-def events_of(batches):
-    """What happened while the gradients of batches of ones were accumulated."""
-    events.clear()
-    accumulate_gradients(Reporting(), mean_output, batches)
-    return list(events)
-
-
-def largest(outputs, targets):
-    return np.asarray(outputs).max()
-
-
-def least(outputs, targets):
-    return np.asarray(outputs).min()
-
-
-def types_in(result):
-    return sorted({type(value).__name__ for value in result[0].values()})
-
-
-# %% accumulate points=5
-def test_the_gradient_is_that_of_one_large_batch():
-    random = np.random.default_rng(6)
-    x, y = (
-        random.normal(size=(10, 3)).astype("float32"),
-        random.normal(size=(10, 3)).astype("float32"),
-    )
-    for cuts in ([10], [4, 8], [1, 3], [2]):
-        batches = [
-            (Tensor(a), Tensor(b))
-            for a, b in zip(np.split(x, cuts), np.split(y, cuts))
-            if len(a)
-        ]
-        model = Scale(2.5)
-        accumulate_gradients(model, squared, batches)
-        wanted = np.mean(2 * (2.5 * x.astype("float64") - y) * x)
-        gradient, sizes = model.weight.grad, [len(targets) for _, targets in batches]
-        assert gradient is not None, "there is no gradient: call backward() for each batch"
-        assert abs(float(gradient[0]) - wanted) < 1e-5 * abs(wanted), (
-            f"10 examples in batches of {sizes} should give the gradient of one batch of 10, "
-            f"{wanted:.6f}; yours is {float(gradient[0]):.6f}. The weight of a batch of "
-            f"{sizes[0]} is {sizes[0]} / 10"
-        )
-
-
-def test_gradients_are_added_to_those_that_are_there():
-    model = Scale(1.0)
-    model.weight.grad = np.array([5.0], "float32")
-    accumulate_gradients(model, mean_output, [(Tensor([1.0, 3.0]), Tensor([0.0, 0.0]))])
-    assert abs(float(model.weight.grad[0]) - 7) < 1e-5, (
-        f"a gradient of 5 was there, and 2 arrives: 7, yours is {model.weight.grad}. Do not set"
-        " gradients to zero here; train_step and Trainer do it"
-    )
-    model = Scale(1.0)
-    accumulate_gradients(
-        model,
-        mean_output,
-        [(Tensor([1.0]), Tensor([1.0])), (Tensor([-3.0]), Tensor([0.0]))],
-    )
-    gradient = model.weight.grad
-    assert gradient is not None and abs(float(gradient[0]) + 1) < 1e-5, (
-        "two batches with the losses 0 and -3 have the gradients 1 and -3, on average -1; "
-        f"yours is {gradient}. A loss may be zero or negative: use every batch"
-    )
-
-
-def test_each_result_is_that_of_its_batch():
-    batches = [
-        (Tensor([1.0, 2.0, 6.0]), Tensor([0.0, 1.0, 2.0])),
-        (Tensor([4.0]), Tensor([-1.0])),
-    ]
-    model = Scale(-2.0)
-    results = accumulate_gradients(
-        model, mean_output, batches, {"largest": largest, "least": least}
-    )
-    assert results is not None, "accumulate_gradients returned None: return the list of results"
-    assert len(results) == 2, f"two batches should give two results, yours gives {results}"
-    for one, loss, top, low, count in [
-        (results[0], -7.0, -2.0, -12.0, 3),
-        (results[1], -7.0, -8.0, -8.0, 1),
-    ]:
-        metrics, size = one
-        assert size == count, f"the batch has {count} examples, your result says {size}"
-        assert abs(float(metrics["loss"]) - loss) < 1e-5, (
-            f"the mean loss of the batch is {loss}, your result says {metrics['loss']}: scale "
-            "the loss for backward() only, not in the result"
-        )
-        assert abs(metrics["largest"] - top) < 1e-5 and abs(metrics["least"] - low) < 1e-5, (
-            f"the metrics of this batch's outputs are largest {top} and least {low}; yours "
-            f"{metrics}"
-        )
-        assert types_in(one) == ["float"], (
-            "results hold floats, because Tensors would keep their graphs in memory; yours "
-            f"hold {types_in(one)}"
-        )
-
-
-def test_metrics_are_optional_and_each_batch_runs_once():
-    model = Scale(1.0)
-    results = accumulate_gradients(
-        model, mean_output, [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([0.0]))]
-    )
-    assert results is not None, "accumulate_gradients returned None: return the list of results"
-    assert [metrics for metrics, _ in results] == [{"loss": 1.0}, {"loss": 2.0}], (
-        f"losses of 1 and 2, no metrics: the results should say so, yours {results}"
-    )
-    assert len(model.runs) == 2 and list(model.runs[0])[1], (
-        "each batch needs one forward pass that records a graph; yours ran "
-        f"{len(model.runs)} times"
-    )
-
-
-def test_each_batch_runs_backward_before_the_next_runs_forward():
-    order = events_of(
-        [
-            (Tensor([1.0, 1.0]), Tensor([0.0, 0.0])),
-            (Tensor([1.0]), Tensor([0.0])),
-            (Tensor([1.0]), Tensor([0.0])),
-        ]
-    )
-    wanted = ["forward", "forward, with the gradient 0.5", "forward, with the gradient 0.75"]
-    assert order == wanted, (
-        f"the order should be {wanted}, yours is {order}: run backward for each batch before "
-        "the next forward pass, or the graphs of all batches are in memory at the same time"
-    )
-
-
-# %% accumulate hidden points=1
-def test_other_batches_have_the_gradient_of_one_large_batch():
-    random = np.random.default_rng(16)
-    for sizes in [(1,), (2, 7), (5, 1, 1, 3), (6, 6), (1, 9, 30)]:
-        x, y = (
-            random.normal(size=(sum(sizes), 2))
-            * 10.0 ** random.integers(-2, 2, (sum(sizes), 1))
-            for _ in range(2)
-        )
-        cuts, model = np.cumsum(sizes)[:-1], Scale(0.5)
-        model.weight.data = np.array([0.5])
-        model.weight.grad = np.array([-2.0])
-        results = accumulate_gradients(
-            model,
-            squared,
-            [(Tensor(a), b) for a, b in zip(np.split(x, cuts), np.split(y, cuts))],
-            {"top": largest},
-        )
-        right = np.mean(2 * (0.5 * x - y) * x) - 2
-        assert np.allclose(model.weight.grad, right, rtol=1e-9), (
-            f"batches of {sizes}: the gradient {right} expected, got {model.weight.grad}"
-        )
-        for (metrics, count), a, b in zip(results, np.split(x, cuts), np.split(y, cuts)):
-            assert count == len(a) and list(metrics) == ["loss", "top"], (
-                f"batches of {sizes}: got the result {metrics}, {count}"
-            )
-            assert np.allclose(
-                list(metrics.values()), [np.mean((0.5 * a - b) ** 2), 0.5 * a.max()], rtol=1e-9
-            ), f"batches of {sizes}: got {metrics}"
-
-
-# %% learner-side
 class Scripted(Trainer):
     """A Trainer whose validation losses are given beforehand. Training an epoch sets the weight
     to the number of that epoch; `.log` records what `fit` calls, in order."""
@@ -799,9 +814,22 @@ def scripted_fit(losses, calls, validation=("validation set",), **options):
     `calls` are the numbers of epochs of the calls."""
     run = Scripted(losses)
     for epochs in calls:
-        history = run.fit(
-            ["batch"], epochs, None if validation is None else list(validation), **options
-        )
+        try:
+            history = run.fit(
+                ["batch"], epochs, None if validation is None else list(validation), **options
+            )
+        except KeyError as error:
+            raise RuntimeError(
+                f"fit raised {error!r}. Without a validation set, metrics and history have no "
+                "'validation loss': look at it only if patience is not None"
+            ) from None
+        except TypeError as error:
+            if run.best_weights is not None or "state dict" not in str(error):
+                raise
+            raise RuntimeError(
+                "fit loads best weights that do not exist: `self.best_weights` is None until "
+                "the validation loss of an epoch is an improvement; nan never is"
+            ) from None
     return {
         "history": None if history is None else dict(history),
         "log": list(run.log),
@@ -847,7 +875,7 @@ def fit_and_loop():
     return float(model.weight.data[0]), dict(history or {}), float(weight), wanted
 
 
-# %% fit points=7
+# %% fit points=8
 def test_fit_trains_until_so_many_epochs_are_complete():
     got = scripted_fit([], [3], validation=None)
     assert got["log"] == ["train", "end_epoch"] * 3, (
@@ -913,6 +941,15 @@ def test_patience_ends_the_training():
         )
 
 
+def test_a_run_that_has_stopped_early_trains_no_further_epoch():
+    got = scripted_fit([3.0, 2.0, 2.5, 2.25, 9.0, 9.0], [9, 9], patience=2)
+    assert got["epoch"] == 4, (
+        "validation losses 3, 2, 2.5, 2.25, patience 2: fit stops after epoch 4. Called again, "
+        f"it should train no further epoch; yours has {got['epoch']} complete epochs then. Ask "
+        "should_stop before the epoch, not at its end"
+    )
+
+
 def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
     for losses, patience, delta, best in [
         ([3.0, 2.0, 2.5, 2.25], 2, 0.0, 2),
@@ -926,6 +963,12 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
             f"the model should have the weights of epoch {best}, yours has those of epoch "
             f"{got['weight']:.0f}"
         )
+    got = scripted_fit([3.0, 2.0, 2.5, 1.0], [4], patience=0)
+    assert (got["epoch"], got["weight"]) == (3, 2), (
+        "validation losses 3, 2, 2.5, patience 0: training should end after epoch 3 with the "
+        f"weights of epoch 2, yours ends after {got['epoch']} with those of epoch "
+        f"{got['weight']:.0f}. `if patience` is False for 0: ask `if patience is not None`"
+    )
     got = scripted_fit([3.0, 4.0, 5.0, 6.0], [4], patience=9)
     late = [entry for entry in got["log"] if entry.startswith("train on")]
     assert not late, (
@@ -1088,10 +1131,16 @@ def test_rates_grow_by_the_same_factor():
 
 def test_each_step_is_taken_with_its_rate():
     rates, losses, used, _ = range_of_scale(BATCHES, 0.001, 0.05, 7, weight=1.5)
+    assert len(used) == len(rates) == len(losses) == 7, (
+        f"7 rates without divergence should give 7 steps, rates and losses; yours gives "
+        f"{len(used)} steps, {len(rates)} rates and {len(losses)} losses. The test should stop "
+        "early only when a loss is not finite or is more than 4 times the lowest so far"
+    )
     for n in range(2):
         assert np.allclose([pair[n] for pair in used], rates, rtol=1e-9), (
             f"the steps should have the rates {shown(rates)} in every group, yours have "
-            f"{shown(pair[n] for pair in used)} in group {n}"
+            f"{shown(pair[n] for pair in used)} in group {n}: set group['lr'] of each group in "
+            "optimizer.param_groups before the step"
         )
     weight, velocity = 1.5, 0.0
     for n, (rate, value) in enumerate(zip(rates, losses)):
@@ -1108,8 +1157,8 @@ def test_each_step_is_taken_with_its_rate():
 def test_the_range_test_stops_when_the_loss_diverges():
     rates, losses, used, _ = range_of_scale([([1.0], [0.0])], 0.01, 1e6, 60)
     assert len(rates) == len(losses) == len(used), (
-        "there should be as many rates as losses as steps; yours are "
-        f"{len(rates)}, {len(losses)} and {len(used)}"
+        f"{len(used)} steps were taken, so return {len(used)} rates and {len(used)} losses; "
+        f"yours returns {len(rates)} rates and {len(losses)} losses"
     )
     assert len(losses) < 60, (
         f"the loss went from {losses[0]} down to {min(losses):.3g} and then up to "
@@ -1129,7 +1178,11 @@ def test_the_range_test_stops_when_the_loss_diverges():
 
 
 def test_a_loss_of_exactly_four_times_the_lowest_is_no_divergence():
-    rates, losses, _, _ = range_of_scale([([1.0], [0.0]), ([2.0], [0.0])], 1e-12, 1e-11, 6)
+    rates, losses, used, _ = range_of_scale([([1.0], [0.0]), ([2.0], [0.0])], 1e-12, 1e-11, 6)
+    assert np.max(used) < 1e-10, (
+        "rates from 1e-12 to 1e-11 should be set before each step; yours takes steps with the "
+        f"rate {np.max(used):.4g}: set group['lr'] of each group in optimizer.param_groups"
+    )
     assert len(losses) == 6, (
         "losses of 1 and 4 in turn are never more than 4 times the lowest: 6 steps, yours has "
         f"the losses {shown(losses)}"

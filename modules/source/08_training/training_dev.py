@@ -26,9 +26,9 @@
 #       seed: torch.manual_seed
 #     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
 #     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
-#       inference, confusion matrix, generalization, overfitting, underfitting, learning curve,
-#       early stopping, patience, regularization, learning-rate range test, checkpoint,
-#       double descent]
+#       micro-batch, inference, confusion matrix, generalization, overfitting, underfitting,
+#       learning curve, early stopping, patience, regularization, learning-rate range test,
+#       checkpoint, double descent]
 #     title: Training
 # ---
 
@@ -48,13 +48,13 @@ figure = plot_learning_curve(example_history())
 
 # %% [markdown]
 # After 27 epochs the network was better than at the end. When should training stop, and how do
-# you get the weights of epoch 27 back? How good is the network really? Which learning rate does
-# it need? What if the power fails in epoch 59, or the loss becomes `nan`? This chapter answers
-# these questions, and you write a `Trainer` that does it all.
+# you get the weights of epoch 27 back? How good is the network really? Which learning rate
+# does it need? What if the power fails in epoch 59, or the loss becomes `nan`? This chapter
+# answers these questions, and you write a `Trainer` that does it all.
 #
 # **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
-# training step, metrics, evaluation mode, early stopping, the training loop, gradient
-# accumulation, checkpoints, and two tools that find out why a network does not learn.
+# training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
+# loop, checkpoints, and two tools that find out why a network does not learn.
 
 # %%
 #| default_exp core.training
@@ -110,11 +110,11 @@ test_batches = make_batches(*noisy_spirals(600, seed=3), 128)
 
 # %% tags=["demonstration"]
 figure = plot_points(*noisy_spirals(60, seed=1), "training set")
-# alt: 60 points in three classes, drawn as circles, squares and triangles; the three arms of
-# the spiral can be guessed, and they overlap.
+# alt: 60 points in three classes, drawn as circles, squares and triangles. Points of a class
+# lie together in one part of the plane; where two classes meet, they are mixed.
 
 # %% [markdown]
-# ## Hyperparameters and seeds
+# ### Hyperparameters and seeds
 #
 # The model has two hidden layers of 64 units. Their number, the learning rate and the batch
 # size are not learned. A **hyperparameter** is a number that we choose before training instead
@@ -197,12 +197,15 @@ for epoch in range(20):
 # %% [markdown]
 # It learns. The rest of the chapter is about measuring and controlling this loop.
 #
-# ## Accuracy
+# ## Metrics
 #
 # Gradient descent needs a differentiable loss; people need a number that they can interpret. A
-# **metric** is a number that says how good a model is and that needs no gradient. The most
-# common metric in classification is *accuracy*: the fraction of examples whose largest score is
-# the score of the true class.
+# **metric** is a number that says how good a model is and that needs no gradient.
+#
+# ### Accuracy
+#
+# The most common metric in classification is *accuracy*: the fraction of examples whose
+# largest score is the score of the true class.
 #
 # Predict what NumPy makes of `predicted == targets` when the shapes are (4,) and (4, 1).
 
@@ -250,7 +253,7 @@ for name, (inputs, targets) in [("training", train_batches[0]),
     print(f"first batch of the {name} set: {accuracy(model(inputs), targets):.3f}")
 
 # %% [markdown]
-# ## The confusion matrix
+# ### The confusion matrix
 #
 # Accuracy says how many mistakes there are, not which ones. The **confusion matrix** counts
 # examples by true class (its row) and predicted class (its column); correct predictions are on
@@ -301,11 +304,11 @@ from tinytorch.support.confusion import draw_confusion_matrix
 
 inputs, targets = validation_batches[0]
 draw_confusion_matrix(confusion_matrix(model(inputs), targets), CLASSES)
-# alt: A table with three rows (true class) and three columns (predicted class). Most of the 128
-# points are on the diagonal; the other cells are hatched.
+# alt: A table with three rows (true class) and three columns (predicted class). Most of the
+# 128 points are on the diagonal; the other cells are hatched.
 
 # %% [markdown]
-# ## Averaging over batches
+# ### Averaging over batches
 #
 # A data set is evaluated batch by batch, and the last batch is often smaller. Suppose all 100
 # examples of the first batch are right, and the only example of the second is wrong. Predict
@@ -319,7 +322,7 @@ print(np.mean([1.0, 0.0]), 100 / 101)
 # batch's metrics together with its number of examples, as a pair that we call the *result* of
 # the batch: `({"loss": 0.25, "accuracy": 0.9}, 32)`.
 #
-# **Task.** Write `average_metrics`. It is the only function of this chapter that averages.
+# **Task.** Write `average_metrics`.
 
 # %% exercise="average"
 #| export
@@ -350,62 +353,7 @@ def average_metrics(results):
 check("average")
 
 # %% [markdown]
-# ## Evaluation mode
-#
-# Evaluating a model must not change it. Dropout has to be off, and no computation graph should
-# be recorded. Afterwards each module must be in the mode it was in before: also when the
-# evaluation raised an exception, and also if somebody had put a submodule into evaluation mode
-# on purpose, to freeze it. Predict what `model.eval()` before and `model.train()` after would
-# do to a frozen submodule.
-#
-# A `with` block expresses "before" and "after". `contextlib.contextmanager` makes one from a
-# function with one `yield`: the code before it runs when the block begins, the code after it
-# when the block ends.
-#
-# **Task.** Write `evaluation_mode`.
-
-# %% exercise="evaluation"
-#| export
-@contextlib.contextmanager
-def evaluation_mode(model):
-    """A `with` block in which `model` is in evaluation mode: `training` is False in every
-    module, and no computation graph is recorded.
-
-    Afterwards every module is in the mode it was in before, also after an exception, which is
-    passed on.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> net = Dense(1, 1)
-    >>> with evaluation_mode(net):
-    ...     net.training
-    False
-    >>> net.training
-    True
-
-    Source: Python library reference, contextlib.contextmanager.
-    """
-    ### BEGIN SOLUTION
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with no_grad():
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-    ### END SOLUTION
-
-# %% checks="evaluation"
-check("evaluation")
-
-# %% [markdown]
-# (`model.train()` at the end would have put a frozen submodule back into training mode.)
-#
-# ## Evaluation and inference
-#
-# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
-# `predict`, for inference. **Inference** means computing the outputs of a trained model for new
-# inputs, without targets and without a backward pass.
+# `batch_result`, given, makes the result of a batch:
 
 # %%
 #| exporti
@@ -414,133 +362,14 @@ def batch_result(loss, outputs, targets, metrics):
     return ({"loss": float(loss)}
             | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
 
-# %%
-#| export
-def evaluate(model, loss, batches, metrics={}):
-    """The mean loss and metrics of `model` over all examples: dict {name: float}.
-
-    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
-    """
-    results = []
-    with evaluation_mode(model):
-        for inputs, targets in batches:
-            outputs = model(inputs)
-            results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
-    return average_metrics(results)
-
-
-def predict(model, batches):
-    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
-
-    batches  inputs, or tuples or lists whose first element is the inputs
-    """
-    with evaluation_mode(model):
-        inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
-        return np.concatenate([model(x).data for x in inputs])
-
-# %% tags=["demonstration"]
-for name, batches in [("training set", train_batches), ("validation set", validation_batches)]:
-    print(f"{name:14}", evaluate(model, cross_entropy, batches, {"accuracy": accuracy}))
-
-# %% [markdown]
-# ## Learning curves and overfitting
-#
-# Now 60 epochs, with both losses measured after each one. **Generalization** is how well a
-# model does on data that it was not trained on; the validation loss measures it.
-
-# %% tags=["demonstration"]
-model = new_model()
-optimizer = Adam(model.parameters(), lr=0.02)
-history = {"loss": [], "validation loss": []}
-for epoch in range(60):
-    for inputs, targets in train_batches:
-        train_step(model, cross_entropy, optimizer, inputs, targets)
-    history["loss"].append(evaluate(model, cross_entropy, train_batches)["loss"])
-    history["validation loss"].append(
-        evaluate(model, cross_entropy, validation_batches)["loss"])
-best = int(np.argmin(history["validation loss"]))
-for epoch in (best, 59):
-    print(f"epoch {epoch + 1}: training loss {history['loss'][epoch]:.3f}, "
-          f"validation loss {history['validation loss'][epoch]:.3f}")
-
-# %% [markdown]
-# This is the picture from the beginning of the chapter. A **learning curve** is a plot of a
-# loss or metric against the epoch, usually for the training set and the validation set
-# together. **Underfitting** means that both losses are still high: the model is too small, or
-# was not trained for long enough. **Overfitting** means that the training loss goes on falling
-# while the validation loss rises: the model learns the noise of its training examples.
-#
-# The effect can be seen in the plane. The colours show which class the network predicts where;
-# its borders bend around single points:
-
-# %% tags=["demonstration"]
-def regions(model, title):
-    """The classes that `model` predicts in the plane, and the training set."""
-    return plot_regions(lambda grid: predict(model, [Tensor(grid)]),
-                        *noisy_spirals(60, seed=1), title)
-
-
-figure = regions(model, "after 60 epochs")
-# alt: The plane in three colours, one per class, and the 60 training points. Every point lies
-# in the region of its own class; the borders have bays and tongues around single points.
-
-# %% [markdown]
-# ## Early stopping
-#
-# **Early stopping** means ending the training when the validation loss no longer improves, and
-# keeping the weights of the best epoch. The validation loss goes up and down from epoch to
-# epoch, so we do not stop at the first rise. The **patience** is the number of epochs without
-# an improvement after which training stops.
-#
-# The rule needs one number: how many epochs ago was the last improvement? We compute it from
-# the list of all losses so far, so that nothing else must be saved in order to continue later.
-#
-# Predict the answers for [5, 3, 4, 3, 3.5] and for [nan, nan].
-#
-# **Task.** Write `epochs_since_best`.
-
-# %% exercise="patience"
-#| export
-def epochs_since_best(losses, min_delta=0.0):
-    """The number of losses after the last improvement; all of them, if there was none.
-
-    losses     list of floats, oldest first. Those that are nan or inf are no improvement
-    min_delta  a loss is an improvement when it is lower than the best one so far by more than
-               this; the best one is the loss of the last improvement
-    returns    int: 0 if the last loss is an improvement, or if there are no losses
-
-    >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
-    3
-
-    Source: Prechelt, Early stopping - but when? (1998), compares such rules.
-    """
-    ### BEGIN SOLUTION
-    best, since = math.inf, 0
-    for loss in losses:
-        since += 1
-        if loss < best - min_delta:
-            best, since = loss, 0
-    return since
-    ### END SOLUTION
-
-# %% checks="patience"
-check("patience")
-
-# %% tags=["demonstration"]
-losses = history["validation loss"]
-stop = next(n for n in range(1, 61) if epochs_since_best(losses[:n]) == 10)
-figure = plot_learning_curve({name: curve[:stop] for name, curve in history.items()},
-                             patience=10)
-# alt: The learning curves again, cut off at epoch 37. The validation loss is lowest at epoch
-# 27; the ten epochs of patience after it are shaded.
-
 # %% [markdown]
 # ## Gradient accumulation
 #
-# One more tool before we put everything together. A batch of 256 examples may not fit into
-# memory. *Gradient accumulation* processes it in parts, for example four *micro-batches* of 64:
-# each runs forward and backward, the gradients add up, and then there is one optimizer step. If
-# each gradient has the right weight, this is the step of the large batch.
+# The same weighting is needed for gradients. A batch of 256 examples may not fit into memory.
+# *Gradient accumulation* processes it in parts, for example four parts of 64. A
+# **micro-batch** is a part of a batch that runs forward and backward by itself; the gradients
+# of all parts are added before one optimizer step. If each has the right weight, this is the
+# step of the large batch.
 
 # %%
 #| export
@@ -609,6 +438,192 @@ check("accumulate")
 # %% [markdown]
 # (The weights are 0.4, 0.4 and 0.2: the shares of the ten examples.)
 #
+# ## Evaluation mode
+#
+# Evaluating a model must not change it. Dropout has to be off, and no computation graph should
+# be recorded. Afterwards each module must be in the mode it was in before: also when the
+# evaluation raised an exception, and also if somebody had put a submodule into evaluation mode
+# on purpose. We call such a submodule frozen. Predict what `model.eval()` before and
+# `model.train()` after would do to a frozen submodule.
+#
+# A `with` block expresses "before" and "after". `contextlib.contextmanager` makes one from a
+# function with one `yield`: the code before it runs when the block begins, the code after it
+# when the block ends. An exception in the block is raised again at the `yield`: what must run
+# all the same stands in the `finally:` of a `try:` around it. `model.modules()` (lesson 03)
+# lists the model and all its submodules.
+#
+# **Task.** Write `evaluation_mode`.
+
+# %% exercise="evaluation"
+#| export
+@contextlib.contextmanager
+def evaluation_mode(model):
+    """A `with` block in which `model` is in evaluation mode: `training` is False in every
+    module, and no computation graph is recorded.
+
+    Afterwards every module is in the mode it was in before, also after an exception, which is
+    passed on.
+
+    >>> from tinytorch.core.layers import Dense
+    >>> net = Dense(1, 1)
+    >>> with evaluation_mode(net):
+    ...     net.training
+    False
+    >>> net.training
+    True
+
+    Source: Python library reference, contextlib.contextmanager.
+    """
+    ### BEGIN SOLUTION
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+    ### END SOLUTION
+
+# %% checks="evaluation"
+check("evaluation")
+
+# %% [markdown]
+# (`model.train()` at the end would have put a frozen submodule back into training mode.)
+#
+# ### Evaluation and inference
+#
+# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
+# `predict`, for inference. **Inference** means computing the outputs of a trained model for
+# new inputs, without targets and without a backward pass.
+
+# %%
+#| export
+def evaluate(model, loss, batches, metrics={}):
+    """The mean loss and metrics of `model` over all examples: dict {name: float}.
+
+    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
+    """
+    results = []
+    with evaluation_mode(model):
+        for inputs, targets in batches:
+            outputs = model(inputs)
+            results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
+    return average_metrics(results)
+
+
+def predict(model, batches):
+    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
+
+    batches  inputs, or tuples or lists whose first element is the inputs
+    """
+    with evaluation_mode(model):
+        inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
+        return np.concatenate([model(x).data for x in inputs])
+
+# %% tags=["demonstration"]
+for name, batches in [("training set", train_batches), ("validation set", validation_batches)]:
+    print(f"{name:14}", evaluate(model, cross_entropy, batches, {"accuracy": accuracy}))
+
+# %% [markdown]
+# ## Learning curves and overfitting
+#
+# Now 60 epochs, with both losses measured after each one. **Generalization** is how well a
+# model does on data that it was not trained on; the validation loss measures it.
+
+# %% tags=["demonstration"]
+model = new_model()
+optimizer = Adam(model.parameters(), lr=0.02)
+history = {"loss": [], "validation loss": []}
+for epoch in range(60):
+    for inputs, targets in train_batches:
+        train_step(model, cross_entropy, optimizer, inputs, targets)
+    history["loss"].append(evaluate(model, cross_entropy, train_batches)["loss"])
+    history["validation loss"].append(
+        evaluate(model, cross_entropy, validation_batches)["loss"])
+best = int(np.argmin(history["validation loss"]))
+for epoch in (best, 59):
+    print(f"epoch {epoch + 1}: training loss {history['loss'][epoch]:.3f}, "
+          f"validation loss {history['validation loss'][epoch]:.3f}")
+
+# %% [markdown]
+# This is the picture from the beginning of the chapter. A **learning curve** is a plot of a
+# loss or metric against the epoch, usually for the training set and the validation set
+# together. **Underfitting** means that both losses are still high: the model is too small, or
+# was not trained for long enough. **Overfitting** means that the training loss goes on falling
+# while the validation loss rises: the model learns the noise of its training examples.
+#
+# The effect can be seen in the plane. The colours show which class the network predicts where;
+# its borders bend around single points:
+
+# %% tags=["demonstration"]
+def regions(model, title, other=None):
+    """The classes that `model` predicts in the plane, and the training set; hatched where the
+    model `other` predicts another class."""
+    scores, others = (net and (lambda grid, net=net: predict(net, [Tensor(grid)]))
+                      for net in (model, other))
+    return plot_regions(scores, *noisy_spirals(60, seed=1), title, others)
+
+
+figure = regions(model, "after 60 epochs")
+# alt: The plane in three colours, one per class, and the 60 training points. Every point lies
+# in the region of its own class. The region of the squares has a tongue to the left, around a
+# single square; that of the triangles has a bay at the bottom, around a few triangles.
+
+# %% [markdown]
+# ## Early stopping
+#
+# **Early stopping** means ending the training when the validation loss no longer improves, and
+# keeping the weights of the best epoch. The validation loss goes up and down from epoch to
+# epoch, so we do not stop at the first rise. The **patience** is the number of epochs without
+# an improvement after which training stops.
+#
+# The rule needs one number: how many epochs ago was the last improvement? We compute it from
+# the list of all losses so far, so that nothing else must be saved in order to continue later.
+#
+# Predict the answers for [4, 2, 3, 2] and for [nan, nan].
+#
+# **Task.** Write `epochs_since_best`.
+
+# %% exercise="patience"
+#| export
+def epochs_since_best(losses, min_delta=0.0):
+    """The number of losses after the last improvement; all of them, if there was none.
+
+    losses     list of floats, oldest first. A loss of nan or +inf is no improvement
+    min_delta  a loss is an improvement when it is lower than the best one so far by more than
+               this; the best one is the loss of the last improvement
+    returns    int: 0 if the last loss is an improvement, or if there are no losses
+
+    >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
+    3
+
+    Source: Prechelt, Early stopping - but when? (1998), compares such rules.
+    """
+    ### BEGIN SOLUTION
+    best, since = math.inf, 0
+    for loss in losses:
+        since += 1
+        if loss < best - min_delta:
+            best, since = loss, 0
+    return since
+    ### END SOLUTION
+
+# %% checks="patience"
+check("patience")
+
+# %% [markdown]
+# (Both answers are 2: neither an equal loss nor `nan` is an improvement.)
+
+# %% tags=["demonstration"]
+losses = history["validation loss"]
+stop = next(n for n in range(1, 61) if epochs_since_best(losses[:n]) == 10)
+figure = plot_learning_curve({name: curve[:stop] for name, curve in history.items()},
+                             patience=10)
+# alt: The learning curves again, cut off at epoch 37. The validation loss is lowest at epoch
+# 27; the ten epochs of patience after it are shaded.
+
+# %% [markdown]
 # ## The training loop
 #
 # Everything so far has its place in this loop:
@@ -617,20 +632,23 @@ check("accumulate")
 from tinytorch.support.training_loop import draw_training_loop
 
 draw_training_loop(batches=len(train_batches), epochs=60)
-# alt: A diagram. Inside a box called one epoch: forward pass, backward pass, optimizer step,
-# next batch, and an arrow back to the forward pass. Below it: evaluate on the validation set,
-# then "stop? save a checkpoint", and an arrow back to the next epoch.
+# alt: A diagram. At the top the question "60 epochs, or should_stop?". No leads into a box
+# called one epoch: forward pass, backward pass, optimizer step, next batch, and an arrow back
+# to the forward pass. Below it: evaluate on the validation set, if improved keep the weights,
+# save a checkpoint, and an arrow back to the question. Yes leads to the end: load the best
+# weights.
 
 # %% [markdown]
-# The inner loop is given. Its heart is `step`: your `train_step` with accumulation, a check for
-# `nan`, gradient clipping and a learning-rate schedule. `TrainingState`
-# (`tinytorch/support/run.py`) keeps the arguments and the history; `remaining` yields the
-# micro-batches of each step.
+# The inner loop is given. Its heart is `step`: your `train_step` with accumulation, checks for
+# `nan`, gradient clipping and a learning-rate schedule (both lesson 07). If the loss is `nan`,
+# `check_losses` repeats the forward pass to find the layer; it needs the random-number
+# generators' states from before, so that dropout sets the same units to 0. `TrainingState`
+# (`tinytorch/support/run.py`) keeps the arguments and the history.
 
 # %%
 #| export
-class TrainingRun(TrainingState):
-    """A model in training: how one epoch goes. See `Trainer`."""
+class TrainingStep(TrainingState):
+    """A model in training: how one step goes. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -648,6 +666,16 @@ class TrainingRun(TrainingState):
             self.schedule.step()
         return results
 
+# %% [markdown]
+# A **checkpoint** is a file from which an interrupted training run can continue; a later
+# section is about its contents. You can skip the next cell: the table below it says all that
+# you need.
+
+# %%
+#| export
+class TrainingRun(TrainingStep):
+    """A model in training: how one epoch goes, and checkpoints. See `Trainer`."""
+
     def train_epoch(self, batches, checkpoint=None, every=None):
         """Train on the batches of one epoch, or what is left of it; returns the mean loss and
         metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
@@ -662,7 +690,7 @@ class TrainingRun(TrainingState):
         return average_metrics(self.results)
 
     def should_stop(self, patience, min_delta):
-        """Whether the validation loss has not improved for `patience` epochs."""
+        """Whether the validation loss has not improved for `patience` epochs, at least 1."""
         losses = self.history.get("validation loss", [])
         return (patience is not None
                 and epochs_since_best(losses, min_delta) >= max(patience, 1))
@@ -704,8 +732,8 @@ class TrainingRun(TrainingState):
 # | `self.should_stop(patience, min_delta)` | is it time for early stopping? |
 # | `self.save(checkpoint)` | writes a checkpoint |
 #
-# **Task.** Write `Trainer.fit`. The docstring says what happens after each epoch, in which
-# order.
+# **Task.** Write `Trainer.fit`. The docstring says what happens before and after each epoch,
+# in which order.
 
 # %% exercise="fit"
 #| export
@@ -732,15 +760,18 @@ class Trainer(TrainingRun):
             checkpoint=None, every=None):
         """Train until `epochs` epochs are complete, those of earlier calls included.
 
-        batches     (inputs, targets), gone through once per epoch: a list or a DataLoader
+        batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
+                    (lesson 09), which can shuffle the examples anew in each epoch
         validation  batches to evaluate on after each epoch, or None
         patience    stop when the validation loss has not improved for so many epochs (ask
-                    `should_stop`); None for no early stopping
+                    `should_stop`, for which 0 is 1); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
         returns     the history
 
+        Before each epoch, the first of this call included: stop if `should_stop` says so. A run
+        that has stopped early, and is loaded and continued, thus trains no further epoch.
         After the training of an epoch: evaluate; merge the metrics, those of the validation set
         with the prefix "validation "; end the epoch with them; with `patience`, keep the
         model's state_dict in `self.best_weights` if the validation loss is an improvement (see
@@ -789,22 +820,41 @@ print("test set, all 60 epochs: ",
 
 # %% [markdown]
 # The accuracies hardly differ, but the losses do: the overfitted network is wrong about as
-# often, and much more certain when it is wrong. Both test losses are higher than the lowest
-# validation loss, 0.364. One reason is that we *chose* the epoch with the lowest validation
-# loss, so that this number is too optimistic; therefore we need a separate test set.
+# often, and much more certain when it is wrong.
+#
+# The test loss, 0.496, is higher than the lowest validation loss, 0.364. We *chose* the epoch
+# by the validation loss, and the lowest of many noisy numbers is too optimistic: therefore we
+# need a separate test set. But is that the whole difference? A loss on 300 points depends on
+# the points, too. Measure how much, on 20 other sets:
 
 # %% tags=["demonstration"]
-figure = regions(trainer.model, "weights of the best epoch")
-# alt: The three regions again. The borders are smoother than after 60 epochs: three of the 60
-# training points lie in the region of another class.
+other_sets = [make_batches(*noisy_spirals(300, seed), 300) for seed in range(100, 120)]
+losses = [trainer.evaluate(batches)["loss"] for batches in other_sets]
+print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
+      f"from {min(losses):.3f} to {max(losses):.3f}")
+
+# %% [markdown]
+# The choice of the epoch explains at most 0.409 - 0.364, a third of the difference. The rest is
+# luck: our test points are hard ones, and the network after 60 epochs, which was not chosen by
+# its validation loss, also does worse on them. Two losses on different examples that differ by
+# less than this spread do not show which model is better.
+#
+# In the plane, the borders of the best epoch are smoother. Hatched is where the network after
+# 60 epochs predicts another class:
+
+# %% tags=["demonstration"]
+figure = regions(trainer.model, "weights of the best epoch", other=model)
+# alt: The three regions again. Hatched strips along the borders show where the network after
+# 60 epochs predicts another class; one of them is its tongue around a single square. Three of
+# the 60 training points lie in the region of another class.
 
 # %% [markdown]
 # ## Regularization
 #
 # **Regularization** is everything that restricts a model in order to improve its
 # generalization, even if it fits the training set less well. Early stopping is one form;
-# weight decay (lesson 07) and dropout (lesson 03) are others. Predict: which of the four models
-# underfits, and which has the lowest validation loss?
+# weight decay (lesson 07) and dropout (lesson 03) are others. Predict: which of the four
+# models underfits, and which has the lowest validation loss?
 
 # %% tags=["demonstration", "answer"]
 def dropout_model():
@@ -826,16 +876,23 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
                           for batches in (train_batches, validation_batches)))
 
 # %% [markdown]
-# With 3 hidden units both losses stay high: this model underfits. Weight decay and dropout
-# raise the training loss of the large model and lower its validation loss.
+# With 3 hidden units the training loss stays at 0.367: this model underfits. Its validation
+# loss is lower than that of the large model, which overfits, but far from the 0.306 that the
+# large model reaches with weight decay. Weight decay and dropout raise the training loss of
+# the large model, to 0.133 and 0.203, and lower its validation loss.
 #
-# ## Choosing the learning rate
+# ## Debugging
+#
+# Three tools answer three questions: is the learning rate right, where does a `nan` come from,
+# and can the model learn at all?
+#
+# ### Choosing the learning rate
 #
 # The learning rate is the most important hyperparameter. A **learning-rate range test** trains
 # a model for a few dozen steps with a learning rate that grows by the same *factor* in each
 # step, from far too small to far too large, and records the loss. At first the loss hardly
-# changes, then it falls, and in the end it diverges. Good learning rates are well below the one
-# at which it diverges.
+# changes, then it falls, and in the end it diverges. Good learning rates are well below the
+# one at which it diverges.
 #
 # The test must not change the model. Two helpers are given. Inside the block
 # `with preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
@@ -852,7 +909,7 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
     model, loss, optimizer  as for `train_step`
     batches    (inputs, targets), one batch per step; after the last comes the first again
     low, high  the first and the last learning rate; each is the same multiple of the previous
-               one, and is set in every parameter group
+               one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
     steps      number of learning rates, 2 or more
     returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
                loss before the step with rates[i]
@@ -897,9 +954,22 @@ figure = plot_rate_range(rates, losses, suggest_learning_rate(rates, losses))
 # marked well before the jump.
 
 # %% [markdown]
-# (The curve zigzags because the two batches take turns.)
+# (The curve zigzags because the two batches take turns.) We have trained with 0.02, almost 20
+# times the suggested rate. Was that a mistake? Train with both, and with one in between:
+
+# %% tags=["demonstration"]
+for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
+    curve = new_trainer(new_model(), lr).fit(
+        train_batches, 60, validation=validation_batches)["validation loss"]
+    print(f"learning rate {lr:.4f}: lowest validation loss {min(curve):.3f} "
+          f"after {np.argmin(curve) + 1} epochs")
+
+# %% [markdown]
+# It was not: 0.02 reaches about the same loss sooner. The suggested rate is cautious: after 60
+# epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range test takes
+# one step per rate, so it says little about long runs. It gives a rate to start a search from.
 #
-# ## Finding the first nan
+# ### Finding the first nan
 #
 # When one weight becomes infinite, the loss is `nan` a few operations later, and after the
 # next optimizer step so is every weight. By then the cause can no longer be seen. We therefore
@@ -907,8 +977,8 @@ figure = plot_rate_range(rates, losses, suggest_learning_rate(rates, losses))
 # finite (`nan` or infinite) is where the problem started. To say *why*, we look at the inputs
 # and the parameters of that layer.
 #
-# `with watch_layers(model) as layers`, given, records every layer's forward pass. (In PyTorch
-# this is done with *forward hooks*.)
+# `Trainer` records the forward pass of every layer for you (`tinytorch/support/watch.py`; in
+# PyTorch this is done with *forward hooks*), and your function gets the list.
 #
 # **Task.** Write `find_nonfinite`.
 
@@ -961,7 +1031,7 @@ except NonFiniteError as error:
     print(error)
 
 # %% [markdown]
-# ## Overfitting a single batch
+# ### Overfitting a single batch
 #
 # Overfitting is also a test. Before a long training, check that the model *can* overfit: on a
 # single batch, without regularization, the loss must go near 0. If it does not, something is
@@ -979,18 +1049,18 @@ def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
 # %% tags=["demonstration"]
 batch = train_batches[0]
 good = overfit_one_batch(fresh.model, cross_entropy, fresh.optimizer, *batch, steps=60)
-lost = overfit_one_batch(fresh.model, lambda out, y: cross_entropy(out.detach() + 0 * out, y),
-                         fresh.optimizer, *batch, steps=60)
+lost = overfit_one_batch(  # out.detach() + 0 * out: the values of out, but a gradient of 0
+    fresh.model, lambda out, y: cross_entropy(out.detach() + 0 * out, y), fresh.optimizer,
+    *batch, steps=60)
 print(f"as it should be:     {good[0]:.3f} -> {good[-1]:.3f}")
 print(f"gradients are lost:  {lost[0]:.3f} -> {lost[-1]:.3f}")
 
 # %% [markdown]
 # ## Checkpoints
 #
-# A **checkpoint** is a file from which an interrupted training run can continue. The strictest
-# test: the resumed run ends with *exactly* the weights of a run that was never interrupted,
-# bit for bit. Make a list of what must be saved before you read on; most people find three
-# things.
+# What must a checkpoint contain, so that an interrupted run can continue? The strictest test:
+# the resumed run ends with *exactly* the weights of a run that was never interrupted, bit for
+# bit. Make a list before you read on; most people find three things.
 #
 # - the weights of the model;
 # - the optimizer: its moments and step counts (lesson 07), its learning rates;
@@ -1023,7 +1093,8 @@ print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
 def snapshot(run):
     """All that the rest of a training run depends on, as a dict of plain data.
 
-    run      a `Trainer`, or an object with the same attributes
+    run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
+             states of the generators that shuffle the batches (of a DataLoader, lesson 09)
     returns  dict with eleven entries:
              "model", "optimizer", "schedule"  what their state_dict() returns; None if
                               `run.schedule` is None
@@ -1052,10 +1123,13 @@ def snapshot(run):
 check("snapshot")
 
 # %% [markdown]
+# (A snapshot with live arrays would hold their values from after the three steps.)
+#
 # `Trainer.save` writes your snapshot to a file (`tinytorch/support/checkpoints.py`). The file
-# is an `.npz` of plain arrays, because opening a pickle runs whatever program is inside it. It
-# is written under another name and then renamed, so that a crash while saving cannot destroy
-# the checkpoint from before.
+# is an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe:
+# a pickle file can hold a program, which runs when the file is opened.) The checkpoint is
+# written under another name and then renamed, so that a crash while saving cannot destroy the
+# checkpoint from before.
 #
 # The next cell stops a run after 3 of 8 epochs, and continues from the file with new objects.
 # Predict how much the weights differ from those of an uninterrupted run.
@@ -1077,9 +1151,10 @@ print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
 # ## Double descent (optional)
 #
 # According to a classical rule, a model with too many parameters overfits. Very large networks
-# do not obey it. The next cell fits a linear regression on $p$ random ReLU features to 40
-# training examples, for $p$ from 2 to 800. Predict which $p$ is the worst, and whether 800 is
-# better or worse than 15.
+# do not obey it. The next cell fits a linear regression to 40 training examples, for different
+# numbers $p$ of inputs. These inputs are *random ReLU features*: the outputs of a ReLU layer
+# of $p$ units whose random weights are never trained. Predict which $p$ from 2 to 800 is the
+# worst, and whether 800 is better or worse than 15.
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.support.double_descent import COUNTS, plot_double_descent, random_feature_errors
@@ -1113,6 +1188,7 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 #
 # In PyTorch, the loop of `fit` is usually written by hand or taken from Lightning
 # (`lightning.Trainer`, with callbacks `EarlyStopping(patience=...)`, `ModelCheckpoint` and
-# `LearningRateFinder`). `evaluation_mode` is `model.eval()` with `torch.no_grad()`, checkpoints
-# are `torch.save` of state dicts, `random_states` is `torch.get_rng_state`, and metrics come
-# from `torchmetrics`. `torch.optim.Optimizer.state_dict` returns live tensors: copy them.
+# `LearningRateFinder`). `evaluation_mode` is `model.eval()` with `torch.no_grad()`,
+# checkpoints are `torch.save` of state dicts, `random_states` is `torch.get_rng_state`, and
+# metrics come from `torchmetrics`. `torch.optim.Optimizer.state_dict` returns live tensors:
+# copy them.

@@ -206,8 +206,8 @@ def test_each_window_gives_one_pixel():
                 patches(x, i, j, size, stride),
                 windows_of(x, kernel, stride)[..., i, j],
                 f"x (2, 3, 7, 9), weight ({i}, {j}), {size} windows, stride {stride}",
-                shape="A slice ends before its stop; it should hold one pixel per window, and "
-                "none of windows that do not exist",
+                shape="Slice the last two axes. A slice ends before its stop; it should hold "
+                "one pixel per window, and none of windows that do not exist",
                 numbers=f"Window (p, q) has its pixel at row p * {stride[0]} + {i} and column "
                 f"q * {stride[1]} + {j}",
             )
@@ -220,13 +220,16 @@ def test_any_number_of_leading_axes():
         found = result_of(
             lambda: patches(x, 1, 0, (2, 4), (2, 1)),
             case,
-            "x has shape (..., height, width): `...` in an index stands for any number of axes",
+            "Slice the last two axes, x[..., rows, columns]: `...` stands for any number of "
+            "axes",
         )
         expect(
             found,
             x[..., [1, 3], :][..., [0, 1, 2, 3]],
             case,
-            numbers="Rows 1 and 3, columns 0 to 3",
+            shape="Slice the last two axes: x[..., rows, columns]; `...` stands for all others",
+            numbers="It should hold rows 1 and 3 and columns 0 to 3. Slice the last two axes: "
+            "x[..., rows, columns]",
         )
 
 
@@ -236,9 +239,14 @@ def test_patches_are_a_view():
     wanted = np.zeros((2, 5, 6))
     for row, column in [(1, 2), (1, 5), (3, 2), (3, 5)]:
         wanted[:, row, column] = 7
+    case = "after patches(x, 1, 2, (2, 2), (2, 3))[...] = 7"
+    assert found.any(), (
+        f"{case}, x is still 0 everywhere: yours is a copy. A slice is a view of x, so writing "
+        "to it changes x. Index arrays make copies"
+    )
     assert np.array_equal(found, wanted), (
-        f"after patches(x, 1, 2, (2, 2), (2, 3))[...] = 7, x is {found[0].tolist()}. A slice "
-        "is a view of x, so writing to it changes x; a copy is not. Index arrays make copies"
+        f"{case}, x should be 7 at rows 1 and 3 and columns 2 and 5 of each image; yours is a "
+        f"view of other pixels: {found[0].tolist()}"
     )
 
 
@@ -310,12 +318,25 @@ def test_columns_for_any_stride_and_padding():
             case,
             "Pad first, and compute the number of windows with stride and padding",
         )
+        wanted = windows.transpose(0, 1, 4, 5, 2, 3).reshape(2, 3 * math.prod(kernel), -1)
+        cause = ""
+        if np.shape(found) == wanted.shape:
+            if np.array_equal(np.sort(found, axis=1), np.sort(wanted, axis=1)):
+                cause = (
+                    "The right pixels in another order: rows follow the order of the weights"
+                )
+            elif np.array_equal(np.sort(found, axis=None), np.sort(wanted, axis=None)):
+                cause = "The right numbers at other places: are axes in the right order?"
+            elif any(padding):
+                cause = "Windows begin in the padding, which is 0 on all four sides"
+            elif stride[0] != stride[1]:
+                cause = "The first number of the stride is for rows, the second for columns"
         expect(
             found,
-            windows.transpose(0, 1, 4, 5, 2, 3).reshape(2, 3 * kernel[0] * kernel[1], -1),
+            wanted,
             case,
             shape="Is the padding applied, and counted in the number of windows?",
-            numbers="Each pair is (down, across); padding adds zeros before windows are taken",
+            numbers=cause,
         )
         assert found.dtype.name == "float32", (
             f"{case}: x is float32, your columns are {found.dtype}"
@@ -344,7 +365,7 @@ def test_im2col_of_other_images():
     ]:
         x = (random.normal(size=shape) * 50).astype(dtype)
         before = x.copy()
-        found = im2col(padding=padding, stride=stride, kernel=kernel, x=x)
+        found = im2col(padding=padding, stride=stride, kernel_size=kernel, x=x)
         windows = windows_of(x, kernel, stride, padding)
         right = windows.transpose(0, 1, 4, 5, 2, 3).reshape(
             shape[0], shape[1] * math.prod(kernel), math.prod(windows.shape[2:4])
@@ -375,9 +396,13 @@ def test_the_product_agrees_with_the_definition():
         out = result_of(
             lambda: im2col_forward(x, weights, bias, stride, padding),
             case,
-            "Shapes: weights (out, K) @ columns (batch, K, P) is (batch, out, P). The bias of "
-            "shape (out,) needs another axis, (out, 1), to broadcast over the windows; at the "
-            "end, split P into the rows and columns of output_shape",
+            {
+                "matmul": "Print the shapes of both factors: the inner axes must both be K",
+                "broadcast": "The bias of shape (out,) needs another axis, (out, 1), to "
+                "broadcast over the windows",
+                "reshape": "The product should hold one number for each output channel and "
+                "window: print its shape",
+            },
         )
         cause = ""
         if np.shape(out) == wanted.shape and np.allclose(out + bias[:, None, None], wanted):
@@ -490,9 +515,12 @@ def test_the_gradient_of_the_weights_by_its_definition():
                 g, g * 0 + 7, x, weights, np.zeros(4), stride, padding
             ),
             case,
-            "Shapes: g (batch, out, P) times the transposed columns (batch, P, K) is (batch, "
-            "out, K). Then sum over the images, axis 0, and reshape to the shape of the "
-            "weights; stride and padding are those of the forward pass",
+            {
+                "matmul": "The inner axes must both be P. Is one factor transposed, and do the "
+                "columns have the stride and padding of the forward pass?",
+                "reshape": "There is one gradient for each image, and all images use the same "
+                "weights: what happens to their gradients?",
+            },
         )
         wanted = np.einsum("ncpqij,nopq->ocij", windows, g)
         cause = "Each weight receives the sum of g times the pixel under it, over all windows"
@@ -612,7 +640,7 @@ def test_col2im_for_other_images():
         ).astype("float32")
         parts = columns.reshape(*shape[:2], *kernel, rows, across).transpose(0, 1, 4, 5, 2, 3)
         found = col2im(
-            padding=padding, stride=stride, kernel=kernel, shape=shape, columns=columns
+            padding=padding, stride=stride, kernel_size=kernel, shape=shape, columns=columns
         )
         case = f"{shape}, kernel {kernel}, stride {stride}, padding {padding}"
         expect(found, add_to_windows(parts, shape, stride, padding), case, near=1e-5)
@@ -638,8 +666,11 @@ def test_the_gradient_of_the_input_by_its_definition():
                 g, g * 0 + 7, x, weights, np.zeros(4), stride, padding
             ),
             case,
-            "Shapes: the transposed weights (K, out) times g (batch, out, P) are the gradients "
-            "of the columns, (batch, K, P); col2im takes the shape of x without padding",
+            {
+                "matmul": "Print the shapes of both factors: the inner axes must both be out",
+                "reshape": "Does col2im get the stride and padding of the forward pass, and "
+                "the shape of x without padding?",
+            },
         )
         wanted = add_to_windows(
             np.einsum("nopq,ocij->ncpqij", g, weights), x.shape, stride, padding
@@ -674,6 +705,7 @@ def test_conv2d_by_its_definition():
     for channels, kernel, stride, padding in [
         (3, (2, 4), 1, 0),
         (3, 3, 2, (1, 2)),
+        (3, (7, 4), 1, (1, 0)),  # fits into 5 rows only because of the padding
         (9, (3, 2), (2, 1), 1),
         (12, 1, (1, 3), (0, 2)),
     ]:
@@ -684,7 +716,14 @@ def test_conv2d_by_its_definition():
         for given, added in [(Tensor(bias), bias), (None, np.zeros(4))]:
             case = f"x {x.shape}, weights {weights.shape}, stride {stride}, padding {padding}, "
             case += "no bias" if given is None else f"bias {bias.tolist()}"
-            out = conv2d(Tensor(x), Tensor(weights), given, stride, padding)
+            out = result_of(
+                lambda: conv2d(Tensor(x), Tensor(weights), given, stride, padding),
+                case,
+                {
+                    "do not fit": "This kernel fits into the padded images: count the padding "
+                    "on both sides before you refuse a kernel"
+                },
+            )
             assert hasattr(out, "requires_grad"), (
                 f"{case}: conv2d should return a Tensor, as apply does"
             )
@@ -715,7 +754,11 @@ def test_conv2d_propagates_gradients():
             "tensors"
         )
         g = random.normal(size=out.shape)
-        out.backward(g)
+        result_of(
+            lambda: out.backward(g),
+            case,
+            {"rules for": "Pass options to apply by name: stride=stride, padding=padding"},
+        )
         for n, (name, leaf) in enumerate(zip(("x", "weights", "bias"), leaves)):
             # The output is linear in each input, so a central difference is exact.
             direction = random.normal(size=arrays[n].shape)
@@ -1176,11 +1219,18 @@ def test_the_gradient_of_max_pooling_window_by_window():
             "Compare x with padding to out, and add into zeros with padding; windows move by "
             "the stride",
         )
+        cause = "Each window passes its g to the first of its pixels that equals its maximum"
+        if np.shape(found) == wanted.shape and abs(np.sum(found) - g.sum()) > 1e-3:
+            cause = (
+                "The gradients should sum to the sum of g: is anything overwritten where "
+                "windows overlap, or passed to several equal maxima or to the padding?"
+            )
         expect(
             found,
             wanted,
             case,
             shape="It should have the shape of x. Is the padding cropped?",
+            numbers=cause,
             near=1e-5,
         )
         assert found.dtype.name == "float32", (
@@ -1193,7 +1243,7 @@ def test_the_gradient_of_max_pooling_window_by_window():
 
 def test_backward_uses_the_gradient_of_max_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
-    out = apply(max_pool2d_forward, x, kernel=(1, 2), stride=(1, 2), padding=(0, 0))
+    out = apply(max_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
     out.backward(np.array([[[[3.0, -2.0]]]]))
     expect(x.grad, [[[[0, 3, 0, -2]]]], "1, 5 | 2, 8 with upstream gradients 3 and -2")
 
@@ -1216,7 +1266,7 @@ def test_the_gradient_of_other_pools():
         found = max_pool2d_forward(x, kernel, stride, padding)
         expect(found, out, case)
         leaf = Variable(x)
-        options = {"kernel": kernel, "stride": stride, "padding": padding}
+        options = {"kernel_size": kernel, "stride": stride, "padding": padding}
         apply(max_pool2d_forward, leaf, **options).backward(g)
         expect(leaf.grad, add_to_windows(parts, shape, stride, padding), case, near=1e-9)
 
@@ -1259,7 +1309,7 @@ def test_every_number_of_a_window_receives_its_part():
 
 def test_backward_uses_the_gradient_of_average_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
-    out = apply(avg_pool2d_forward, x, kernel=(1, 2), stride=(1, 2), padding=(0, 0))
+    out = apply(avg_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
     out.backward(np.array([[[[3.0, -2.0]]]]))
     expect(x.grad, [[[[1.5, 1.5, -1, -1]]]], "two means with upstream gradients 3 and -2")
 
@@ -1315,8 +1365,12 @@ def test_flops_counted_by_hand():
         ((2, 3, 5, 8), (4, 3, 2, 3), 2, (0, 1), 2 * 4 * 2 * 4 * 18),
         ((7, 2, 4, 4), (3, 2, 1, 1), 1, (1, 0), 7 * 3 * 6 * 4 * 2),
     ]:
-        found = conv2d_flops(images, weights, stride, padding)
         case = f"images {images}, weights {weights}, stride {stride}, padding {padding}"
+        found = result_of(
+            lambda: conv2d_flops(images, weights, stride, padding),
+            case,
+            {"'int' object": "stride and padding may be ints: `pair` turns them into pairs"},
+        )
         assert found != products, (
             f"{case}: {products} is the number of multiply-adds; each is 2 FLOPs"
         )

@@ -54,10 +54,20 @@ def test_paths_are_drawn_where_they_are_and_named(plt):
     assert axes.get_window_extent().y1 <= box.y0  # the names cover no path
 
 
-def test_arrows_have_one_length_and_point_against_the_gradient(plt):
-    draw_directions(bowl, lambda w: np.array([2 * w[0], 18 * w[1]]), [(1, 0), (0, -2)], 0.5)
+def test_arrows_are_steps_against_the_gradient(plt):
+    draw_directions(bowl, lambda w: np.array([2 * w[0], 18 * w[1]]), [(1, 0), (0, -2)], lr=0.25)
     (arrows,) = [c for c in plt.gca().collections if hasattr(c, "U")]
-    np.testing.assert_allclose(np.stack([arrows.U, arrows.V], 1), [[-0.5, 0], [0, 0.5]])
+    np.testing.assert_allclose(np.stack([arrows.U, arrows.V], 1), [[-0.5, 0], [0, 9]])
+
+
+def test_crosses_are_named(plt):
+    draw_paths(bowl, {"path": [(-3, 1), (0, 0)]}, {"minimum": (0, 0), "other": (-1, 1)})
+    *_, crosses = plt.gca().lines
+    assert crosses.get_xydata().tolist() == [[0, 0], [-1, 1]]
+    assert [(text.get_text(), text.xy) for text in plt.gca().texts] == [
+        ("minimum", (0, 0)),
+        ("other", (-1, 1)),
+    ]
 
 
 def test_curves_are_named_at_their_ends_without_overlap(plt):

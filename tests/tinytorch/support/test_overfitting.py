@@ -40,5 +40,25 @@ def test_regions_are_those_of_the_largest_score():
     assert shown == 20
 
 
+def test_where_another_model_differs_is_hatched():
+    pytest.importorskip("matplotlib").use("Agg")
+    points, labels = noisy_spirals(20, seed=0)
+
+    def predict(grid):
+        return np.stack([grid[:, 0] * 0, grid[:, 0], -grid[:, 0]], 1)
+
+    def other(grid):
+        return predict(np.where(grid[:, 1:] > 2, -grid, grid))
+
+    figures = [plot_regions(predict, points, labels, other=model) for model in (None, other)]
+    hatched = [
+        [c for c in figure.axes[0].collections if any(getattr(c, "hatches", None) or [])]
+        for figure in figures
+    ]
+    assert not hatched[0] and len(hatched[1]) == 1
+    corners = hatched[1][0].get_paths()[0].vertices
+    assert 1.9 < corners[:, 1].min() < 2.1
+
+
 def test_the_examples_are_true():
     assert doctest.testmod(overfitting).failed == 0

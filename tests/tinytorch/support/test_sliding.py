@@ -13,6 +13,7 @@ from tinytorch.support.sliding import (
     draw_im2col,
     draw_max_pool,
     draw_product,
+    draw_receptive_field,
     draw_sliding,
 )
 
@@ -25,6 +26,7 @@ DRAWINGS = {
     "weight": lambda: draw_im2col(PICTURE, (3, 3), weight=(0, 0)),
     "col2im": lambda: draw_col2im((4, 4), (3, 3), (1, 1)),
     "pool": lambda: draw_max_pool(PICTURE, (2, 2), [[10, 20], [30, 40]]),
+    "field": lambda: draw_receptive_field([(3, 2), (3, 1)], 0),
 }
 
 
@@ -99,6 +101,20 @@ def test_only_the_largest_of_a_window_gets_a_gradient():
     gradient = [int(text) for *_, text in drawn[20:36]]
     assert np.flatnonzero(gradient).tolist() == [5, 7, 13, 15]
     assert [gradient[n] for n in (5, 7, 13, 15)] == [10, 20, 30, 40]
+
+
+def test_a_receptive_field_marks_the_pixels_that_a_number_depends_on():
+    for layers, number, marks in [
+        ([(3, 2), (3, 1)], 0, [1, 3, 7]),
+        ([(2, 1), (2, 2), (3, 1)], 1, [1, 3, 6, 7]),
+        ([(1, 2), (3, 1)], 0, [1, 3, 3]),
+    ]:
+        svg = tree.fromstring(draw_receptive_field(layers, number).svg())
+        rows = {}
+        for element in svg:
+            if element.tag == SVG + "rect" and "cell value" in element.get("class"):
+                rows[float(element.get("y"))] = rows.get(float(element.get("y")), 0) + 1
+        assert [rows[y] for y in sorted(rows)] == marks
 
 
 def test_the_examples_are_true():

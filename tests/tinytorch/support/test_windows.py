@@ -72,6 +72,12 @@ def test_a_shape_error_names_shapes_reason_and_formula():
         assert words in str(error)
 
 
+def test_a_shape_error_takes_arrays_for_their_shapes():
+    error = shape_error(np.zeros((50, 60)), np.zeros((1, 2)), "too few axes")
+    assert str(error) == str(shape_error((50, 60), (1, 2), "too few axes"))
+    assert "images of shape (50, 60) do not fit weights of shape (1, 2)" in str(error)
+
+
 def test_the_examples_are_true():
     result = doctest.testmod(windows)
     assert result.failed == 0 and result.attempted >= 6
