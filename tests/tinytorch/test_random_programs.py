@@ -66,8 +66,7 @@ class Ours:
     leaf = staticmethod(lambda array: T.Variable(array))
     constant = staticmethod(lambda array: array)
     exp, log, sqrt, sin, cos, tanh, sigmoid, relu, clip = (
-        getattr(T.Tensor, name)
-        for name in "exp log sqrt sin cos tanh sigmoid relu clip".split()
+        getattr(T.Tensor, name) for name in "exp log sqrt sin cos tanh sigmoid relu clip".split()
     )
     maximum, minimum, where = T.maximum, T.minimum, T.where
     concatenate, stack = T.concatenate, T.stack
