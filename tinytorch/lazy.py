@@ -1,8 +1,8 @@
-"""What the front doors are made of:
-each name is fetched from its lesson when it is first asked for.
+"""What the front doors are made of: each name is fetched from its module when it is first asked
+for.
 
-So `import tinytorch` works at every stage of the course,
-and what is not built yet says which lesson builds it.
+So `import tinytorch` works at every stage of the course, and what is not built yet says which
+lesson builds it. `from tinytorch.nn import *` gives what is built.
 """
 
 import importlib
@@ -13,27 +13,44 @@ def door(module, homes):
     """The `__getattr__` and `__dir__` of a front door.
 
     module  its name
-    homes   {lesson: the names that come from it}
+    homes   {a lesson, or "support." and a module there: the names that come from it}
     """
-    lessons = {name: lesson for lesson, names in homes.items() for name in names.split()}
+    home = {name: place for place, names in homes.items() for name in names.split()}
 
     def fetch(name):
-        if name not in lessons:
+        if name == "__all__":
+            return [name for name in home if is_built(name)]
+        if name not in home:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        lesson = f"tinytorch.core.{lessons[name]}"
-        how = (
-            f"{name} is what the lesson {lessons[name]} builds:"
-            f" `tito start {lessons[name]}`, then `tito export {lessons[name]}`"
-        )
+        place = home[name]
+        full = f"tinytorch.{place}" if place.startswith("support.") else f"tinytorch.core.{place}"
         try:
-            found = getattr(importlib.import_module(lesson), name)
+            found = getattr(importlib.import_module(full), name)
         except ModuleNotFoundError as error:
-            if error.name != lesson:
+            lesson = str(error.name).removeprefix("tinytorch.core.")
+            if lesson == error.name or full != error.name and not full.startswith("tinytorch.s"):
                 raise  # the lesson is there, and something that it needs is not
-            raise ImportError(how) from None
+            raise ImportError(how_to_build(name, lesson)) from None
         except AttributeError:
-            raise ImportError(f"{how} ({lesson} is there, without it)") from None
+            raise ImportError(
+                f"{how_to_build(name, place)} ({full} is there, without it)"
+            ) from None
         setattr(sys.modules[module], name, found)
         return found
 
-    return fetch, lambda: sorted([*vars(sys.modules[module]), *lessons])
+    def is_built(name):
+        try:
+            fetch(name)
+        except ImportError:
+            return False
+        return True
+
+    return fetch, lambda: sorted([*vars(sys.modules[module]), *home])
+
+
+def how_to_build(name, lesson):
+    """What to do about a name whose lesson has not been exported yet."""
+    return (
+        f"{name} is what the lesson {lesson} builds:"
+        f" `tito start {lesson}`, then `tito export {lesson}`"
+    )

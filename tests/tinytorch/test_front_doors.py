@@ -82,3 +82,31 @@ def test_every_name_of_a_door_is_there_in_the_finished_course(door):
         f"n.startswith('_')])"
     )
     assert python(COURSE.path, code) == ("[]", "")
+
+
+def test_import_star_gives_what_is_built(empty):
+    (empty / "tinytorch" / "core" / "losses.py").write_text(
+        "def mse_loss(): ...\n", encoding="utf-8"
+    )
+    code = "from tinytorch.nn import *; print(sorted(n for n in dir() if n[0] != '_'))"
+    assert "mse_loss" in python(empty, code)[0] and "Dense" not in python(empty, code)[0]
+    code = "from tinytorch.training import *; Trainer, accuracy; print('here')"
+    assert python(COURSE.path, code) == ("here", "")
+
+
+def test_a_support_name_whose_lesson_is_not_built_says_which_lesson(empty):
+    assert (
+        "zeros is what the lesson tensor builds" in python(empty, "from tinytorch import zeros")[1]
+    )
+
+
+def test_functional_and_init_are_doors_too():
+    code = "import tinytorch.nn.functional as F, tinytorch.nn as nn; print(F.relu is nn.relu)"
+    assert python(COURSE.path, code) == ("True", "")
+    code = "from tinytorch import nn; print(nn.functional.relu is nn.relu, nn.init.he_normal)"
+    assert python(COURSE.path, code)[0].startswith("True <function he_normal")
+
+
+def test_one_import_opens_every_door():
+    code = "import tinytorch as torch; print(torch.nn.ReLU(), torch.optim.SGD, torch.zeros(1))"
+    assert python(COURSE.path, code)[0].startswith("ReLU() <class")

@@ -729,7 +729,8 @@ def test_the_package_leads_to_the_lesson():
     "line", ["from tinytorch import Tensor", "import tinytorch; tinytorch.Variable"]
 )
 def test_before_the_first_lesson_the_package_says_what_to_do(line, tmp_path):
-    for name in ("__init__.py", "lazy.py", "core/__init__.py"):
+    doors = ["__init__.py", "data.py", "optim.py", "training.py", "lazy.py", "core/__init__.py"]
+    for name in [*doors, "nn/__init__.py", "nn/functional.py", "nn/init.py"]:
         target = tmp_path / "tinytorch" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((ROOT / "tinytorch" / name).read_bytes())

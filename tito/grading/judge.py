@@ -622,8 +622,10 @@ def front_doors(root):
     """
     found = {f"{root.package}.core": None, root.package: None}
     package = root.path / root.package
-    for path in sorted([*package.glob("*.py"), *package.glob("support/*.py")]):
+    for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(root.path).with_suffix("").parts
+        if parts[1] == "core":
+            continue
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
     return found

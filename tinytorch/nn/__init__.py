@@ -7,6 +7,7 @@
 """
 
 from tinytorch.lazy import door
+from tinytorch.nn import functional, init  # noqa: F401  as in nn.functional.relu
 
 __getattr__, __dir__ = door(
     __name__,
@@ -18,5 +19,6 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
         "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "support.containers": "ModuleDict ModuleList Parameter",
     },
 )

@@ -1,0 +1,138 @@
+"""Tensors that are made from a shape, a range or a random number generator, under PyTorch's names.
+
+Every one takes `dtype`, a NumPy dtype that is float32 where PyTorch's default is, and
+`requires_grad`.
+"""
+
+import numpy as np
+
+from tinytorch.core.tensor import Tensor, concatenate
+from tinytorch.support.shapes import as_tuple
+
+__all__ = [
+    "arange",
+    "cat",
+    "eye",
+    "full",
+    "linspace",
+    "ones",
+    "rand",
+    "randn",
+    "tensor",
+    "zeros",
+]
+
+
+def tensor(data, dtype=None, requires_grad=False):
+    """A new tensor that holds a copy of `data`; see `Tensor` for the dtype where none is given.
+
+    >>> tensor([1, 2], dtype=np.float32)
+    Tensor([1., 2.])
+    """
+    if dtype is None:
+        return Tensor(data, requires_grad)
+    return Tensor(np.array(Tensor(data).data, dtype), requires_grad)
+
+
+def zeros(*shape, dtype=np.float32, requires_grad=False):
+    """A tensor of zeros: zeros(2, 3) or zeros((2, 3)).
+
+    >>> zeros(2, 3)
+    Tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return Tensor(np.zeros(as_tuple(shape), dtype), requires_grad)
+
+
+def ones(*shape, dtype=np.float32, requires_grad=False):
+    """A tensor of ones: ones(2, 3) or ones((2, 3)).
+
+    >>> ones(2)
+    Tensor([1., 1.])
+    """
+    return Tensor(np.ones(as_tuple(shape), dtype), requires_grad)
+
+
+def full(shape, fill_value, dtype=None, requires_grad=False):
+    """A tensor of that shape with the same number everywhere.
+
+    shape       tuple
+    fill_value  a number; without `dtype` it decides the dtype, as in `Tensor([fill_value])`
+
+    >>> full((2,), 7)
+    Tensor([7, 7])
+    """
+    dtype = Tensor([fill_value]).dtype if dtype is None else dtype
+    return Tensor(np.full(as_tuple((shape,)), fill_value, dtype), requires_grad)
+
+
+def arange(start, end=None, step=1, dtype=None, requires_grad=False):
+    """The numbers start, start + step, ... before `end`: whole numbers if all three are.
+
+    >>> arange(3), arange(0.0, 1.0, 0.5)
+    (Tensor([0, 1, 2]), Tensor([0. , 0.5]))
+    """
+    start, end = (0, start) if end is None else (start, end)
+    array = np.arange(start, end, step)
+    if dtype is None and array.dtype.kind == "f":
+        dtype = np.float32
+    return Tensor(array.astype(array.dtype if dtype is None else dtype), requires_grad)
+
+
+def linspace(start, end, steps, dtype=np.float32, requires_grad=False):
+    """`steps` numbers at equal distances from `start` to `end`, both included.
+
+    >>> linspace(0, 1, 3)
+    Tensor([0. , 0.5, 1. ])
+    """
+    return Tensor(np.linspace(start, end, steps).astype(dtype), requires_grad)
+
+
+def eye(n, m=None, dtype=np.float32, requires_grad=False):
+    """The identity matrix of shape (n, n), or (n, m): 1 on the diagonal, 0 elsewhere.
+
+    >>> eye(2)
+    Tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return Tensor(np.eye(n, m, dtype=dtype), requires_grad)
+
+
+def randn(*shape, rng=None, dtype=np.float32, requires_grad=False):
+    """Standard normal random numbers; `manual_seed` makes them the same in every run.
+
+    shape  randn(2, 3) or randn((2, 3))
+    rng    a NumPy Generator, a seed, or None for the generator that layers draw from
+
+    >>> randn(2, 3).shape
+    (2, 3)
+    """
+    drawn = random_generator(rng).standard_normal(as_tuple(shape))
+    return Tensor(np.asarray(drawn, dtype), requires_grad)
+
+
+def rand(*shape, rng=None, dtype=np.float32, requires_grad=False):
+    """Uniform random numbers from 0 to below 1; arguments as in `randn`.
+
+    >>> bool((rand(100).data < 1).all())
+    True
+    """
+    drawn = np.asarray(random_generator(rng).random(as_tuple(shape)), dtype)
+    # rounding to float32 may give 1, which is not below 1
+    return Tensor(np.minimum(drawn, np.nextafter(dtype(1), dtype(0))), requires_grad)
+
+
+def random_generator(rng):
+    """The generator to draw from; without one, that of the layers lesson, which has the seed."""
+    from tinytorch.core.layers import generator  # late: lesson 01 needs no random numbers
+
+    return generator(rng)
+
+
+def cat(tensors, axis=0):
+    """PyTorch's name for `concatenate`: join tensors along an axis that they have.
+
+    >>> cat([ones(2), zeros(1)])
+    Tensor([1., 1., 0.])
+    """
+    return concatenate(tensors, axis)
