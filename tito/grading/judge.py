@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from tito.errors import TitoError
-from tito.grading import intake, proxy
+from tito.grading import intake, proxy, reader
 from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson import cells, course, export, outcome
@@ -45,6 +45,8 @@ LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
+LONGEST_LINE = 200  # characters of a learner's line that is shown
+SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 
 
@@ -69,12 +71,15 @@ class Setting:
 class Code:
     """A module of the package, compiled.
 
-    `code` is marshalled bytecode, or a sentence: why there is none.
+    code     marshalled bytecode, or a sentence: why there is none
+    places   for each line of the module where it stands in the learner's file, as
+             "line 12: text", or ""
+    written  whether any exercise is other than it was released
     """
 
     code: bytes | str
-    module: object = None
-    source: object = None
+    places: list = field(default_factory=list)
+    written: bool = True
 
 
 @dataclass
@@ -115,14 +120,19 @@ class Judge:
         """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was
         graded already.
         """
-        submission = intake.open_submission(
-            arrival, list(self.entries.values()), self.setting.limits
+        slow = {key.removeprefix(SLOW) for key in known.values() if key.startswith(SLOW)}
+        submission, codes = reader.read(
+            arrival, list(self.entries.values()), self.setting.limits, compiled, slow
         )
-        codes = {}
 
         def own(name):
             if name not in codes:
-                codes[name] = compiled(self.entries[name], submission.files.get(name))
+                file = submission.files.get(name)
+                codes[name] = Code(
+                    f"lesson {name} cannot be read: {file.problem}"
+                    if file
+                    else f"lesson {name} was not handed in"
+                )
             return codes[name]
 
         results = []
@@ -152,7 +162,11 @@ class Judge:
         return results
 
     def key(self, entry, submission):
-        """The hash of all that decides a result."""
+        """The hash of all that decides a result; of a file that takes too long to read, its own:
+        then it is not read again.
+        """
+        if (file := submission.files.get(entry.name)) and file.slow:
+            return SLOW + file.sha256
         files = {
             name: [f.sha256, f.problem]
             for name, f in submission.files.items()
@@ -176,8 +190,9 @@ class Judge:
         file = submission.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
+            slow = file.slow if file else submission.slow
             result.verdict, result.reason = (
-                ("unreadable", problem)
+                ("too long to read" if slow else "unreadable", problem)
                 if problem
                 else ("missing", f"No file of the lesson {entry.name} was handed in.")
             )
@@ -215,7 +230,7 @@ class Judge:
             or any(check.passed and check.base == REFERENCE for check in result.checks)
             else OWN
         )
-        result.verdict, result.reason = self.verdict(attempt, result, entry, file)
+        result.verdict, result.reason = self.verdict(attempt, result, entry, code)
         return not attempt.verdict
 
     @staticmethod
@@ -263,24 +278,17 @@ class Judge:
             )
         return attempt
 
-    def verdict(self, attempt, result, entry, file):
+    def verdict(self, attempt, result, entry, code):
         """(verdict, reason) of what became of the checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
         verdict = outcome.verdict_of(statuses, result.points)
-        exercises = entry.declared.exercises
         if verdict == "passed":
             return verdict, ""
-        if not result.points and verdict != "tampered":
-            unwritten = [
-                entry.declared.is_unwritten(exercise, file.source) for exercise in exercises
-            ]
-            if all(unwritten):
-                return (
-                    "stub",
-                    f"Nothing is written yet: all {len(exercises)} exercises are as released.",
-                )
+        if not result.points and verdict != "tampered" and not code.written:
+            count = len(entry.declared.exercises)
+            return "stub", f"Nothing is written yet: all {count} exercises are as released."
         if verdict == "failed":
             return verdict, outcome.count_of(statuses)
         status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
@@ -435,20 +443,8 @@ class Judge:
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
         lines = [line for file, line, _ in told[2] if file == name] if told else []
-        if (
-            not lines
-            or not code.module
-            or not 0 < lines[-1] <= len(code.module.origin)
-            or not code.module.origin[lines[-1] - 1]
-        ):
-            return ""
-        cell, line = code.module.origin[lines[-1] - 1]
-        where = (
-            f"cell {cell.number}, line {cell.line + line}"
-            if code.source.is_notebook
-            else f"line {cell.line + line}"
-        )
-        return f"{where}: {cell.source.split(chr(10))[line].strip()}"
+        found = lines and 0 < lines[-1] <= len(code.places)
+        return code.places[lines[-1] - 1] if found else ""
 
 
 class Missing(Exception):
@@ -573,25 +569,20 @@ def interrupted_after(seconds):
 
 
 def compiled(entry, file):
-    """The Code of a learner's lesson, or the reason why there is none."""
-    if file is None:
-        return Code(f"lesson {entry.name} was not handed in")
-    if file.problem:
-        return Code(f"lesson {entry.name} cannot be read: {file.problem}")
+    """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
+    compiled. For `reader.read`: it takes as long as the text makes it.
+    """
+    exercises, lesson = entry.declared.exercises, entry.declared
+    written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
     try:
         with warnings.catch_warnings(
             action="ignore"
         ):  # Python's remarks on the learner's text are not for this terminal
             module = export.build(
-                file.source, entry.declared, entry.relative(entry.script), entry.root.package
+                file.source, lesson, entry.relative(entry.script), entry.root.package
             )
-            return Code(
-                marshal.dumps(
-                    compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-                ),
-                module,
-                file.source,
-            )
+            code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+        return Code(marshal.dumps(code), places_of(module, file.source), written)
     except TitoError as error:
         return Code(
             clean(
@@ -600,19 +591,32 @@ def compiled(entry, file):
                 else error.what
             )
         )
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         return Code(clean(f"syntax error: {getattr(error, 'msg', None) or error}"))
+
+
+def places_of(module, source):
+    """Where each line of a module stands in the file it was made of: "line 12: its text"."""
+    lines, places = {}, []
+    for place in module.origin:
+        if not place:
+            places.append("")
+            continue
+        cell, line = place
+        if cell.number not in lines:
+            lines[cell.number] = cell.source.split("\n")
+        where = f"cell {cell.number}, " if source.is_notebook else ""
+        text = lines[cell.number][line].strip()[:LONGEST_LINE]
+        places.append(f"{where}line {cell.line + line}: {text}")
+    return places
 
 
 @functools.cache
 def reference(entry):
     """The Code of the course's own lesson."""
     module = export.current(entry, entry.declared.source)
-    return Code(
-        marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")),
-        module,
-        entry.declared.source,
-    )
+    code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+    return Code(marshal.dumps(code), places_of(module, entry.declared.source))
 
 
 @functools.cache
