@@ -338,6 +338,8 @@ class Judge:
                     "crashed",
                     "the process that runs everybody's code ended here, twice",
                 )
+            if check.hidden:  # what it says must not become the reason of others
+                attempt.verdict = ""
             attempt.reason = result.message if attempt.verdict else ""
             late += result.status == "timeout"
             late_in[check.exercise] += result.status == "timeout"
