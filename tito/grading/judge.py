@@ -504,8 +504,8 @@ class Prepared:
         )
         if type(found) is not dict or not found.keys() <= set(wanted):
             raise proxy.Tampered("its names are no names")
-        session.helpers |= {
-            found[name]._number
+        found |= {
+            name: session.helper(found[name])
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
