@@ -288,6 +288,8 @@ def written(entry, file):
     ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
+        # Done here, within the limits of `reader.read`: the lexer can take minutes over blank lines.
+        tokens(kept[title], Gives(frozenset()), MOST)
     return kept
 
 
