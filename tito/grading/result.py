@@ -4,7 +4,7 @@ feedback shows.
 
 from dataclasses import asdict, dataclass, field, replace
 
-from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of
+from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
@@ -78,14 +78,17 @@ class LessonResult:
             return self
         checks = [check.for_learner() for check in self.checks]
         visible = [check for check in checks if not check.hidden]
-        told = self.verdict in NO_CODE_RAN or any(
-            check.message == self.reason for check in visible if not check.passed
-        )
-        verdict, reason = (
-            (self.verdict, self.reason)
-            if told
-            else ("failed", count_of([check.status for check in checks]))
-        )
+        verdict, reason = self.verdict, self.reason
+        full = verdict_of([check.status for check in self.checks], self.points)
+        if verdict not in NO_CODE_RAN and verdict == full:  # it follows from the statuses
+            verdict = verdict_of([check.status for check in visible], self.points)
+            verdict = "failed" if verdict == "passed" else verdict  # the hidden ones are not
+            status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+            reason = (
+                count_of([check.status for check in checks])
+                if verdict == "failed"
+                else next(check.message for check in visible if check.status == status)
+            )
         on_reference = any(check.passed and check.base == "reference" for check in visible)
         base = self.base if not visible else "reference" if on_reference else "own"
         if all(check.base == "reference" for check in self.checks):
