@@ -288,7 +288,7 @@ def written(entry, file):
     ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
-        # Done here, within the limits of `reader.read`: the lexer can take minutes over blank lines.
+        # Here, within the limits of `reader.read`: the lexer takes minutes over blank lines.
         tokens(kept[title], Gives(frozenset()), MOST)
     return kept
 
