@@ -28,7 +28,9 @@ class Anything:
     def __array__(self, dtype=None, copy=None): return ARRAY
     def __len__(self): return 2
     def __iter__(self): return iter([])
-    def __float__(self): return float("nan")
+    def __float__(self):
+        numbers = np.asarray(ARRAY).ravel()
+        return float(numbers[0]) if numbers.size == 1 else float("nan")
     def __enter__(self): return self
     def __exit__(self, *error): return True
     def __getitem__(self, index): return Anything()

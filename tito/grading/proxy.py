@@ -90,6 +90,8 @@ class Session:
                     value, changed = parts
                     value = reader.value(value)
                     changed = reader.value(changed)
+                    if type(changed) is not list or any(type(one) is not tuple for one in changed):
+                        raise wire.Malformed("no list of changes")  # an object would be asked
                     if not (asked == "call" and self.helpers.intersection(arguments[:1])):
                         # The check may look at what became of its arrays; it has failed by now.
                         # From a helper nothing is taken over: what a check expects must not be
@@ -140,8 +142,8 @@ class Session:
         copies.
         """
         for number, new in changed:
-            old = sent[number]
-            if type(new) is not type(old) or number < 0:
+            old = sent[number] if type(number) is int and number >= 0 else None
+            if old is None or type(new) is not type(old):
                 raise wire.Malformed("an argument became something else")
             if isinstance(old, np.ndarray):
                 if (new.shape, new.dtype) != (old.shape, old.dtype):

@@ -101,8 +101,8 @@ def double(x):
     time.sleep(0.2)
     return 4
 """,
-        verdict="failed|tampered",
-        status="failed|error|tampered",
+        verdict="tampered",
+        status="tampered",
     )
 
 hostile(
@@ -158,7 +158,7 @@ for name, body in {
     "raise-a-keyboard-interrupt": '["raise", "KeyboardInterrupt", ["l", "KeyboardInterrupt"], "", '
     '["l"], None]',
     "raise-with-a-million-frames": '["raise", "ValueError", ["l", "ValueError"], "", ["l", '
-    '*[["t", "tinytorch.core.vectors", 2**62, ["l", "x" * 90]]] * 50000], None]',
+    '*[["t", "tinytorch.core.vectors", 2**62, ["l", "x" * 90]]] * 20000], None]',
     "raise-lines-that-do-not-exist": '["raise", "ValueError", ["l", "ValueError"], "NoneType", '
     '["l", ["t", "tinytorch.core.vectors", -7, ["l", "None", 5]]], None]',
     "raise-a-group": '["raise", "ExceptionGroup", ["l", "ExceptionGroup"], "", ["l"], None]',
@@ -180,7 +180,7 @@ def double(x):
     os._exit(0)
 """,
         verdict="failed|tampered|crashed",
-        status="failed|error|tampered|crashed",
+        status="failed|error|tampered|crashed|timeout",
     )
 
 hostile(
