@@ -211,19 +211,23 @@ class Judge:
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
         checks = entry.declared.checks
-        attempt = self.attempt(
-            entry,
-            code,
-            {one.name: own(one.name) if first == OWN else reference(one) for one in lower},
-            checks,
-            first,
-        )
-        if (
-            self.setting.base == BOTH
-            and lower
-            and (failed := [c for c in checks if not attempt.checks[c.id].passed])
+        base = {one.name: own(one.name) if first == OWN else reference(one) for one in lower}
+        attempt = Attempt()
+        # The hidden checks after all others, on every base: what they do must not show in those.
+        for part in (
+            [check for check in checks if not check.hidden],
+            [check for check in checks if check.hidden],
         ):
-            attempt = self.again(entry, code, lower, own, attempt, failed)
+            tried = self.attempt(entry, code, base, part, first, attempt)
+            if (
+                self.setting.base == BOTH
+                and lower
+                and not attempt.verdict
+                and (failed := [c for c in part if not tried.checks[c.id].passed])
+            ):
+                tried = self.again(entry, code, lower, own, tried, failed)
+            attempt.checks |= tried.checks
+            attempt.verdict, attempt.reason = tried.verdict, tried.reason
         result.checks = [attempt.checks[check.id] for check in checks]
         result.points = sum(check.points for check in result.checks)
         result.base = (
@@ -299,9 +303,10 @@ class Judge:
 
     # Checks.
 
-    def attempt(self, entry, code, lower, checks, base):
+    def attempt(self, entry, code, lower, checks, base, before=None):
         """Run these checks of a lesson on the given earlier lessons ({name: Code}).
 
+        before  the Attempt at other checks that came before these: what ended it, ends this
         Returns an Attempt with a result for each.
         """
         package = self.root.package
@@ -312,8 +317,13 @@ class Judge:
         )
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
         late, late_in = 0, Counter()
-        # The hidden ones last, on time of their own: how long they take must not show in others.
-        for check in sorted(checks, key=lambda check: check.hidden):
+        if before:
+            attempt.verdict, attempt.reason = before.verdict, before.reason
+            late_in.update(
+                one.exercise for one in before.checks.values() if one.status == "timeout"
+            )
+            late = late_in.total()
+        for check in checks:
             result = attempt.checks[check.id]
             spent = self.spent.total() if check.hidden else self.spent[False]
             if attempt.verdict or late_in[check.exercise] >= MOST_LATE:

@@ -101,8 +101,8 @@ def double(x):
     time.sleep(0.2)
     return 4
 """,
-        verdict="tampered",
-        status="tampered",
+        verdict="tampered|failed" if "of-the-list" in name or "times" in name else "tampered",
+        status="tampered|failed" if "of-the-list" in name or "times" in name else "tampered",
     )
 
 hostile(
