@@ -114,7 +114,7 @@ def train_tinytorch(network, epochs):
     losses, begun, spent = [], time.perf_counter(), time.process_time()
     for epoch in orders(epochs, len(labels)):
         for chosen in epoch:
-            ((record, _),) = trainer.update([(Tensor(images[chosen]), Tensor(labels[chosen]))])
+            ((record, _),) = trainer.step([(Tensor(images[chosen]), Tensor(labels[chosen]))])
             losses.append(record["loss"])
         trainer.schedule.step()
     seconds = time.perf_counter() - begun, time.process_time() - spent

@@ -1,8 +1,8 @@
 """The drawn graph of "How autograd works", with the engine's own numbers: python book/graph.py,
 with `tinytorch` on the path.
 
-The engine runs one expression; the values, the order of the walk and what each rule hands on are
-read from it, and in the end compared with what its own backward() found.
+The engine runs one expression; the values, the topological order and what each rule returns are
+read from it, and in the end compared with the gradients that its own backward() computes.
 """
 
 import html
@@ -22,9 +22,9 @@ WIDE, HIGH = 130, 62
 
 SIGNS = {"multiply": "*", "add": "+", "power": "**"}
 SAYS = {
-    "multiply": "Times hands on g, times the other number.",
-    "add": "Plus hands on g as it is, to both.",
-    "power": "A square hands on g, times twice its number.",
+    "multiply": "The rule of * returns g times the other factor.",
+    "add": "The rule of + returns g, for both inputs.",
+    "power": "The rule of a square returns g times twice its input.",
 }
 
 
@@ -41,7 +41,7 @@ def run():
     ]
     steps = [
         {
-            "says": f"Two numbers to learn: x = {x.item():g} and y = {y.item():g}.",
+            "says": f"The leaves: x = {x.item():g} and y = {y.item():g}.",
             "at": ["x", "y"],
             "values": ["x", "y"],
             "grads": {},
@@ -60,7 +60,7 @@ def run():
         steps.append(
             {
                 "says": f"Forward: {name} = {how} = {float(tensor):g}."
-                f" {name} keeps a note of how it was made.",
+                f" {name} records its operation and its inputs.",
                 "at": [name],
                 "values": steps[-1]["values"] + [name],
                 "grads": {},
@@ -70,27 +70,27 @@ def run():
     steps.append(
         steps[-1]
         | {
-            "says": "Backward starts at the end: when the loss grows by 1, the loss grows by 1."
-            " Its slope is 1.",
+            "says": "The backward pass starts at the result: the gradient of the loss with respect"
+            " to itself is 1.",
             "at": ["loss"],
             "grads": dict(grads),
         }
     )
     for tensor in reversed(made):
         name, creator = names[id(tensor)], tensor.creator
-        handed = []
+        received = []
         rules = table[creator.op]
         for n, one in enumerate(creator.inputs):
             if id(one) not in names:
                 continue
-            slope = float(rules[n](grads[name], tensor.data, *creator.arrays, **creator.options))
+            gradient = float(rules[n](grads[name], tensor.data, *creator.arrays, **creator.options))
             to = names[id(one)]
             before = grads.get(to)
-            grads[to] = slope + (before or 0.0)
-            handed.append(
-                f"{to} gets {slope:g}"
+            grads[to] = gradient + (before or 0.0)
+            received.append(
+                f"{to} gets {gradient:g}"
                 + (
-                    f", and with the {before:g} that came before, {grads[to]:g}"
+                    f", added to the {before:g} it already has: {grads[to]:g}"
                     if before is not None
                     else ""
                 )
@@ -99,7 +99,7 @@ def run():
             steps[-1]
             | {
                 "says": f"{SAYS[creator.op.__name__]} At {name}, g is {grads[name]:g}:"
-                f" {'; '.join(handed)}.",
+                f" {'; '.join(received)}.",
                 "at": [name, *(names[id(one)] for one in creator.inputs if id(one) in names)],
                 "grads": dict(grads),
             }
@@ -110,26 +110,26 @@ def run():
         steps[-1]
         | {
             "says": f"Done: x.grad is {float(x.grad):g} and y.grad is {float(y.grad):g}."
-            " A small step against them makes the loss smaller.",
+            " A small step against this gradient makes the loss smaller.",
             "at": ["x", "y"],
         }
     )
     return {"nodes": nodes, "edges": edges, "steps": steps}
 
 
-def drawn(found):
+def draw(trace):
     """The picture in its last state, every step in words, and, for the page's script,
     the steps as data.
     """
-    last = found["steps"][-1]["grads"]
-    boxes = [_edge(*edge) for edge in found["edges"]] + [
-        _node(one, last[one["name"]]) for one in found["nodes"]
+    last = trace["steps"][-1]["grads"]
+    boxes = [_edge(*edge) for edge in trace["edges"]] + [
+        _node(one, last[one["name"]]) for one in trace["nodes"]
     ]
-    said = "".join(f"<li>{html.escape(step['says'])}</li>" for step in found["steps"])
-    data = json.dumps(found["steps"]).replace("<", "\\u003c")
+    said = "".join(f"<li>{html.escape(step['says'])}</li>" for step in trace["steps"])
+    data = json.dumps(trace["steps"]).replace("<", "\\u003c")
     described = " ".join(
         " = ".join(filter(None, [one["name"], one["made"], f"{one['value']:g}."]))
-        for one in found["nodes"]
+        for one in trace["nodes"]
     )
     return (
         '<figure class="graph-steps"><svg viewBox="0 0 320 412" role="img"'
@@ -143,7 +143,7 @@ def drawn(found):
     )
 
 
-def _node(one, slope):
+def _node(one, gradient):
     x, y = PLACES[one["name"]]
     title = f"{one['name']} = {one['made']}" if one["made"] else one["name"]
     return (
@@ -151,7 +151,7 @@ def _node(one, slope):
         f'<rect x="{x - WIDE / 2:g}" y="{y - HIGH / 2:g}" width="{WIDE}" height="{HIGH}" rx="6"/>'
         f'<text x="{x}" y="{y - 12}" class="name">{html.escape(title)}</text>'
         f'<text x="{x}" y="{y + 5}" class="value">value {one["value"]:g}</text>'
-        f'<text x="{x}" y="{y + 22}" class="slope">slope {slope:g}</text></g>'
+        f'<text x="{x}" y="{y + 22}" class="grad">grad {gradient:g}</text></g>'
     )
 
 
@@ -166,4 +166,4 @@ def _edge(one, other):
 
 
 if __name__ == "__main__":
-    print(drawn(run()))
+    print(draw(run()))

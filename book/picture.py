@@ -20,7 +20,7 @@ from tito.lesson import cells, course, misconceptions
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
-LESSON, MISTAKE = "backprop", "replace-for-add"
+LESSON, MISTAKE = "backprop", "gradient-overwritten"
 COLUMNS, TEXT, BACK = 76, "#e6e6e6", "#17191e"
 ARMS = ("#5cb3ff", "#ffb454", "#86d993")
 

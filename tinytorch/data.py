@@ -1,4 +1,4 @@
-"""Examples for networks: datasets, splits, batches, transforms, and sets of pictures.
+"""Datasets, splits, data loaders, transforms, and ready data sets.
 
 >>> from tinytorch.data import DataLoader, digits
 >>> loader = DataLoader(digits("train"), batch_size=64, shuffle=True)
@@ -11,9 +11,9 @@ from tinytorch.lazy import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "data": "Dataset TensorDataset Subset Transformed random_split stratified_split "
-        "DataLoader collate prefetch Compose Normalize RandomHorizontalFlip RandomShift AddNoise "
-        "statistics shift one_hot digits mnist fashion_mnist cifar10 parse_idx "
-        "fetch data_folder moons circles spirals xor",
+        "data": "Dataset TensorDataset Subset TransformedDataset random_split stratified_split "
+        "DataLoader collate prefetch Compose Normalize RandomHorizontalFlip RandomShift "
+        "GaussianNoise channel_statistics shift one_hot digits mnist fashion_mnist cifar10 "
+        "parse_idx fetch data_folder moons circles spirals xor",
     },
 )

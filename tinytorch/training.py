@@ -1,8 +1,7 @@
-"""Training: the Trainer, what it measures, its checkpoints,
-and tools that find out why a network does not learn.
+"""Training: the Trainer, metrics, checkpoints, and tools that show why a network does not learn.
 
->>> from tinytorch.training import means
->>> means([({"loss": 1.0}, 3), ({"loss": 5.0}, 1)])
+>>> from tinytorch.training import average_metrics
+>>> average_metrics([({"loss": 1.0}, 3), ({"loss": 5.0}, 1)])
 {'loss': 2.0}
 """
 
@@ -11,8 +10,9 @@ from tinytorch.lazy import door
 __getattr__, __dir__ = door(
     __name__,
     {
-        "training": "Trainer NotFinite CheckpointError accuracy means train_step evaluating "
-        "evaluate predict plot_history learning_rate_range suggested_rate "
-        "overfit_one_batch save_state load_state",
+        "training": "Trainer NonFiniteError CheckpointError accuracy confusion_matrix "
+        "average_metrics train_step accumulate_gradients evaluation_mode evaluate predict "
+        "epochs_since_best plot_learning_curve learning_rate_range suggest_learning_rate "
+        "overfit_one_batch find_nonfinite save_state load_state",
     },
 )

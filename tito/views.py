@@ -279,7 +279,7 @@ def _sum(result, following):
     elif any(c.unwritten for c in result.checks) and all(
         c.passed or c.unwritten for c in result.checks
     ):
-        left = len({c.unwritten for c in result.checks if c.unwritten})
+        left = len({c.exercise for c in result.checks if c.unwritten})
         word, style, reason = (
             "so far",
             "cyan",
@@ -412,6 +412,17 @@ def lesson_card(entry, place, needs, first, line):
             )
         )
     parts += [Text(), unbroken("open  ", place)]
+    if any(cell.alt for cell in lesson.source.cells) and not entry.notebook.exists():
+        parts.append(
+            Pieces(
+                [
+                    Text.assemble(
+                        "to see its pictures: ", (f"tito notebook {entry.name}", "bold"), ","
+                    ),
+                    "or Run Cell in VS Code",
+                ]
+            )
+        )
     if first:
         parts.append(
             Pieces(

@@ -15,12 +15,12 @@ for (const figure of document.querySelectorAll(".graph-steps")) {
       const name = node.dataset.node;
       node.classList.toggle("now", step.at.includes(name));
       node.querySelector(".value").classList.toggle("unknown", !step.values.includes(name));
-      node.querySelector(".slope").textContent = name in step.grads ? `slope ${step.grads[name]}` : "";
+      node.querySelector(".grad").textContent = name in step.grads ? `grad ${step.grads[name]}` : "";
     });
     figure.querySelectorAll("[data-edge]").forEach((edge) => {
       const [from, to] = edge.dataset.edge.split(" ");
-      const walked = backward ? step.at[0] === to && step.at.includes(from) : step.at.includes(to);
-      edge.classList.toggle("now", walked);
+      const propagated = backward ? step.at[0] === to && step.at.includes(from) : step.at.includes(to);
+      edge.classList.toggle("now", propagated);
     });
     controls.querySelector("[data-by='-1']").disabled = now === 0;
     controls.querySelector("[data-by='1']").disabled = now === steps.length - 1;

@@ -1,9 +1,9 @@
-"""1986: a hidden layer. What no straight line can part, two layers do.
+"""1986: a hidden layer. Two layers separate classes that no straight line can separate.
 
-A point is of class 1 when exactly one of its two coordinates is large: exclusive or. Minsky and
-Papert had shown in 1969 what a perceptron can never do, and this is the smallest such thing.
-Rumelhart, Hinton and Williams showed how slopes are carried back through a hidden layer, so
-that it finds out by itself what its units should stand for.
+A point is of class 1 when exactly one of its two coordinates is large: exclusive or (XOR).
+Minsky and Papert showed in 1969 that a perceptron can never learn it. Rumelhart, Hinton and
+Williams showed how backpropagation computes the gradients of a hidden layer, so that the layer
+learns by itself which features its units should compute.
 """
 
 # /// milestone
@@ -11,8 +11,8 @@ that it finds out by itself what its units should stand for.
 # needs = ["tensor", "activations", "layers", "losses", "autograd", "optimizers"]
 # seconds = 60
 # alt = """Points around the corners of a square, opposite corners in one colour. \
-#     One straight line cannot part the colours; a hidden layer's curves do, and its loss \
-#     falls to almost 0."""
+#     One straight line cannot separate the colours; the curved decision boundary of a network \
+#     with a hidden layer does, and its loss falls to almost 0."""
 # [bar]
 # "test accuracy" = 0.97
 # ///
@@ -30,8 +30,8 @@ from tinytorch.core.tensor import Tensor
 
 
 def corners(count, rng):
-    """Points around the corners of a square, and 1 for those near two of them,
-    opposite each other.
+    """Points around the corners of a square, and their class: 1 near two opposite corners, 0
+    near the others.
     """
     bits = rng.integers(0, 2, (count, 2))
     points = 2.0 * bits - 1 + rng.normal(0, 0.3, (count, 2))
@@ -39,55 +39,55 @@ def corners(count, rng):
 
 
 @no_grad()
-def accuracy(model, points, truth):
-    return float(np.mean((model(points).data > 0) == truth))
+def accuracy(model, points, targets):
+    return float(np.mean((model(points).data > 0) == targets))
 
 
-def train(model, points, truth, steps, told):
-    """Train with the whole set in each step; returns the losses."""
+def train(model, points, targets, steps, name):
+    """Train on the whole training set in each step; returns the losses."""
     optimizer, losses = SGD(model.parameters(), lr=0.3, momentum=0.9), []
     for step in range(steps):
         optimizer.zero_grad()
-        loss = binary_cross_entropy_with_logits(model(points), truth)
+        loss = binary_cross_entropy_with_logits(model(points), targets)
         loss.backward()
         optimizer.step()
         losses.append(float(loss))
         if (step + 1) % 50 == 0:
-            print(f"{told}, step {step + 1}: loss {losses[-1]:.4f}", flush=True)
+            print(f"{name}, step {step + 1}: loss {losses[-1]:.4f}", flush=True)
     return losses
 
 
 def run(seed=0):
-    """Train one layer, then two; returns what was measured, and a picture."""
+    """Train one layer, then two layers; returns the test accuracies, and a figure."""
     import matplotlib.pyplot as plt
 
     rng = np.random.default_rng(seed)
     manual_seed(seed)
-    (points, truth), (unseen, answers) = corners(400, rng), corners(1000, rng)
+    (points, targets), (test_points, test_targets) = corners(400, rng), corners(1000, rng)
     models = {
         "one layer": Sequential(Dense(2, 1)),
         "a hidden layer": Sequential(Dense(2, 8), Tanh(), Dense(8, 1)),
     }
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.6))
-    across, up = np.meshgrid(*[np.linspace(-2.2, 2.2, 120)] * 2)
-    grid = Tensor(np.stack([across, up], -1).astype("float32"))
+    x, y = np.meshgrid(*[np.linspace(-2.2, 2.2, 120)] * 2)
+    grid = Tensor(np.stack([x, y], -1).astype("float32"))
     measured = {}
     for axis, (name, model) in zip(axes, models.items()):
-        axes[2].plot(train(model, points, truth, 200, name), label=name)
-        measured[name] = accuracy(model, unseen, answers)
+        axes[2].plot(train(model, points, targets, 200, name), label=name)
+        measured[name] = accuracy(model, test_points, test_targets)
         with no_grad():
             axis.contourf(
-                across,
-                up,
+                x,
+                y,
                 model(grid).data[..., 0],
                 levels=[-99, 0, 99],
                 cmap="coolwarm",
                 alpha=0.4,
             )
-        axis.scatter(*unseen.data.T, c=answers[:, 0], cmap="coolwarm", s=6)
+        axis.scatter(*test_points.data.T, c=test_targets[:, 0], cmap="coolwarm", s=6)
         axis.set(title=f"{name}: {measured[name]:.1%} right", aspect="equal")
-    axes[2].axhline(np.log(2), color="grey", linestyle=":", label="guessing")
-    axes[2].set(xlabel="step", ylabel="loss (nats)", title="learning")
+    axes[2].axhline(np.log(2), color="grey", linestyle=":", label="chance level")
+    axes[2].set(xlabel="step", ylabel="loss (nats)", title="training loss")
     axes[2].legend()
     figure.tight_layout()
     return {

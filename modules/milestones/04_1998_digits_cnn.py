@@ -1,12 +1,13 @@
-"""1998: digits, read by a network that knows what a picture is.
+"""1998: digits, read by a convolutional network.
 
-The network was called LeNet-5, and its kind went to work in banks, on cheques. Its layers look
-at small patches, with the same weights everywhere: an edge is an edge wherever it is. With
-about as many weights as the dense network of 1989 it makes fewer mistakes. Half of the pictures
-are moved by a pixel while it trains, which changes no digit.
+The network was called LeNet-5, and its kind went to work in banks, on cheques. A convolution
+applies the same few weights to every patch of the image, so an edge is detected wherever it is.
+With about as many weights as the dense network of 1989 it makes fewer mistakes.
 
-The settings below were chosen while looking at the digits of the test, so digits that nobody
-looked at would be read a little less well than the figure says.
+The data is split into three parts, as in 1989: the weights are trained on the training set;
+whether to shift half of the training images by up to a pixel is chosen on a validation set, a
+fifth of the training digits; then the chosen way is used with all training digits, and the 359
+test digits are looked at once.
 """
 
 # /// milestone
@@ -16,9 +17,9 @@ looked at would be read a little less well than the figure says.
 #     "convolutions",
 # ]
 # seconds = 600
-# alt = """Loss falls and accuracy rises with the epochs, on training and test digits; \
-#     a table of what was read as what, nearly all on its diagonal; \
-#     the few digits that were misread."""
+# alt = """Accuracy rises with the epochs, on training and validation digits; a confusion \
+#     matrix of the test digits, nearly all on its diagonal; the few misread digits, each \
+#     with its class and what the network read."""
 # [bar]
 # "test accuracy" = 0.985
 # ///
@@ -29,7 +30,14 @@ from pictures import report
 
 from tinytorch.core.activations import ReLU
 from tinytorch.core.convolutions import Conv2d, MaxPool2d
-from tinytorch.core.data import DataLoader, RandomShift, Transformed, digits
+from tinytorch.core.data import (
+    DataLoader,
+    RandomShift,
+    Subset,
+    TransformedDataset,
+    digits,
+    stratified_split,
+)
 from tinytorch.core.layers import (
     Dense,
     Dropout,
@@ -43,11 +51,11 @@ from tinytorch.core.losses import CrossEntropyLoss
 from tinytorch.core.optimizers import AdamW, CosineAnnealingLR
 from tinytorch.core.training import Trainer, accuracy
 
-EPOCHS = 30
+TRIAL_EPOCHS, EPOCHS = 6, 30  # for each of the two candidates, and for the chosen one
 
 
 class Sometimes:
-    """A transform that is applied to half of the pictures."""
+    """A transform that is applied to half of the images."""
 
     def __init__(self, transform):
         self.transform, self.rng = transform, generator().spawn(1)[0]
@@ -71,9 +79,11 @@ def network():
     )
 
 
-def run(seed=0):
-    """Train on the digits; returns what was measured, and a picture."""
-    manual_seed(seed)
+def train(shifted, dataset, epochs, validation=None):
+    """Train a new network on `dataset`; returns its Trainer.
+
+    shifted  whether half of the images are shifted, anew in each epoch
+    """
     model = network()
     optimizer = AdamW(model.parameters(), lr=3e-3, weight_decay=0.05)
     trainer = Trainer(
@@ -81,16 +91,33 @@ def run(seed=0):
         optimizer,
         CrossEntropyLoss(label_smoothing=0.1),
         {"accuracy": accuracy},
-        CosineAnnealingLR(optimizer, EPOCHS),
+        CosineAnnealingLR(optimizer, epochs),
     )
-    train, test = (
-        Transformed(digits("train"), Sometimes(RandomShift(1))),
-        DataLoader(digits("test"), 128),
-    )
-    trainer.fit(DataLoader(train, 32, shuffle=True), EPOCHS, validation=test)
+    if shifted:
+        dataset = TransformedDataset(dataset, Sometimes(RandomShift(1)))
+    trainer.fit(DataLoader(dataset, 32, shuffle=True), epochs, validation=validation)
+    return trainer
+
+
+def run(seed=0):
+    """Choose on the validation set, train, and test once: the test accuracy, and a figure."""
+    manual_seed(seed)
+    training_digits = digits("train")
+    kept, held_out = stratified_split(training_digits.arrays[1], 0.2)
+    validation = DataLoader(Subset(training_digits, held_out), 128)
+    trials = {}
+    for shifted in (False, True):
+        trials[shifted] = train(
+            shifted, Subset(training_digits, kept), TRIAL_EPOCHS, validation
+        ).history
+    chosen = min(trials, key=lambda shifted: trials[shifted]["validation loss"][-1])
+
+    trainer = train(chosen, training_digits, EPOCHS)
+    test = DataLoader(digits("test"), 128)
+    measured = trainer.evaluate(test)["accuracy"]
     images, labels = test.dataset.arrays
-    return {"test accuracy": trainer.evaluate(test)["accuracy"]}, report(
-        trainer.history, images, labels, trainer.predict(test)
+    return {"test accuracy": measured}, report(
+        trials[chosen], images, labels, trainer.predict(test)
     )
 
 

@@ -40,7 +40,7 @@ def drawn():
 def test_the_picture_says_what_tito_says_now(drawn):
     now = words(drawn)
     assert (
-        any("add, do not replace" in one or "that back, so" in one for one in now)
+        any("accumulate: +=" in one or "Gradients accumulate" in one for one in now)
         and "100% of 300 points right" in now
     )
     assert words(PICTURE.read_text(encoding="utf-8")) == now, (

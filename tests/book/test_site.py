@@ -265,22 +265,22 @@ def test_dark_and_light_are_a_choice(open_page):
     assert ground(page) > 600
 
 
-def test_the_drawn_graph_is_walked_with_the_keyboard(open_page):
+def test_the_drawn_graph_is_stepped_through_with_the_keyboard(open_page):
     page = open_page("autograd.html")
     figure = page.locator(".graph-steps")
     said, slider = figure.locator("li:visible"), figure.locator("input")
-    assert said.all_inner_texts() == ["Two numbers to learn: x = 2 and y = -3."]
-    assert figure.locator("[data-node=x] .slope").text_content() == ""
+    assert said.all_inner_texts() == ["The leaves: x = 2 and y = -3."]
+    assert figure.locator("[data-node=x] .grad").text_content() == ""
     slider.focus()
     steps = int(slider.get_attribute("max"))
-    slopes = []
+    grads = []
     for _ in range(steps):
         page.keyboard.press("ArrowRight")
-        slopes.append(figure.locator("[data-node=x] .slope").text_content())
+        grads.append(figure.locator("[data-node=x] .grad").text_content())
     # loss = (2y + 2)^2 at y = -3 ... by hand: 2 (xy + x) = -8; to x by plus -8, by times -8 * -3 =
     # 24; to y -8 * 2
-    assert list(dict.fromkeys(slopes)) == ["", "slope -8", "slope 16"]
-    assert figure.locator("[data-node=y] .slope").text_content() == "slope -16"
+    assert list(dict.fromkeys(grads)) == ["", "grad -8", "grad 16"]
+    assert figure.locator("[data-node=y] .grad").text_content() == "grad -16"
     assert said.count() == 1 and "x.grad is 16 and y.grad is -16" in said.inner_text()
     assert figure.get_by_text("Next").is_disabled()
 
@@ -290,8 +290,8 @@ def test_without_scripts_the_graph_and_every_step_can_be_read(open_page):
     figure = page.locator(".graph-steps")
     assert figure.locator("li:visible").count() >= 8
     assert (
-        figure.locator("[data-node=x] .slope").is_visible()
-        and figure.locator("[data-node=x] .slope").text_content() == "slope 16"
+        figure.locator("[data-node=x] .grad").is_visible()
+        and figure.locator("[data-node=x] .grad").text_content() == "grad 16"
     )
     assert not figure.locator("button").first.is_visible()
 

@@ -1,5 +1,5 @@
 """The exported activations, against float64 NumPy formulas: values, shapes, dtypes, extremes,
-notes, objects."""
+recorded operations, modules."""
 
 import inspect
 import math
@@ -12,13 +12,13 @@ from tinytorch.core import activations as lesson
 from tinytorch.core.tensor import Tensor, Variable
 
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
-BENDS = {
+ELEMENTWISE = {
     "relu": lambda a: np.where(a > 0, a, 0),
     "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
     "tanh": lambda a: 1 - 2 / (np.exp(2 * a) + 1),
     "gelu": lambda a: a / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (a + 0.044715 * a**3))),
 }
-ALL = [*BENDS, "softmax", "log_softmax"]
+ALL = [*ELEMENTWISE, "softmax", "log_softmax"]
 CLASSES = {
     "relu": "ReLU",
     "sigmoid": "Sigmoid",
@@ -50,7 +50,7 @@ def probabilities(a, axis):
 
 
 def again(out, x, numbers):
-    """`out` computed from its notes, with other numbers for `x`."""
+    """`out` computed from its recorded operations, with other numbers for `x`."""
     if out is x:
         return numbers
     if not isinstance(out, Tensor) or out.creator is None:
@@ -60,30 +60,30 @@ def again(out, x, numbers):
     )
 
 
-# Place by place
+# Elementwise
 
 
-@pytest.mark.parametrize("name", BENDS)
+@pytest.mark.parametrize("name", ELEMENTWISE)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_values_in_both_widths(name, shape):
     for dtype, close in (("float32", {}), ("float64", {"rtol": 1e-12, "atol": 1e-14})):
         a = numbers(shape, dtype)
         x = Tensor(a)
-        same(getattr(lesson, name)(x), BENDS[name](a.astype("float64")), dtype, **close)
+        same(getattr(lesson, name)(x), ELEMENTWISE[name](a.astype("float64")), dtype, **close)
         assert np.array_equal(x.data, a)
 
 
-@pytest.mark.parametrize("name", BENDS)
-def test_whole_numbers_and_strided_memory(name):
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_integers_and_strided_memory(name):
     f = getattr(lesson, name)
     whole = np.array([[-3, 0, 2], [1, -1, 5]])
     same(
         f(Tensor(whole)),
-        BENDS[name](whole.astype("float64")),
+        ELEMENTWISE[name](whole.astype("float64")),
         "int64" if name == "relu" else "float32",
     )
     a = numbers((4, 6))
-    same(f(Tensor(a).T[::2, 1:]), BENDS[name](a.T[::2, 1:].astype("float64")))
+    same(f(Tensor(a).T[::2, 1:]), ELEMENTWISE[name](a.T[::2, 1:].astype("float64")))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_probabilities_and_their_logarithms(shape, axis):
 
 
 @pytest.mark.parametrize("shift", [-10_000, -1000, 0, 1000, 10_000])
-def test_a_constant_added_to_all_scores_changes_nothing(shift):
+def test_a_constant_added_to_all_logits_changes_nothing(shift):
     a = np.array([[0, 1, -2], [3, 3, -1]], "float32")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -178,7 +178,7 @@ def test_rows_of_very_different_magnitude():
     same(lesson.log_softmax(x.T, 0), np.array([[math.log(0.5)] * 2] * 3 + [[0, -1000]]).T)
 
 
-def test_impossible_scores_get_no_probability():
+def test_logits_of_minus_infinity_get_no_probability():
     x = Tensor([[0.0, -np.inf, 0.0], [-np.inf, 4.0, -np.inf]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -188,7 +188,7 @@ def test_impossible_scores_get_no_probability():
         )
 
 
-def test_sigmoid_is_the_softmax_of_a_score_and_zero():
+def test_sigmoid_is_the_softmax_of_a_logit_and_zero():
     a = numbers((7,))
     pairs = np.stack([a, np.zeros_like(a)], axis=1)
     same(lesson.sigmoid(Tensor(a)), lesson.softmax(Tensor(pairs)).data[:, 0])
@@ -200,43 +200,56 @@ def test_an_axis_that_is_not_there_is_named(f):
         f(Tensor(numbers((2, 3))), 2)
 
 
-# Notes
+# Recorded operations
 
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 3, 4)], ids=str)
-def test_the_notes_tell_all_that_was_done(name, shape):
+def test_all_operations_are_recorded(name, shape):
     f, a, b = getattr(lesson, name), numbers(shape, "float64"), numbers(shape, "float64", seed=9)
+    b = abs(b) * np.sign(a)  # a condition is not recorded, only the branch that it chose
     x = Variable(a)
     out = f(x)
     assert out.requires_grad and out.creator is not None and not f(x.detach()).requires_grad
     np.testing.assert_allclose(again(out, x, b), f(Tensor(b)).data, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", BENDS)
-def test_slopes_by_nudging(name):
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_numerical_derivatives(name):
     a = np.array([[-3.0, -0.7, 0.2], [1.1, 2.5, 6.0]])
-    steps = (BENDS[name](a + 1e-5) - BENDS[name](a - 1e-5)) / 2e-5
-    same(lesson.slope(getattr(lesson, name), Tensor(a)), steps, "float64", atol=1e-7)
-    assert float(lesson.slope(lesson.sigmoid, 10)) == pytest.approx(4.5395807e-05, rel=1e-6)
+    steps = (ELEMENTWISE[name](a + 1e-5) - ELEMENTWISE[name](a - 1e-5)) / 2e-5
+    same(lesson.numerical_derivative(getattr(lesson, name), Tensor(a)), steps, "float64", atol=1e-7)
+    assert float(lesson.numerical_derivative(lesson.sigmoid, 10)) == pytest.approx(
+        4.5395807e-05, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "name, wanted", [("relu", 0), ("sigmoid", 0.25), ("tanh", 1), ("gelu", 0.5)]
+)
+def test_gradients_at_zero_are_those_of_pytorch(name, wanted):
+    pytest.importorskip("tinytorch.core.autograd")
+    x = Variable(np.array([0.0, -0.0]))
+    getattr(lesson, name)(x).sum().backward()
+    np.testing.assert_allclose(x.grad, wanted, rtol=1e-12)
 
 
 # The network by hand
 
 
-def test_xor_and_two_layers_in_one():
+def test_xor_weights_and_two_layers_in_one():
     w1, b1, w2, b2 = lesson.xor_weights()
     x = Tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     same(lesson.relu(x @ w1 + b1) @ w2 + b2, [[0], [1], [1], [0]])
-    w, b = lesson.two_in_one(w1, b1, w2, b2)
+    w, b = lesson.collapse_linear(w1, b1, w2, b2)
     same((x @ w1 + b1) @ w2 + b2, (x @ w + b).data)
 
 
-# Objects
+# Modules
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_object_computes_what_its_function_does(name):
+def test_a_module_computes_what_its_function_does(name):
     module = getattr(lesson, CLASSES[name])()
     x = Tensor(numbers((2, 3, 4)))
     for out in (module(x), module.forward(x)):
@@ -247,13 +260,13 @@ def test_an_object_computes_what_its_function_does(name):
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_objects_keep_their_axis(axis):
+def test_modules_keep_their_axis(axis):
     x = Tensor(numbers((2, 3, 4)))
     same(lesson.Softmax(axis=axis)(x), probabilities(x.data, axis), rtol=1e-5)
     same(lesson.LogSoftmax(axis)(x), np.log(probabilities(x.data, axis)), rtol=1e-5)
 
 
-def test_objects_print_as_they_are_written():
+def test_modules_print_as_they_are_written():
     written = ["ReLU()", "Sigmoid()", "Tanh()", "GELU()", "Softmax(axis=-1)", "LogSoftmax(axis=0)"]
     assert [repr(eval(text, vars(lesson))) for text in written] == written
 

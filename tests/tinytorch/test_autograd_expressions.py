@@ -1,4 +1,4 @@
-"""Random expressions, built by hypothesis, against nudges and against each other."""
+"""Random expressions, built by hypothesis, against finite differences and against each other."""
 
 import numpy as np
 import pytest
@@ -78,11 +78,11 @@ def run(steps, leaves):
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(programs())
-def test_random_expressions_agree_with_nudges(program):
+def test_random_expressions_agree_with_finite_differences(program):
     shapes, steps, seed = program
     steps = [
         step for step in steps if step[0] is not ONE[-2]
-    ]  # detach hides from the rules what a nudge sees
+    ]  # detach hides from backward what a finite difference sees
     arrays = [
         np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, shape))
         for n, shape in enumerate(shapes)

@@ -1,4 +1,4 @@
-"""The exported scalar engine: against nudging, against hand calculation, and at the edges."""
+"""The exported scalar engine: against finite differences, hand calculation, and at the edges."""
 
 import gc
 import math
@@ -15,12 +15,14 @@ from tinytorch.core.backprop import (
     Layer,
     Neuron,
     Value,
-    check_slopes,
     draw_graph,
-    forward_slopes,
-    order,
+    forward_mode_derivatives,
+    gradient_check,
     record,
+    topological_order,
 )
+from tinytorch.support.graphs import Graph
+from tinytorch.support.rings import make_rings, train_in_numpy
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 
@@ -39,8 +41,10 @@ def test_operators_with_numbers_on_either_side(op, left, right):
     for out in (op(Value(left), Value(right)), op(Value(left), right), op(left, Value(right))):
         assert isinstance(out, Value) and type(out.data) is float and out.grad == 0.0
         assert out.data == pytest.approx(op(left, right), rel=1e-14)
-    assert check_slopes(op, left, right)
-    assert check_slopes(lambda x: op(x, right), left) and check_slopes(lambda y: op(left, y), right)
+    assert gradient_check(op, left, right)
+    assert gradient_check(lambda x: op(x, right), left) and gradient_check(
+        lambda y: op(left, y), right
+    )
 
 
 @pytest.mark.parametrize("number", [2, True, 0.5, np.float64(0.5), np.float32(0.5), np.int64(3)])
@@ -85,11 +89,11 @@ def test_comparisons_look_at_the_numbers_and_equality_at_the_object():
 @pytest.mark.parametrize("x", [0.3, 1.0, 5.0])
 def test_powers(x, n):
     assert (Value(x) ** n).data == pytest.approx(x**n, rel=1e-14)
-    assert check_slopes(lambda v: v**n, x)
+    assert gradient_check(lambda v: v**n, x)
 
 
 def test_powers_at_the_edges():
-    assert check_slopes(lambda v: v**3, -2.0) and check_slopes(lambda v: v**-2, -0.5)
+    assert gradient_check(lambda v: v**3, -2.0) and gradient_check(lambda v: v**-2, -0.5)
     assert (Value(1000.0) ** 1000).data == math.inf and (Value(-1000.0) ** 1001).data == -math.inf
     assert (Value(0.0) ** -1).data == math.inf
     with pytest.raises(ValueError, match="no real number"):
@@ -108,8 +112,8 @@ def test_functions(name, x):
         with pytest.raises(ValueError, match="above 0, not -"):
             Value(x).log()
         return
-    assert check_slopes(lambda v: getattr(v, name)(), x)
-    assert check_slopes(lambda v: getattr(v * 3, name)() * -2 + v, x, tolerance=1e-4)
+    assert gradient_check(lambda v: getattr(v, name)(), x)
+    assert gradient_check(lambda v: getattr(v * 3, name)() * -2 + v, x, tolerance=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,7 @@ def test_functions_survive_a_thousand(name, low, high):
         assert math.isfinite(v.grad)
 
 
-# The walk
+# The backward pass
 
 
 def random_expression(rng, leaves, operations):
@@ -156,26 +160,30 @@ def random_expression(rng, leaves, operations):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_random_expressions_agree_with_nudging_and_with_the_walk_forward(seed):
+def test_random_expressions_agree_with_finite_differences_and_with_forward_mode(seed):
     numbers = [random.Random(seed).uniform(-1, 1) for _ in range(4)]
-    assert check_slopes(lambda *v: random_expression(random.Random(seed), v, 20), *numbers)
+    assert gradient_check(lambda *v: random_expression(random.Random(seed), v, 20), *numbers)
     leaves = [Value(x) for x in numbers]
     out = random_expression(random.Random(seed), leaves, 20)
     out.backward()
     for leaf in leaves:
-        assert forward_slopes([out], leaf)[0] == pytest.approx(leaf.grad, rel=1e-9, abs=1e-12)
+        assert forward_mode_derivatives([out], leaf)[0] == pytest.approx(
+            leaf.grad, rel=1e-9, abs=1e-12
+        )
 
 
-def test_users_come_first_whatever_the_graph():
+def test_every_node_comes_before_its_inputs_whatever_the_graph():
     for seed in range(10):
-        nodes = order(random_expression(random.Random(seed), [Value(0.3), Value(-0.8)], 60))
+        nodes = topological_order(
+            random_expression(random.Random(seed), [Value(0.3), Value(-0.8)], 60)
+        )
         place = {node: i for i, node in enumerate(nodes)}
         assert len(place) == len(nodes) and all(
             place[node] < place[x] for node in nodes for x in node._prev
         )
 
 
-def test_walking_twice():
+def test_two_backward_passes():
     x, unused = Value(2.0), Value(1.0)
     inner = x * x
     out = inner * 3 + inner
@@ -274,33 +282,35 @@ def test_a_handmade_operation_that_uses_an_input_twice():
     assert a.grad == 6.0
 
 
-def test_children_without_slopes_are_told():
+def test_children_without_local_gradients_are_told():
     for n in (1, 2, 3):
         out = Value(1.0, [Value(1.0) for _ in range(n)], "mystery")
-        with pytest.raises(RuntimeError, match="record"):
+        with pytest.raises(RuntimeError, match="no local gradients: make it with record"):
             (out + 1).backward()
         assert "?" in draw_graph(out).source
 
 
-def test_a_wrong_rule_is_told_with_input_and_both_numbers():
+def test_a_wrong_local_gradient_is_told_with_its_input_and_both_derivatives():
     def wrong(x, y):
         return record("wrong", x.data * y.data, (x, y), (y.data, 5.0))
 
     with pytest.raises(
-        AssertionError, match=r"input 1 = 7.0: the walk gives the slope 5, nudging 2"
+        AssertionError, match=r"input 1 = 7.0: backward gives 5, a central difference gives 2"
     ):
-        check_slopes(wrong, 2.0, 7.0)
+        gradient_check(wrong, 2.0, 7.0)
 
 
 # Pictures
 
 
-def test_the_picture_names_every_value_and_slope():
+def test_the_picture_has_every_value_and_local_gradient():
     a, b = Value(2.0, label='a<"\\'), Value(-3.0)
     out = a * b + a
     out.backward()
     picture = draw_graph(out)
     assert picture.source.startswith("digraph {") and picture.source.count("->") == 4
+    assert [text for _, _, text in picture.arrows] == ["1", "1", "-3", "2"]
+    assert sorted(picture.kinds.values()) == ["leaf", "leaf", "operation", "operation"]
     assert r'label="a<\"\\\ndata 2\ngrad -2"' in picture.source
     assert (
         str(picture).splitlines()[0] == "+  data -4  grad 1" and len(str(picture).splitlines()) == 4
@@ -309,13 +319,13 @@ def test_the_picture_names_every_value_and_slope():
 
 def test_the_picture_has_a_box_for_each_value_however_many():
     out = MLP(2, [3, 1])([0.5, -0.5])
-    assert list(draw_graph(out).boxes) == order(out)
+    assert list(draw_graph(out).boxes) == topological_order(out)
     y = Value(1.0)
     for _ in range(2_000):
         y = -y
     picture = draw_graph(y)
-    assert picture.svg_in_columns().count("<rect") == 2_001
-    assert isinstance(picture, lesson.Drawing)
+    assert picture.svg().count('<rect class="cell') == 2_001
+    assert isinstance(picture, Graph)
 
 
 # Networks
@@ -361,9 +371,18 @@ def test_weights_come_from_their_own_generator():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_four_rows_are_learned_from_any_start(seed):
+def test_four_examples_are_learned_from_any_start(seed):
     rows, targets = [[2, 3, -1], [3, -1, 0.5], [0.5, 1, 1], [1, 1, -1]], [1, -1, -1, 1]
     net = MLP(3, [4, 4, 1], generator=random.Random(seed))
     losses = [lesson.train_step(net, rows, targets, 0.1) for _ in range(150)]
     assert type(losses[0]) is float and losses[-1] < 0.01 < losses[0]
     assert all(isinstance(p.data, float) for p in net.parameters())
+
+
+def test_the_first_picture_is_of_the_network_that_the_chapter_trains():
+    points, targets = make_rings()
+    trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.01, steps=20)
+    net = MLP(2, [6, 1], generator=random.Random(0))
+    for _ in range(20):
+        lesson.train_step(net, points, targets, 0.01)
+    assert np.allclose(trained(points), [net(x).data for x in points], atol=1e-9)

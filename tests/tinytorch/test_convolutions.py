@@ -1,5 +1,5 @@
-"""The exported convolutions and pools: against PyTorch over random shapes, in both layouts, at the
-edges, and what they refuse."""
+"""The exported convolutions and pools: against PyTorch over random shapes, with both methods, at
+the edges, and what they refuse."""
 
 import doctest
 import itertools
@@ -20,7 +20,7 @@ from tinytorch.core.convolutions import (
     avg_pool2d,
     col2im,
     conv2d,
-    conv2d_cost,
+    conv2d_flops,
     conv2d_loops,
     im2col,
     max_pool2d,
@@ -31,9 +31,9 @@ from tinytorch.core.layers import Flatten, Linear, Sequential, he_normal, manual
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tensor import Tensor, Variable
 
-WAYS = [
-    (lesson.columns_forward, lesson.columns_to_input, lesson.columns_to_weights),
-    (lesson.strips_forward, lesson.strips_to_input, lesson.strips_to_weights),
+METHODS = [
+    (lesson.im2col_forward, lesson.im2col_input_gradient, lesson.im2col_weight_gradient),
+    (lesson.strips_forward, lesson.strips_input_gradient, lesson.strips_weight_gradient),
 ]
 
 
@@ -146,7 +146,7 @@ def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(case=cases())
-def test_columns_are_pytorchs_unfold_and_fold(case):
+def test_im2col_and_col2im_are_pytorchs_unfold_and_fold(case):
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
     )
@@ -215,12 +215,12 @@ def test_a_whole_network_learns_as_pytorchs_does():
                 q -= 0.5 * q.grad
 
 
-# The two layouts
+# The two methods
 
 
 @settings(max_examples=40, deadline=None)
 @given(case=cases(), dtypes=st.sampled_from(["dd", "ff", "fd", "df"]))
-def test_both_layouts_agree(case, dtypes):
+def test_im2col_and_strips_agree(case, dtypes):
     n, c, o, size, *pairs = case
     kernel, stride, padding = lesson.pair(pairs[0]), lesson.pair(pairs[1]), lesson.pair(pairs[2], 0)
     x, w, b = (
@@ -228,12 +228,12 @@ def test_both_layouts_agree(case, dtypes):
         numbers((o, c, *kernel), dtypes[1], 1),
         numbers((o,), dtypes[1], 2),
     )
-    outs = [forward(x, w, b, stride, padding) for forward, *_ in WAYS]
+    outs = [forward(x, w, b, stride, padding) for forward, *_ in METHODS]
     assert outs[0].dtype == outs[1].dtype
     np.testing.assert_allclose(*outs, rtol=1e-4, atol=1e-4)
     g = numbers(outs[0].shape, outs[0].dtype, 3)
-    for rules in zip(*WAYS):
-        if rules[0] is not lesson.columns_forward:
+    for rules in zip(*METHODS):
+        if rules[0] is not lesson.im2col_forward:
             found = [rule(g, None, x, w, b, stride, padding) for rule in rules]
             assert found[0].shape == found[1].shape
             np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-4)
@@ -244,9 +244,9 @@ def test_any_layout_in_memory_will_do(channels):
     x, w = numbers((2, channels, 6, 7)), numbers((3, channels, 3, 2), seed=1)
     wanted = conv2d(Tensor(x), Tensor(w), padding=1).data
     for axes in itertools.permutations(range(4)):
-        turned = np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+        permuted = np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
         given_x = Tensor(0.0)
-        given_x.data = turned
+        given_x.data = permuted
         np.testing.assert_allclose(conv2d(given_x, Tensor(w), padding=1).data, wanted, rtol=1e-10)
 
 
@@ -266,7 +266,7 @@ def test_convolution_is_its_definition(channels):
 
 
 @pytest.mark.parametrize("channels", [2, 8])
-def test_gradients_by_nudging(channels):
+def test_gradients_agree_with_central_differences(channels):
     def f(x, w, b):
         y = conv2d(x, w, b, (1, 2), (2, 1)).tanh()
         return max_pool2d(y, (2, 3), (1, 2), (1, 0)) * 2 + avg_pool2d(y, (2, 3), (1, 2), (1, 0))
@@ -282,9 +282,9 @@ def test_gradients_by_nudging(channels):
 
 
 @pytest.mark.parametrize("channels", [1, 8])
-def test_an_input_without_a_gradient_costs_nothing(channels, monkeypatch):
-    monkeypatch.setattr(lesson, "columns_to_input", None)
-    monkeypatch.setattr(lesson, "strips_to_input", None)
+def test_the_gradient_of_an_input_that_needs_none_is_not_computed(channels, monkeypatch):
+    monkeypatch.setattr(lesson, "im2col_input_gradient", None)
+    monkeypatch.setattr(lesson, "strips_input_gradient", None)
     w = Variable(numbers((3, channels, 2, 2)))
     conv2d(Tensor(numbers((1, channels, 4, 4))), w).sum().backward()
     assert w.grad.shape == w.shape
@@ -319,7 +319,7 @@ def test_dtypes_stay(channels, dtype):
     assert [leaf.grad.dtype for leaf in leaves] == [dtype] * 3
 
 
-def test_whole_numbers_and_lists():
+def test_integers_and_lists():
     assert conv2d([[[[1, 2]]]], Tensor([[[[3, 4]]]])).data.tolist() == [[[[11.0]]]]
     for pool in (max_pool2d, avg_pool2d):
         out = pool(np.full((1, 1, 2, 2), 255, "uint8"), 2)
@@ -336,7 +336,13 @@ def test_results_share_no_memory_with_inputs():
         assert not np.shares_memory(op(x).data, x.data)
 
 
-def test_no_note_is_kept_without_need():
+def test_padding_receives_no_gradient_even_when_all_inputs_are_minus_infinity():
+    x = Variable(np.full((1, 1, 2, 2), -np.inf))
+    max_pool2d(x, 3, stride=1, padding=1).backward(np.ones((1, 1, 2, 2)))
+    assert np.array_equal(x.grad, [[[[4, 0], [0, 0]]]])
+
+
+def test_nothing_is_recorded_without_need():
     layer = Conv2d(1, 2, 3)
     with no_grad():
         assert layer(np.ones((1, 1, 4, 4))).creator is None
@@ -370,7 +376,7 @@ def test_layers_are_modules():
     assert np.array_equal(net(Tensor(x)).data, other(Tensor(x)).data)
 
 
-def test_first_weights():
+def test_initial_weights():
     w = Conv2d(40, 50, 5, rng=1).weights.data
     assert w.dtype == "float32" and math.isclose(w.var(), 2 / (90 * 25), rel_tol=0.02)
     assert math.isclose(
@@ -393,7 +399,7 @@ def test_texts():
     )
 
 
-def test_the_front_door_has_them():
+def test_nn_exports_them():
     assert (
         nn.Conv2d is Conv2d
         and nn.MaxPool2d is MaxPool2d
@@ -408,14 +414,14 @@ def test_the_front_door_has_them():
 @pytest.mark.parametrize(
     "images, kernels, padding, why",
     [
-        ((2, 3, 8, 9), (4, 5, 3, 2), 0, "3 channels, the kernels take 5"),
+        ((2, 3, 8, 9), (4, 5, 3, 2), 0, "3 channels, the kernels 5"),
         ((3, 8, 9), (4, 3, 3, 2), 0, "four axes"),
         ((2, 3, 8, 9), (3, 3, 2), 0, "four axes"),
         ((2, 3, 4, 9), (4, 3, 7, 2), 1, r"\(4 \+ 2 \* 1 - 7\) // 1 \+ 1 = 0"),
-        ((2, 3, 8, 2), (4, 3, 3, 6), (4, 1), r"a kernel of 6 has no place on 2 numbers"),
+        ((2, 3, 8, 2), (4, 3, 3, 6), (4, 1), r"a kernel of 6 does not fit into 2 numbers"),
     ],
 )
-def test_misfits_name_both_shapes_and_the_formula(images, kernels, padding, why):
+def test_shape_errors_name_both_shapes_and_the_formula(images, kernels, padding, why):
     with pytest.raises(ValueError, match=why) as error:
         conv2d(np.ones(images), Tensor(np.ones(kernels)), padding=padding)
     for words in (str(images), str(kernels), "(size + 2 * padding - kernel) // stride + 1"):
@@ -445,10 +451,10 @@ def test_pools_refuse_with_both_shapes(pool):
         {"padding": "same"},
     ],
 )
-def test_strides_and_paddings_that_are_none(options):
-    with pytest.raises(ValueError, match="whole number from"):
+def test_strides_and_paddings_that_are_refused(options):
+    with pytest.raises(ValueError, match="expected an int of at least"):
         conv2d(np.ones((1, 1, 4, 4)), Tensor(np.ones((1, 1, 2, 2))), **options)
-    with pytest.raises(ValueError, match="whole number from"):
+    with pytest.raises(ValueError, match="expected an int of at least"):
         Conv2d(1, 1, 2, **options)
 
 
@@ -458,7 +464,7 @@ def test_a_bias_must_fit_the_kernels(bias):
         conv2d(np.ones((1, 3, 4, 4)), Tensor(np.ones((4, 3, 2, 2))), Tensor(bias))
 
 
-# Counting
+# Sizes, receptive fields and FLOPs
 
 
 @given(
@@ -467,26 +473,26 @@ def test_a_bias_must_fit_the_kernels(bias):
     stride=st.integers(1, 5),
     padding=st.integers(0, 4),
 )
-def test_sizes(length, kernel, stride, padding):
+def test_output_sizes(length, kernel, stride, padding):
     starts = range(-padding, length + padding - kernel + 1, stride)
     if len(starts):
         assert output_size(length, kernel, stride, padding) == len(starts)
     else:
-        with pytest.raises(ValueError, match="has no place"):
+        with pytest.raises(ValueError, match="does not fit"):
             output_size(length, kernel, stride, padding)
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 3)), max_size=5))
-def test_a_field_is_just_long_enough(layers):
+def test_a_receptive_field_gives_exactly_one_output(layers):
     n = receptive_field(layers)
     for kernel, stride in layers:
         n = output_size(n, kernel, stride)
     assert n == 1
 
 
-def test_costs():
-    assert conv2d_cost((32, 1, 28, 28), (8, 1, 5, 5)) == 3_686_400
-    assert conv2d_cost((2, 3, 7, 9), (5, 3, 2, 4), (2, 1), (0, 1)) == 2 * 5 * 3 * 8 * 24
+def test_flops():
+    assert conv2d_flops((32, 1, 28, 28), (8, 1, 5, 5)) == 2 * 3_686_400
+    assert conv2d_flops((2, 3, 7, 9), (5, 3, 2, 4), (2, 1), (0, 1)) == 2 * 2 * 5 * 3 * 8 * 24
 
 
 def test_the_examples_are_true():

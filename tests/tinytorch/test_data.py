@@ -1,5 +1,5 @@
-"""The exported data lesson: against PyTorch, threads that end, digits that stay,
-sets that are read.
+"""The exported data lesson: compared with PyTorch; threads that end; the digits and other data
+sets.
 """
 
 import gc
@@ -17,22 +17,22 @@ import pytest
 
 from tinytorch.core import data as lesson
 from tinytorch.core.data import (
-    AddNoise,
     Compose,
     DataLoader,
     Dataset,
+    GaussianNoise,
     Normalize,
     RandomHorizontalFlip,
     RandomShift,
     Subset,
     TensorDataset,
-    Transformed,
+    TransformedDataset,
+    channel_statistics,
     collate,
     digits,
     one_hot,
     prefetch,
     random_split,
-    statistics,
 )
 from tinytorch.core.layers import Dense, manual_seed
 from tinytorch.support import datasets, download
@@ -47,8 +47,8 @@ def workers():
     return [thread for thread in threading.enumerate() if thread.name == "prefetch"]
 
 
-class Slow(Dataset):
-    """Pairs (i, i * i) one by one, so that nothing can take rows at once."""
+class Squares(Dataset):
+    """Pairs (i, i * i), read one by one, not as rows of arrays."""
 
     def __init__(self, count, bad=None):
         self.count, self.bad = count, bad
@@ -183,14 +183,14 @@ def test_one_hot_is_torchs(torch):
 
 
 @pytest.mark.slow
-def test_a_torch_loader_walks_our_datasets(torch):
+def test_a_torch_loader_accepts_our_datasets(torch):
     found = torch.utils.data.DataLoader(
         TensorDataset(np.arange(6.0).reshape(3, 2), np.arange(3)), 2
     )
     assert [tuple(x.shape) for x, _ in found] == [(2, 2), (1, 2)]
 
 
-# Order and chance
+# Order and random-number generators
 
 
 def test_the_same_seed_gives_the_same_epochs_whatever_else_is_drawn():
@@ -207,7 +207,7 @@ def test_the_same_seed_gives_the_same_epochs_whatever_else_is_drawn():
     assert found[0] == found[1] and found[0][0] != found[0][1]
 
 
-def test_a_loaders_order_can_be_stored_and_taken_up_again():
+def test_a_loaders_generator_can_be_saved_and_restored():
     loader = DataLoader(TensorDataset(np.arange(40)), 40, shuffle=True, rng=1)
     list(loader)
     state = loader.rng.bit_generator.state
@@ -217,11 +217,11 @@ def test_a_loaders_order_can_be_stored_and_taken_up_again():
     assert [x.data.tolist() for (x,) in other] == next_one
 
 
-def test_rows_at_once_and_one_by_one_are_the_same_batches():
+def test_batches_of_rows_and_of_single_examples_are_the_same():
     x, y = np.random.default_rng(0).normal(size=(20, 2, 3)).astype("float32"), np.arange(20)
     whole = TensorDataset(x, y)
     part = Subset(Subset(whole, np.arange(19, -1, -1)), [3, 3, 17, 0, 5])
-    for dataset in (whole, part, Transformed(part, lambda image: image)):
+    for dataset in (whole, part, TransformedDataset(part, lambda image: image)):
         for mine, right in zip(dataset.batch([4, 0, 2]), collate([dataset[i] for i in (4, 0, 2)])):
             assert mine.dtype == right.dtype and np.array_equal(mine.data, right.data)
 
@@ -232,43 +232,68 @@ def test_a_list_is_a_dataset():
     assert sorted(part) == ["a", "b"]
 
 
-def test_wrong_sizes_are_told():
+def test_wrong_sizes_are_refused():
     for options in ({"batch_size": 0}, {"prefetch": -1}):
-        with pytest.raises(ValueError, match="batch_size is 1 or more"):
+        with pytest.raises(ValueError, match="batch_size must be at least 1"):
             DataLoader([1], **options)
-    with pytest.raises(ValueError, match=r"\[3, 2\].*picture needs its answer"):
+    with pytest.raises(ValueError, match=r"\(3, 2\), \(2,\).*each input needs its target"):
         TensorDataset(np.ones((3, 2)), np.ones(2))
     with pytest.raises(ValueError, match="add up to 8, there are 9"):
         random_split(range(9), [4, 4])
+
+
+def test_a_loader_shows_how_many_examples_and_batches_it_has():
+    loader = DataLoader(range(1438), 64)
+    assert repr(loader) == "DataLoader(1,438 examples, 23 batches of up to 64)"
+
+
+def test_one_hot_accepts_every_integer_dtype_and_many_classes():
+    for dtype, largest in [("uint8", 255), ("int16", 32767), ("int32", 39999)]:
+        found = one_hot(np.array([largest, 0], dtype), 40_000)
+        assert np.argwhere(found.data).tolist() == [[0, largest], [1, 0]]
+
+
+def test_a_file_that_is_cut_inside_a_number_is_refused_with_both_sizes():
+    whole = bytes([0, 0, 13, 1, 0, 0, 0, 3]) + np.arange(3, dtype=">f4").tobytes()
+    assert lesson.parse_idx(whole).tolist() == [0, 1, 2]
+    for cut in (1, 2, 3, 5):
+        with pytest.raises(ValueError, match=f"requires 12 bytes .* there are {12 - cut}:"):
+            lesson.parse_idx(whole[:-cut])
+
+
+def test_arrays_without_rows_or_none_at_all_are_refused():
+    for arrays in ((), (np.array(3.0),), (np.ones(2), np.array(3.0))):
+        with pytest.raises(ValueError, match="one or more arrays with equally many rows"):
+            TensorDataset(*arrays)
 
 
 # Threads
 
 
 @pytest.mark.parametrize("leave", ["break", "error", "close", "garbage", "never begun"])
-def test_an_epoch_left_in_the_middle_ends_its_thread(leave):
+def test_leaving_an_epoch_early_ends_its_thread(leave):
     before = workers()
-    walk = iter(DataLoader(Slow(10_000), 3, prefetch=2))
+    iterator = iter(DataLoader(Squares(10_000), 3, prefetch=2))
     if leave == "never begun":
         assert workers() == before
     elif leave == "error":
         with pytest.raises(ZeroDivisionError):
-            for _ in walk:
+            for _ in iterator:
                 1 / 0  # noqa: B018
     else:
-        for _ in walk:
+        for _ in iterator:
             break
         if leave == "close":
-            walk.close()
-    del walk
+            iterator.close()
+    del iterator
     gc.collect()
     assert workers() == before
 
 
-def test_an_error_in_the_thread_keeps_its_place_and_its_traceback():
+def test_an_error_in_the_thread_keeps_its_position_and_its_traceback():
     with pytest.raises(LookupError, match="example 7") as caught:
         seen = []
-        for x, _ in DataLoader(Slow(20, bad=7), 2, prefetch=3):
+        for x, _ in DataLoader(Squares(20, bad=7), 2, prefetch=3):
             seen.append(x.shape[0])
     assert seen == [2, 2, 2]
     assert "__getitem__" in [frame.name for frame in caught.traceback]
@@ -276,18 +301,18 @@ def test_an_error_in_the_thread_keeps_its_place_and_its_traceback():
 
 
 def test_two_epochs_of_one_loader_do_not_disturb_each_other():
-    loader = DataLoader(Slow(9), 2, shuffle=True, rng=3, prefetch=1)
-    alone = DataLoader(Slow(9), 2, shuffle=True, rng=3)
+    loader = DataLoader(Squares(9), 2, shuffle=True, rng=3, prefetch=1)
+    alone = DataLoader(Squares(9), 2, shuffle=True, rng=3)
     wanted = [[y.data.tolist() for _, y in alone] for _ in range(2)]
     first, second = iter(loader), iter(loader)
     found = [(a[1].data.tolist(), b[1].data.tolist()) for a, b in zip(first, second)]
     assert [a for a, _ in found] == wanted[0] and [b for _, b in found] == wanted[1]
 
 
-def test_a_program_ends_though_a_walk_is_open():
+def test_a_program_ends_although_an_iteration_is_not_finished():
     code = (
         "from tinytorch.core.data import prefetch; import itertools\n"
-        "walk = prefetch(itertools.count(), 2); print(next(walk), next(walk))"
+        "iterator = prefetch(itertools.count(), 2); print(next(iterator), next(iterator))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True, timeout=60
@@ -295,23 +320,23 @@ def test_a_program_ends_though_a_walk_is_open():
     assert (done.stdout, done.returncode) == ("0 1\n", 0)
 
 
-def test_a_thread_that_ends_without_a_word_is_an_error(monkeypatch):
-    monkeypatch.setattr(lesson, "produce", lambda items, put: put("item", 1))
-    walk = prefetch([1, 2, 3])
-    assert next(walk) == 1
-    with pytest.raises(RuntimeError, match="ended without saying why"):
-        next(walk)
+def test_a_thread_that_exits_silently_is_an_error(monkeypatch):
+    monkeypatch.setattr(lesson, "enqueue", lambda items, put: put("item", 1))
+    iterator = prefetch([1, 2, 3])
+    assert next(iterator) == 1
+    with pytest.raises(RuntimeError, match="exited without saying why"):
+        next(iterator)
 
 
 # Transforms
 
 
-def test_chance_in_transforms_is_their_own():
+def test_transforms_draw_from_generators_of_their_own():
     picture = np.arange(30, dtype="float32").reshape(1, 5, 6)
     for make in (
         lambda rng=None: RandomShift(2, rng),
         lambda rng=None: RandomHorizontalFlip(0.4, rng),
-        lambda rng=None: AddNoise(0.3, rng),
+        lambda rng=None: GaussianNoise(0.3, rng),
     ):
         runs = [
             [transform(picture).tolist() for _ in range(12)]
@@ -330,26 +355,31 @@ def test_chance_in_transforms_is_their_own():
     assert np.array_equal(picture, np.arange(30).reshape(1, 5, 6))
 
 
-def test_shifts_reach_every_place_and_noise_has_its_spread():
+def test_shifts_reach_every_position_and_noise_has_its_standard_deviation():
     picture = np.zeros((1, 7, 7), "float32")
     picture[0, 3, 3] = 1
     shift = RandomShift(2, rng=0)
     assert {tuple(np.argwhere(shift(picture)[0])[0] - 3) for _ in range(600)} == {
         (i, j) for i in range(-2, 3) for j in range(-2, 3)
     }
-    noise = AddNoise(0.25, rng=0)(np.zeros((200, 300), "float32"))
+    noise = GaussianNoise(0.25, rng=0)(np.zeros((200, 300), "float32"))
     assert (
         noise.dtype == np.float32 and abs(noise.std() - 0.25) < 0.003 and abs(noise.mean()) < 0.003
     )
 
 
-def test_transforms_and_normalisation_keep_float32():
+def test_transforms_and_standardization_keep_float32():
     train = digits("train")
-    norm = Normalize(*statistics(train.arrays[0]))
-    varied = Transformed(
+    norm = Normalize(*channel_statistics(train.arrays[0]))
+    varied = TransformedDataset(
         train,
         Compose(
-            [RandomShift(1, rng=0), RandomHorizontalFlip(0.5, rng=1), AddNoise(0.1, rng=2), norm]
+            [
+                RandomShift(1, rng=0),
+                RandomHorizontalFlip(0.5, rng=1),
+                GaussianNoise(0.1, rng=2),
+                norm,
+            ]
         ),
     )
     x, y = next(iter(DataLoader(varied, 16)))
@@ -362,7 +392,7 @@ def test_transforms_and_normalisation_keep_float32():
     )
 
 
-# Digits and made data
+# Digits and synthetic data
 
 
 def test_the_digits_and_their_split_stay_as_they_are():
@@ -392,7 +422,7 @@ def test_the_digits_and_their_split_stay_as_they_are():
     assert not any(image.tobytes() in seen for image in test.arrays[0])
 
 
-def test_a_split_that_does_not_exist_is_told():
+def test_a_split_that_does_not_exist_is_refused():
     for make in (digits, lesson.mnist, lesson.fashion_mnist, lesson.cifar10):
         with pytest.raises(ValueError, match='"train" or "test", not \'all\''):
             make("all")
@@ -404,9 +434,10 @@ def test_digits_and_what_the_lesson_uses_go_with_every_workspace_and_release():
     released = release.contents(COURSE, [entry])
     for given in (workspace.contents(COURSE, [entry]), released):
         assert given["tinytorch/digits.npz"] == digits_bytes
-        assert {f"tinytorch/support/{name}.py" for name in ("datasets", "download", "shelf")} < set(
-            given
-        )
+        assert {
+            f"tinytorch/support/{name}.py"
+            for name in ("bounded_queue", "datasets", "download", "splits")
+        } < set(given)
     (wheel,) = [data for name, data in released.items() if name.endswith(".whl")]
     with zipfile.ZipFile(io.BytesIO(wheel)) as held:
         (name,) = [name for name in held.namelist() if name.endswith("tinytorch/digits.npz")]
@@ -423,7 +454,7 @@ def test_a_network_of_dense_layers_gets_batches_it_can_use():
     [lesson.moons, lesson.circles, lesson.spirals, lesson.xor],
     ids=lambda make: make.__name__,
 )
-def test_made_data_has_seeds_and_both_classes(make):
+def test_synthetic_data_follows_its_seed_and_is_not_linearly_separable(make):
     (points, labels), (again, _), (other, _) = [
         make(count=90, rng=seed).arrays for seed in (4, 4, 5)
     ]
@@ -437,7 +468,7 @@ def test_made_data_has_seeds_and_both_classes(make):
     assert (straight == classes).mean() < 0.92  # no straight line does it
 
 
-def test_the_front_door_has_every_name():
+def test_the_package_exports_every_name():
     code = (
         "import tinytorch.data as d; "
         "print([n for n in dir(d) if getattr(d, n) is None and not n.startswith('_')])"
@@ -448,12 +479,12 @@ def test_the_front_door_has_every_name():
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_what_downloads_can_be_imported_from_the_lesson():
+def test_the_download_functions_can_be_imported_from_the_lesson():
     for name in ("data_folder", "fetch", "checksum"):
         assert getattr(lesson, name) is getattr(download, name)
 
 
-# Sets that others collected
+# Public data sets
 
 
 def idx(array):
@@ -465,7 +496,7 @@ def idx(array):
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
-def test_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
+def test_data_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
     images, labels = (
         np.arange(5 * 28 * 28).astype("uint8").reshape(5, 28, 28),
         np.array([3, 0, 9, 9, 1], "uint8"),
@@ -489,7 +520,7 @@ def test_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
         assert classes.tolist() == labels[:count].tolist() and classes.dtype == np.int64
 
 
-def test_cifar_is_read_as_numbers_from_0_to_1(monkeypatch):
+def test_cifar_is_read_as_values_from_0_to_1(monkeypatch):
     photographs = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype="uint8")
     made = photographs, np.uint8([9, 0, 3, 3])
     monkeypatch.setattr(datasets, "cifar10_arrays", lambda split: made)

@@ -1,4 +1,4 @@
-"""The exported layers: what is found where, first weights, modes, saving, errors."""
+"""The exported layers: named parameters, initialization, modes, saving and loading, errors."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ from tinytorch.core.layers import (
     linear,
     manual_seed,
     summary,
-    walk,
+    traverse,
     xavier_uniform,
 )
 from tinytorch.core.tensor import Tensor, Variable
@@ -43,13 +43,13 @@ class Residual(Module):
         self.inner = Sequential(Dense(width, 5), Tensor.tanh, Dense(5, width, bias=False))
         self.heads = [Dense(width, 2), Dense(width, 3)]
         self.extra = {"gain": Variable(np.ones(width, "float32")), "drop": Dropout(0.5)}
-        self.seen = Tensor(np.zeros(width))
+        self.mean = Tensor(np.zeros(width))
 
     def forward(self, x):
         return x + self.inner(x) * self.extra["gain"]
 
 
-# What is found
+# Named parameters
 
 
 def test_names_are_paths():
@@ -64,14 +64,14 @@ def test_names_are_paths():
         "heads.1.bias",
         "extra.gain",
     ]
-    assert list(Residual(4).state_dict()) == [*names, "seen"]
+    assert list(Residual(4).state_dict()) == [*names, "mean"]
     assert [name for name, _ in Sequential(Dense(2, 3)).named_parameters()] == [
         "0.weights",
         "0.bias",
     ]
 
 
-def test_parameters_are_a_list_that_can_be_walked_twice():
+def test_parameters_are_a_list_that_can_be_iterated_twice():
     parameters = Residual(4).parameters()
     assert isinstance(parameters, list) and len(list(parameters)) == len(list(parameters)) == 8
 
@@ -115,12 +115,12 @@ def test_a_module_without_forward_says_so():
         Empty()(Tensor([1.0]))
 
 
-def test_a_deep_walk_and_wide_lists():
+def test_a_deep_traversal_and_wide_lists():
     thing = [Variable([1.0])]
     for _ in range(200):
         thing = [thing]
-    assert walk(thing)[0][0] == ".".join(["0"] * 201)
-    assert len(walk([Variable([1.0]) for _ in range(10_000)])) == 10_000
+    assert traverse(thing)[0][0] == ".".join(["0"] * 201)
+    assert len(traverse([Variable([1.0]) for _ in range(10_000)])) == 10_000
 
 
 def test_zero_grad():
@@ -173,9 +173,17 @@ def test_a_wrong_width_is_told_with_both_shapes(shape):
 
 
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (-1, 2)])
-def test_a_layer_of_nothing_is_refused(sizes):
-    with pytest.raises(ValueError, match="1 number or more on both sides"):
+def test_a_layer_without_inputs_or_outputs_is_refused(sizes):
+    with pytest.raises(ValueError, match="at least 1 input and 1 output"):
         Dense(*sizes)
+
+
+@pytest.mark.parametrize("sizes", [(2.0, 3), (2, "3"), (None, 3), ((2,), 3)])
+def test_sizes_that_are_no_whole_numbers_are_refused(sizes):
+    with pytest.raises(TypeError, match="two whole numbers") as error:
+        Linear(*sizes)
+    assert f"{sizes[0]!r} and {sizes[1]!r}" in str(error.value)
+    assert Linear(np.int64(2), np.int32(3)).weights.shape == (2, 3)
 
 
 def test_linear_takes_any_tensors():
@@ -183,25 +191,25 @@ def test_linear_takes_any_tensors():
     assert np.array_equal(out.data, [9, 12, 15]) and out.dtype == "int64" and not out.requires_grad
 
 
-# First weights
+# Initialization
 
 
 @pytest.mark.parametrize("fans", [(300, 200), (50, 900), (1000, 64)])
-def test_variances_of_first_weights(fans):
+def test_variances_of_initial_weights(fans):
     assert math.isclose(xavier_uniform(*fans, rng=0).var(), 2 / sum(fans), rel_tol=0.03)
     assert math.isclose(he_normal(*fans, rng=0).var(), 2 / fans[0], rel_tol=0.03)
     assert np.abs(xavier_uniform(*fans, rng=0)).max() <= math.sqrt(6 / sum(fans)) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
-    ("bend", "init"), [(Tensor.tanh, xavier_uniform), (Tensor.relu, he_normal)]
+    ("activation", "init"), [(Tensor.tanh, xavier_uniform), (Tensor.relu, he_normal)]
 )
-def test_a_signal_survives_twenty_layers(bend, init):
+def test_a_signal_is_kept_through_twenty_layers(activation, init):
     net = Sequential(
-        *[part for seed in range(20) for part in (Dense(200, 200, init=init, rng=seed), bend)]
+        *[part for seed in range(20) for part in (Dense(200, 200, init=init, rng=seed), activation)]
     )
-    spread = net(Tensor(numbers((100, 200)))).data.std()
-    assert 0.05 < spread < 5
+    std = net(Tensor(numbers((100, 200)))).data.std()
+    assert 0.05 < std < 5
 
 
 def test_manual_seed_repeats_everything_and_leaves_numpy_alone():
@@ -243,7 +251,7 @@ def test_a_seed_or_a_generator(rng):
     assert np.array_equal(Dense(3, 2, rng=rng).weights.data, xavier_uniform(3, 2, 7))
 
 
-def test_a_generator_handed_in_goes_on():
+def test_a_given_generator_is_not_restarted():
     rng = np.random.default_rng(7)
     assert not np.array_equal(Dense(3, 2, rng=rng).weights.data, Dense(3, 2, rng=rng).weights.data)
 
@@ -251,7 +259,7 @@ def test_a_generator_handed_in_goes_on():
 # Sequential, Flatten, Dropout
 
 
-def test_sequential_is_a_row():
+def test_sequential_is_a_sequence_of_layers():
     net = Sequential(Dense(2, 3), Tensor.relu, Dense(3, 1))
     assert len(net) == 3 and net[1] is Tensor.relu and len(net[:2]) == 2 and len(Sequential()) == 0
     assert (
@@ -301,7 +309,7 @@ def test_dropout_keeps_the_mean(p):
     assert np.allclose(out.data[out.data != 0], 3 / (1 - p), rtol=1e-4)
 
 
-def test_dropout_in_use_gives_back_the_very_tensor():
+def test_dropout_in_evaluation_mode_returns_the_tensor_itself():
     x = Variable(numbers((2, 3)))
     assert Sequential(Dropout(0.9)).eval()(x) is x
 
@@ -321,8 +329,8 @@ def test_dropout_does_not_depend_on_other_layers():
 
 
 @pytest.mark.parametrize("p", [1, -0.01, 2, float("nan"), float("inf")])
-def test_a_share_that_is_none_is_refused(p):
-    with pytest.raises(ValueError, match="share that is dropped"):
+def test_a_p_that_is_no_probability_below_1_is_refused(p):
+    with pytest.raises(ValueError, match="probability of dropping"):
         Dropout(p)
 
 
@@ -336,22 +344,22 @@ def test_modes_reach_everything():
 # Saving and loading
 
 
-def test_a_state_goes_through_a_file(tmp_path):
+def test_a_state_is_saved_to_a_file_and_loaded(tmp_path):
     net, other = Residual(4), Residual(4)
     np.savez(tmp_path / "net.npz", **net.state_dict())
     with np.load(tmp_path / "net.npz") as file:
         other.load_state_dict(file)
     x = Tensor(numbers((3, 4)))
-    assert np.array_equal(net(x).data, other(x).data) and other.seen.dtype == "float64"
+    assert np.array_equal(net(x).data, other(x).data) and other.mean.dtype == "float64"
 
 
 def test_loading_keeps_tensors_arrays_and_dtypes():
     net = Residual(4)
-    tensors = [part for _, part in walk(net) if isinstance(part, Tensor)]
+    tensors = [part for _, part in traverse(net) if isinstance(part, Tensor)]
     arrays = [t.data for t in tensors]
     state = {name: array.astype("float64") + 1 for name, array in net.state_dict().items()}
     net.load_state_dict(state)
-    after = [part for _, part in walk(net) if isinstance(part, Tensor)]
+    after = [part for _, part in traverse(net) if isinstance(part, Tensor)]
     assert all(a is b and a.data is c for a, b, c in zip(after, tensors, arrays, strict=True))
     assert [t.dtype for t in after] == ["float32"] * 8 + ["float64"]
     for name, array in net.state_dict().items():
@@ -384,6 +392,12 @@ def test_what_is_no_number_is_not_loaded(bad):
     assert all(np.array_equal(a, before[n]) for n, a in net.state_dict().items())
 
 
+@pytest.mark.parametrize("state", ["net.npz", ["weights"], None, 3])
+def test_what_is_no_state_dict_is_refused(state):
+    with pytest.raises(TypeError, match=r"maps names to arrays.*np\.load"):
+        Dense(1, 2).load_state_dict(state)
+
+
 def test_a_part_of_a_state_can_be_merged():
     net = Sequential(Dense(2, 3), Dense(3, 1))
     net.load_state_dict({**net.state_dict(), "0.bias": [7, 8, 9]})
@@ -402,7 +416,7 @@ def test_a_layer_can_be_pickled():
     assert np.array_equal(net[0].weights.data, xavier_uniform(2, 3, 0))
 
 
-# Summary and text
+# Summary and repr
 
 
 def test_summary_counts_what_is_there():
@@ -446,7 +460,7 @@ def test_summary_counts_a_shared_layer_once():
     assert repr(summary(layer, (2, 3))) == str(summary(layer, (2, 3)))
 
 
-def test_summary_opens_only_what_is_a_plain_row():
+def test_summary_opens_only_a_sequential_with_its_own_forward():
     class Both(Sequential):
         def forward(self, x):
             return self[0](x) + self[1](x)
@@ -484,4 +498,7 @@ def test_the_lesson_needs_nothing_later():
         for line in source.splitlines()
         if line.startswith(("from tinytorch", "import tinytorch"))
     ]
-    assert imports == ["from tinytorch.core.tensor import Tensor, Variable"]
+    assert imports == [
+        "from tinytorch.core.tensor import Tensor, Variable",
+        "from tinytorch.support.summary import name_of, summary",
+    ]

@@ -1,4 +1,4 @@
-"""The Trainer against PyTorch, against a power failure, and against files that are no
+"""The Trainer against PyTorch, against a power failure, and against files that are not
 checkpoints."""
 
 import doctest
@@ -19,10 +19,10 @@ from tinytorch.core.data import DataLoader, TensorDataset
 from tinytorch.core.layers import Dense, Dropout, Module, RandomState, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
-from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.core.tensor import Tensor
 from tinytorch.core.training import (
     CheckpointError,
-    NotFinite,
+    NonFiniteError,
     Trainer,
     accuracy,
     epochs_since_best,
@@ -64,6 +64,10 @@ def trainer(optimizer=SGD, lr=0.1, dropout=0.0, schedule=None, **options):
         schedule and schedule(made),
         **{"show": False} | options,
     )
+
+
+def new_trainer_of(model):
+    return Trainer(model, SGD(model.parameters()), cross_entropy, show=False)
 
 
 def weights_of(run):
@@ -128,7 +132,7 @@ def test_the_losses_of_two_epochs_are_those_of_pytorch(kind, options):
         show=False,
     )
     found = [
-        values["loss"] for _ in range(2) for batch in batches for values, _ in run.update([batch])
+        values["loss"] for _ in range(2) for batch in batches for values, _ in run.step([batch])
     ]
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
     np.testing.assert_allclose(
@@ -151,22 +155,28 @@ def test_accumulated_batches_train_like_big_ones(size):
     np.testing.assert_allclose(small.history["loss"], big.history["loss"], rtol=1e-9)
 
 
-# Epochs, patience, measures
+# Epochs, early stopping, metrics
 
 
 def test_the_history_has_one_entry_per_epoch():
     run = trainer(lr=0.4, schedule=lambda optimizer: StepLR(optimizer, 1, 0.5))
     run.fit(pairs(16), 2, validation=pairs(40, seed=1))
     history = run.fit(pairs(16), 3, validation=pairs(40, seed=1))
-    assert list(history) == ["loss", "accuracy", "validation loss", "validation accuracy", "rate"]
+    assert list(history) == [
+        "loss",
+        "accuracy",
+        "validation loss",
+        "validation accuracy",
+        "learning rate",
+    ]
     assert all(len(values) == 3 for values in history.values()) and run.epoch == 3
-    assert history["rate"] == [0.4, 0.2, 0.1]
+    assert history["learning rate"] == [0.4, 0.2, 0.1]
     assert history["validation accuracy"][-1] == np.mean(
         predict(run.model, pairs(40, seed=1)).argmax(1) == clouds(seed=1)[1]
     )
 
 
-def test_patience_stops_and_puts_the_best_weights_back():
+def test_patience_stops_and_restores_the_best_weights():
     run, seen = trainer(Adam, 0.3), []
     losses = iter([3.0, 2.0, 2.5, 2.25, 9.0, 9.0])
 
@@ -183,15 +193,32 @@ def test_patience_stops_and_puts_the_best_weights_back():
     assert same(weights_of(run), seen[1]) and not same(weights_of(run), seen[3])
 
 
-def test_what_cannot_be_meant_is_refused():
+def test_a_run_that_stopped_early_and_is_resumed_trains_no_further_epoch(tmp_path):
+    options = {"validation": pairs(40, seed=1), "patience": 2, "checkpoint": tmp_path / "run.npz"}
+    run = trainer(Adam, 0.3)
+    run.fit(pairs(16), 50, **options)
+    other = trainer(Adam, 0.3)
+    other.load(tmp_path / "run.npz")
+    other.fit(pairs(16), 50, **options)
+    assert run.epoch == other.epoch < 50 and same(weights_of(run), weights_of(other))
+
+
+def test_arguments_that_cannot_work_are_refused():
     with pytest.raises(ValueError, match="patience needs a validation set"):
         trainer().fit(pairs(16), 1, patience=3)
     with pytest.raises(ValueError, match="used up after one epoch"):
         trainer().fit(iter(pairs(16)), 2)
-    with pytest.raises(ValueError, match="no mean of no examples"):
+    with pytest.raises(ValueError, match="no examples to average over"):
         trainer().fit([], 1)
     with pytest.raises(ValueError, match="accumulate"):
         trainer(accumulate=0)
+
+
+def test_a_fit_that_trains_nothing_says_so():
+    run = trainer()
+    run.fit(pairs(16), 2)
+    with pytest.warns(UserWarning, match="nothing was trained: 2 epochs .* epochs=4$"):
+        run.fit(pairs(16), 2)
 
 
 def test_lines_are_plain_where_there_is_no_terminal(capsys):
@@ -234,15 +261,15 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
     whole = new()
     whole.fit(loader(), 3, validation=pairs(40, seed=1))
     stopped = new()
-    update, taken = stopped.update, []
+    step, taken = stopped.step, []
 
     def failing(group):
         if len(taken) == steps:
             raise Failure
         taken.append(group)
-        return update(group)
+        return step(group)
 
-    stopped.update = failing
+    stopped.step = failing
     with pytest.raises(Failure):
         stopped.fit(
             loader(prefetch),
@@ -257,7 +284,10 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(tmp_path, kind, steps, prefe
     other.fit(loader(prefetch), 3, validation=pairs(40, seed=1))
     assert same(weights_of(whole), weights_of(other)) and whole.history == other.history
     first, second = snapshot(whole), snapshot(other)
-    assert first["chance"] == second["chance"] and first["schedule"] == second["schedule"]
+    assert (
+        first["random_states"] == second["random_states"]
+        and first["schedule"] == second["schedule"]
+    )
 
 
 @pytest.mark.slow
@@ -271,13 +301,13 @@ def test_a_run_killed_in_the_middle_and_resumed_ends_with_the_same_weights(tmp_p
         import test_training as t
         kill_after, path = int(sys.argv[2]), Path(sys.argv[3])
         run = t.trainer(t.Adam, 0.01, dropout=0.3, schedule=lambda o: t.CosineAnnealingLR(o, 4))
-        update, taken = run.update, []
+        step, taken = run.step, []
         def killed(group):
             if len(taken) == kill_after:
                 os.kill(os.getpid(), signal.SIGKILL)
             taken.append(group)
-            return update(group)
-        run.update = killed
+            return step(group)
+        run.step = killed
         if path.exists():
             run.load(path)
         run.fit(t.loader(), 4, checkpoint=path, every=1)
@@ -311,7 +341,7 @@ def test_a_checkpoint_is_plain_arrays_and_gives_back_what_was_saved(tmp_path):
     assert repr(load_state(tmp_path / "run.npz")) == repr(snapshot(run))
 
 
-def test_files_that_are_no_checkpoints_are_refused_and_change_nothing(tmp_path):
+def test_files_that_are_not_checkpoints_are_refused_and_change_nothing(tmp_path):
     np.savez(tmp_path / "foreign.npz", weights=np.ones(3))
     save_state(tmp_path / "part.npz", {"model": {}})
     for name in ("foreign.npz", "part.npz"):
@@ -325,15 +355,10 @@ def test_files_that_are_no_checkpoints_are_refused_and_change_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         (
-            lambda: Trainer(
-                Sequential(Dense(5, 17), ReLU(), Dense(17, 3)),
-                SGD([Variable([1.0])]),
-                cross_entropy,
-                show=False,
-            ),
+            lambda: new_trainer_of(Sequential(Dense(5, 17), ReLU(), Dense(17, 3))),
             "shape",
         ),
         (lambda: trainer(SGD), "options"),
@@ -342,27 +367,27 @@ def test_files_that_are_no_checkpoints_are_refused_and_change_nothing(tmp_path):
         (lambda: trainer(Adam, schedule=lambda o: StepLR(o, 3)), "without a schedule"),
     ],
 )
-def test_a_checkpoint_of_another_run_is_refused_and_changes_nothing(tmp_path, other, told):
+def test_a_checkpoint_of_another_run_is_refused_and_changes_nothing(tmp_path, other, message):
     run = trainer(Adam)
     run.fit(pairs(16), 1)
     run.save(tmp_path / "run.npz")
     run = other()
     before = repr(snapshot(run))
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         run.load(tmp_path / "run.npz")
     assert repr(snapshot(run)) == before
 
 
 def test_fewer_batches_than_were_done_are_refused(tmp_path):
     run = trainer()
-    for group in lesson.remaining(run, pairs(16)):
-        run.records += run.update(group)
-        run.position += 1
-    with pytest.raises(ValueError, match="only 2: these are other batches"):
+    for group in lesson.remaining(run, pairs(16), lesson.microbatches):
+        run.results += run.step(group)
+        run.epoch_step += 1
+    with pytest.raises(ValueError, match="for 2 only: they are not the batches of that run"):
         run.fit(pairs(16)[:2], 1)
 
 
-# Numbers that are none
+# Losses and gradients that are nan or inf
 
 
 class Root(Module):
@@ -371,28 +396,34 @@ class Root(Module):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (
             lambda m: m[0].weights.data.__setitem__((2, 3), np.nan),
-            "0 Dense, which has it in its parameter weights",
+            "0 Dense: its parameter weights holds inf or nan",
         ),
         (
             lambda m: m[2].bias.data.__setitem__(1, np.inf),
-            "2 Dense, which has it in its parameter bias",
+            "2 Dense: its parameter bias holds inf or nan",
         ),
         (
             lambda m: m[0].weights.data.__setitem__(slice(None), 3e38),
-            "0 Dense, which made it from finite numbers",
+            "0 Dense: it computed inf or nan from finite numbers",
         ),
-        (lambda m: setattr(m, "1", lambda x: (x * 100).exp()), "made it from finite numbers"),
+        (
+            lambda m: setattr(m, "1", lambda x: (x * 100).exp()),
+            "computed inf or nan from finite numbers",
+        ),
     ],
 )
-def test_a_loss_that_is_not_finite_names_the_layer(spoil, told):
+def test_a_loss_that_is_not_finite_names_the_layer(spoil, message):
     run = trainer()
     spoil(run.model)
     before, names = weights_of(run), {*vars(run.model), "training"}
-    with np.errstate(all="ignore"), pytest.raises(NotFinite, match=f"epoch 1, step 1: .*{told}"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(NonFiniteError, match=f"epoch 1, step 1: .*{message}"),
+    ):
         run.fit(pairs(16), 1)
     assert (
         all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, weights_of(run)))
@@ -401,21 +432,39 @@ def test_a_loss_that_is_not_finite_names_the_layer(spoil, told):
     assert all("forward" not in vars(part) for part in run.model.modules())
 
 
-def test_inputs_that_are_not_finite_are_told():
+def test_inputs_that_are_not_finite_are_named():
     run, batches = trainer(), pairs(16)
     batches[3][0].data[2, 1] = np.inf
     with (
         np.errstate(all="ignore"),
-        pytest.raises(NotFinite, match="step 4: .* 0 Dense, which got it as its input"),
+        pytest.raises(
+            NonFiniteError, match="step 4: .* 0 Dense: it received inf or nan as its input"
+        ),
     ):
         run.fit(batches, 1)
+
+
+@pytest.mark.parametrize("target, cause", [(np.nan, "targets hold"), (0.0, "loss function")])
+def test_a_loss_of_nan_from_finite_outputs_is_not_blamed_on_a_layer(target, cause):
+    model = Sequential(Dense(2, 1, rng=0))
+    batch = (Tensor(np.ones((3, 2), "float32")), Tensor(np.full((3, 1), target, "float32")))
+
+    def loss(outputs, targets):
+        return ((outputs - targets) * 0).mean() + (0.0 if np.isnan(target) else np.nan)
+
+    run = Trainer(model, SGD(model.parameters()), loss, show=False)
+    with pytest.raises(NonFiniteError, match=f"outputs of the model are finite.*{cause}"):
+        run.fit([batch], 1)
 
 
 def test_a_gradient_that_is_not_finite_names_the_parameter():
     manual_seed(0)
     model = Sequential(Dense(5, 4), Root(), Dense(4, 3))
     before = [p.data.copy() for p in model.parameters()]
-    with np.errstate(all="ignore"), pytest.raises(NotFinite, match="the gradient of 0.bias is not"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(NonFiniteError, match="the gradient of 0.bias is not"),
+    ):
         Trainer(model, SGD(model.parameters(), lr=0.1), cross_entropy, show=False).fit(pairs(16), 1)
     assert same(before, [p.data for p in model.parameters()])
 
@@ -428,7 +477,7 @@ def test_tools_leave_no_trace():
     rates, losses = lesson.learning_rate_range(
         run.model, cross_entropy, run.optimizer, pairs(16), 1e-4, 1e4, 200
     )
-    assert len(rates) == len(losses) and 1e-4 < lesson.suggested_rate(rates, losses) < 1
+    assert len(rates) == len(losses) and 1e-4 < lesson.suggest_learning_rate(rates, losses) < 1
     learned = overfit_one_batch(run.model, cross_entropy, run.optimizer, *pairs(8)[0], steps=300)
     assert learned[-1] < 0.2 * learned[0]
     assert (

@@ -181,12 +181,56 @@ def test_total_of_nothing_is_zero():
     assert total([2]) == 4, "secret"
 """
 
+# right solutions in another style: `tito check` asks for two of each exercise
+NUMBERS_RIGHTS = """
+[[right]]
+exercise = "double"
+name = "Takes away."
+old = "x + x"
+new = "x - -x"
+
+[[right]]
+exercise = "triple"
+name = "Multiplies by three."
+code = "return x * 3"
+
+[[right]]
+exercise = "triple"
+name = "Takes away from four."
+code = "return 4 * x - x"
+"""
+MULTIPLIES = """
+[[right]]
+exercise = "double"
+name = "Multiplies."
+old = "x + x"
+new = "2 * x"
+"""
+SUMS_RIGHTS = """
+[[right]]
+exercise = "total"
+name = "Doubles the sum."
+code = "return double(sum(numbers))"
+
+[[right]]
+exercise = "total"
+name = "A loop."
+code = '''
+result = 0
+for number in numbers:
+    result += double(number)
+return result
+'''
+"""
+
 FILES = {
     "01_numbers/numbers_dev.py": NUMBERS,
     "01_numbers/checks.py": NUMBERS_CHECKS,
     "01_numbers/hints.md": NUMBERS_HINTS,
+    "01_numbers/misconceptions.toml": NUMBERS_RIGHTS + MULTIPLIES,
     "02_sums/sums_dev.py": SUMS,
     "02_sums/checks.py": SUMS_CHECKS,
+    "02_sums/misconceptions.toml": SUMS_RIGHTS,
 }
 
 

@@ -1,54 +1,58 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 04e444a41a0b822f
-"""Activations: The bends between layers, and scores turned into probabilities."""
+# checksum: 660e9a765faa73b9
+"""Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.tensor import Tensor
+from tinytorch.core.tensor import Tensor, where
 
 __all__ = [
-    "two_in_one", "relu", "xor_weights", "slope", "sigmoid", "tanh", "gelu", "softmax", "log_softmax", "Activation",
-    "ReLU", "Sigmoid", "Tanh", "GELU", "Softmax", "LogSoftmax",
+    "collapse_linear", "relu", "xor_weights", "numerical_derivative", "sigmoid", "tanh", "gelu", "softmax",
+    "log_softmax", "Activation", "ReLU", "Softmax", "Sigmoid", "Tanh", "GELU", "LogSoftmax",
 ]
 
 
-def two_in_one(w1, b1, w2, b2):
-    """The weights and bias of one linear layer that does what two in a row do.
+def collapse_linear(w1, b1, w2, b2):
+    """The weights and the bias of one affine map that equals two in a row.
 
-    w1, b1   Tensors of shapes (inputs, hidden) and (hidden,): the first layer, x @ w1 + b1
-    w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second, which gets the
-             first's result
-    returns  w, b of shapes (inputs, outputs) and (outputs,)
+    w1, b1   Tensors of shapes (inputs, hidden) and (hidden,): the first map, x @ w1 + b1
+    w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second map, applied to the
+             first one's result
+    returns  (w, b), Tensors of shapes (inputs, outputs) and (outputs,), computed with Tensor
+             operations, so that they are recorded
 
-    >>> two_in_one(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
+    >>> collapse_linear(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
     (Tensor([[6.]]), Tensor([8.]))
 
     Source: Strang, Introduction to Linear Algebra, section 8.1, "linear transformation".
     """
-    return w1 @ w2, b1 @ w2 + b2
+    w = w1 @ w2
+    b = b1 @ w2 + b2
+    return w, b
 
 
 def relu(x):
-    """Each number of `x` where it is positive, 0 elsewhere.
+    """max(0, x), elementwise.
 
-    x        Tensor of any shape; infinities are numbers like others, nan stays nan
-    returns  a new Tensor of the same shape and dtype
+    x        Tensor of any shape and dtype; infinities are allowed, nan stays nan
+    returns  a new Tensor of the same shape and dtype, computed with Tensor operations, so that
+             it is recorded; its derivative at 0 is 0, as in PyTorch
 
     >>> relu(Tensor([-2.0, 0.0, 3.0]))
     Tensor([0., 0., 3.])
 
     Source: Nair, Hinton, Rectified linear units improve restricted Boltzmann machines (2010).
     """
-    return x.maximum(0)
+    return where(x <= 0, 0, x)
 
 
 def xor_weights():
     """Weights with which `relu(x @ w1 + b1) @ w2 + b2` is 1 when exactly one of two inputs is
     1, else 0.
 
-    returns  w1, b1, w2, b2: Tensors of shapes (2, 2), (2,), (2, 1) and (1,)
+    returns  (w1, b1, w2, b2), Tensors of shapes (2, 2), (2,), (2, 1) and (1,)
 
     >>> [t.shape for t in xor_weights()]
     [(2, 2), (2,), (2, 1), (1,)]
@@ -60,31 +64,35 @@ def xor_weights():
     return w1, b1, w2, b2
 
 
-def slope(f, x, nudge=1e-4):
-    """The slope of `f` at each number of `x`, measured with a nudge to both sides.
+def numerical_derivative(f, x, h=1e-4):
+    """The derivative of `f` at each element of `x`, estimated by a central difference.
 
-    f        function from a Tensor to a Tensor of the same shape, each number by itself
-    x        Tensor, array or number; computed with in float64
-    nudge    how far to go to each side, in the unit of x
-    returns  Tensor of the shape of x, float64
+    f        an elementwise function from a Tensor to a Tensor
+    x        Tensor, array or number; not changed. Make a Tensor of a float64 array of it before
+             you add h: a number becomes float32 in a Tensor, and rounding loses the difference
+    h        distance to each side, in the unit of x
+    returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
-    >>> slope(abs, Tensor([-2.0, 0.0, 3.0]))
+    At a kink it averages the derivatives of both sides.
+
+    >>> numerical_derivative(abs, Tensor([-2.0, 0.0, 3.0]))
     Tensor([-1.,  0.,  1.], dtype=float64)
 
     Source: Press et al., Numerical Recipes (2007), section 5.7, "symmetrized" difference.
     """
     x = Tensor(np.asarray(x, "float64"))
-    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)
+    return (f(x + h) - f(x - h)) / (2 * h)
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)): each number of `x` squeezed to between 0 and 1.
+    """1 / (1 + exp(-x)), elementwise: between 0 and 1.
 
     x        Tensor of any shape, finite numbers
-    returns  a new Tensor of the same shape; float32 for whole numbers
+    returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
+             operations, so that it is recorded. None of them overflows, and together they have
+             the right derivative everywhere: 0.25 at 0
 
-    Correct at +-1000, with no infinity on the way, and small results keep their digits:
-    sigmoid(-20) is 2.06e-9, not 0.
+    Correct at +-1000, and small results keep their digits: sigmoid(-20) is 2.06e-9, not 0.
 
     >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([0. , 0.5, 1. ])
@@ -92,17 +100,18 @@ def sigmoid(x):
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 3.10.
     """
     m = relu(x)
-    up = (x - m).exp()
-    return up / (up + (-m).exp())
+    numerator = (x - m).exp()
+    return numerator / (numerator + (-m).exp())
 
 
 def tanh(x):
-    """The hyperbolic tangent: each number of `x` squeezed to between -1 and 1.
+    """The hyperbolic tangent, elementwise: between -1 and 1.
 
     x        Tensor of any shape, finite numbers
-    returns  a new Tensor of the same shape; float32 for whole numbers
+    returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
+             operations, so that it is recorded, none of which overflows
 
-    Correct at +-1000, with no infinity on the way.
+    Correct at +-1000.
 
     >>> tanh(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([-1.,  0.,  1.])
@@ -113,30 +122,34 @@ def tanh(x):
 
 
 def gelu(x):
-    """The Gaussian error linear unit, tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715
-    x^3))).
+    """The Gaussian error linear unit, tanh approximation, elementwise:
+    0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 
     x        Tensor of any shape, finite numbers
-    returns  a new Tensor of the same shape; float32 for whole numbers
+    returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
+             operations, so that it is recorded
 
     >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([  -0.,    0., 1000.])
 
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. PyTorch:
-    approximate="tanh".
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. In PyTorch:
+    torch.nn.functional.gelu(x, approximate="tanh").
     """
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
     return 0.5 * x * (1 + inner.tanh())
 
 
 def softmax(x, axis=-1):
-    """Turn scores into probabilities along `axis`.
+    """Turn logits into probabilities along `axis`.
 
-    x        Tensor of scores, shape (..., classes, ...); -inf stands for "impossible"
-    axis     where the classes are; an int, or a tuple of ints when a slice spans several axes
-    returns  a new Tensor of the same shape; each slice along `axis` is >= 0 and sums to 1
+    x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
+    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
+             several axes
+    returns  a new Tensor of the same shape; each distribution along `axis` is >= 0 and
+             sums to 1.
+             Computed with Tensor operations, so that it is recorded
 
-    Correct at +-1000, for each slice by itself. A slice of nothing but -inf has no answer: nan.
+    Correct at +-1000, for each distribution by itself. One that is all -inf gives nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -149,12 +162,14 @@ def softmax(x, axis=-1):
 
 
 def log_softmax(x, axis=-1):
-    """The natural logarithm of `softmax(x, axis)`, without taking the logarithm of a rounded
-    probability.
+    """The natural logarithm of `softmax(x, axis)`, computed from the logits, not from rounded
+    probabilities.
 
-    x        Tensor of scores, shape (..., classes, ...); -inf stands for "impossible"
-    axis     where the classes are; an int, or a tuple of ints when a slice spans several axes
-    returns  a new Tensor of the same shape, all numbers <= 0
+    x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
+    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
+             several axes
+    returns  a new Tensor of the same shape, all elements <= 0. Computed with Tensor
+             operations, so that it is recorded
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
@@ -167,8 +182,8 @@ def log_softmax(x, axis=-1):
 
 
 class Activation:
-    """A function of a Tensor as an object. A subclass has `forward(x)`; its attributes are its
-    settings."""
+    """An activation function as an object. A subclass defines `forward(x)`; its attributes are
+    its settings."""
 
     def __call__(self, x):
         return self.forward(x)
@@ -183,49 +198,59 @@ class Activation:
 
 
 class ReLU(Activation):
-    """max(0, x), place by place.
+    """`relu` as a module: ReLU()(x) equals relu(x), also in its derivative.
 
     >>> ReLU()(Tensor([-2.0, 3.0]))
     Tensor([0., 3.])
+
+    Source: torch.nn.ReLU.
     """
 
-    def forward(self, x): return relu(x)
-
-
-class Sigmoid(Activation):
-    """1 / (1 + exp(-x)), place by place: between 0 and 1."""
-
-    def forward(self, x): return sigmoid(x)
-
-
-class Tanh(Activation):
-    """The hyperbolic tangent, place by place: between -1 and 1."""
-
-    def forward(self, x): return tanh(x)
-
-
-class GELU(Activation):
-    """x times the probability (by the tanh form) that a standard normal number is below x,
-    place by place."""
-
-    def forward(self, x): return gelu(x)
+    def forward(self, x):
+        return x.relu()
 
 
 class Softmax(Activation):
-    """Scores along `axis` turned into probabilities.
+    """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
+
+    axis   kept as the attribute `axis`, its only one; by default the last axis
 
     >>> Softmax(axis=0)
     Softmax(axis=0)
+    >>> Softmax(axis=0)(Tensor([[1.0, 5.0], [1.0, 5.0]]))
+    Tensor([[0.5, 0.5],
+            [0.5, 0.5]])
+
+    Source: torch.nn.Softmax, which calls the axis `dim`.
     """
 
     def __init__(self, axis=-1):
         self.axis = axis
 
-    def forward(self, x): return softmax(x, self.axis)
+    def forward(self, x):
+        return softmax(x, self.axis)
+
+
+class Sigmoid(Activation):
+    """`sigmoid` as a module: elementwise, between 0 and 1."""
+
+    def forward(self, x): return sigmoid(x)
+
+
+class Tanh(Activation):
+    """`tanh` as a module: elementwise, between -1 and 1."""
+
+    def forward(self, x): return tanh(x)
+
+
+class GELU(Activation):
+    """`gelu` as a module: elementwise, smooth."""
+
+    def forward(self, x): return gelu(x)
 
 
 class LogSoftmax(Activation):
-    """The logarithms of the probabilities that `Softmax` gives."""
+    """`log_softmax` along a fixed axis as a module: the logarithms of what `Softmax` gives."""
 
     def __init__(self, axis=-1):
         self.axis = axis

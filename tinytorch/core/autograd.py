@@ -1,10 +1,9 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: f0943e9dd7d58986
-"""Autograd: The slopes of a loss for a million weights, in one walk back."""
+# checksum: 6c001d1633a55ce1
+"""Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
 import copy
-import math
 import operator
 
 import numpy as np
@@ -25,54 +24,55 @@ from tinytorch.core.tensor import (
     recording,
     relu_forward,
     reshape_forward,
-    run,
     sigmoid_forward,
     stack_forward,
     sum_forward,
     take_forward,
 )
-from tinytorch.support import validation
-from tinytorch.support.graphs import Graph, graph_of
-from tinytorch.support.memory import HOLDERS, collect_less_often, count_holders, held, is_ours
-from tinytorch.support.rules import FREED, Rules, parts_of
+from tinytorch.support import validation, vjps
+from tinytorch.support.functions import FunctionMethods
+from tinytorch.support.graphs import draw_graph
+from tinytorch.support.memory import is_exclusive, raise_collector_threshold
+from tinytorch.support.rules import Rules, free
 
 __all__ = [
-    "table", "waiting", "rules_for", "derivative", "arithmetic_rules", "curve_rules", "choice_rules", "unbroadcast",
-    "oldest_first", "accumulate", "hand_on", "first_gradient", "backward", "gradients_of", "put_back", "shape_rules",
-    "index_rule", "matmul_slope", "no_grad", "Function", "slope_by_nudging", "numerical_gradient_check", "draw_graph",
+    "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",
+    "grad", "central_difference", "numerical_gradient_check", "seed_gradient", "backward", "unbroadcast",
+    "elementwise_rules", "piecewise_rules", "expand_reduced", "shape_rules", "index_rule", "matmul_vjp", "no_grad",
+    "Function",
 ]
 
 
 table = Rules()
-waiting, rules_for = table.waiting, table.rules_for
+deferred_rules = table.deferred_rules
 
 
 def derivative(op, *rules, together=None):
-    """Say how a gradient goes through `op`.
+    """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input: rule(g, out, *arrays, **options) is the gradient for that
+    rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
               input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with; broadcasting needs no care. None for an input that has no slope.
+              called with. The caller sums over broadcast axes. None: no derivative.
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only when its input wants a gradient, and must change none of the arrays.
+    A rule changes no array that it is given (others use them), and keeps float32 float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
     table[op] = rules if together is None else together
 
 
-@rules_for(np.add, np.subtract, np.multiply, np.divide, np.negative)
+@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
-    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide, np.negative.
+    """Register the rules of np.add, np.subtract, np.multiply, np.divide and np.negative.
 
     Each rule takes g, out and the inputs, changes none of them, and returns an array.
 
     >>> arithmetic_rules()
-    >>> to_a, to_b = table[np.subtract]
-    >>> to_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
+    >>> for_a, for_b = table[np.subtract]
+    >>> for_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
     np.float32(-10.0)
 
     Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
@@ -84,12 +84,258 @@ def arithmetic_rules():
     derivative(np.negative, lambda g, out, a: -g)
 
 
-@rules_for(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
-def curve_rules():
-    """Tell `derivative` the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
+def topological_order(tensor):
+    """All results that `tensor` was computed from, itself included, inputs before outputs.
+
+    tensor   Tensor
+    returns  list of the Tensors that have a creator, each once, every one after those it was
+             computed from; empty when `tensor` has no creator
+
+    Must not be recursive: a loss can be 100,000 operations deep, and Python stops at 1,000.
+
+    >>> x = Variable(2.0)
+    >>> y = x * x
+    >>> [float(t) for t in topological_order(y + y * y)]
+    [4.0, 16.0, 20.0]
+
+    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    """
+    found, stack = set(), [tensor]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Tensor) and x.creator is not None and x not in found:
+            found.add(x)
+            stack.extend(x.creator.inputs)
+    return sorted(found, key=operator.attrgetter("creator.created"))
+
+
+def match_input(g, data, op=None):
+    """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
+    if getattr(g, "shape", None) != data.shape:
+        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        g = unbroadcast(g, data.shape)  # written in the section on broadcasting
+    if g.dtype is data.dtype:
+        return g
+    validation.check_float(data.dtype)
+    return g.astype(data.dtype)
+
+
+def accumulate(gradients, owned, x, g):
+    """Add `g` to the gradient of `x`.
+
+    gradients  dict from Tensor to ndarray: gradients[x] becomes the sum of all contributions
+    owned      set of the Tensors whose array in `gradients` was created here, as a sum, so that
+               nobody else uses it (needed for in-place accumulation only, which is optional)
+    x, g       a Tensor, and an ndarray or NumPy number of its shape
+
+    Never writes into `g`, nor into an array that was given as `g` before.
+
+    >>> gradients, x = {}, Variable(0.0)
+    >>> for g in (1.0, 20.0, 300.0):
+    ...     accumulate(gradients, set(), x, np.float32(g))
+    >>> float(gradients[x])
+    321.0
+
+    Source: the multivariable chain rule: the derivatives along all paths are added.
+    """
+    if x not in gradients:
+        gradients[x] = g
+    elif x in owned:
+        gradients[x] += g  # in place; without these two lines it is only slower
+    else:
+        gradients[x] = gradients[x] + g
+        owned.add(x)
+
+
+def propagate(node, g, gradients, owned):
+    """Add this node's contribution to the gradients of its inputs: one step of backpropagation.
+
+    node              a Tensor with a creator
+    g                 ndarray: the complete gradient of `node`
+    gradients, owned  as in `accumulate`, which adds each contribution
+
+    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
+    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
+    What it returns goes through `match_input`, with the input's data and the creator's `op`.
+
+    >>> x, gradients = Variable(3.0), {}
+    >>> propagate(x * 5.0, np.float32(2), gradients, set())
+    >>> float(gradients[x])
+    10.0
+
+    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
+    (1986).
+    """
+    made = node.creator
+    for x, rule in zip(made.inputs, table.rules_of(node, g)):
+        if isinstance(x, Tensor) and x.requires_grad and rule is not None:
+            part = rule(g, node.data, *made.arrays, **made.options)
+            accumulate(gradients, owned, x, match_input(part, x.data, made.op))
+
+
+def grad(output, gradient, retain_graph=False):
+    """The gradients of all leaves that `output` was computed from: the backward pass.
+
+    output        Tensor
+    gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
+    retain_graph  False: call free(node) for each node, as soon as it has been propagated
+    returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
+
+    Each result is propagated once, after all results that were computed from it, when its
+    gradient is complete. A result without a gradient (a mask, say) is not propagated.
+
+    >>> x, y = Variable(5.0), Variable(3.0)
+    >>> gradients = grad(x * y + x, np.float32(1))
+    >>> float(gradients[x]), float(gradients[y])
+    (4.0, 5.0)
+
+    Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
+    """
+    nodes, gradients, owned = topological_order(output), {output: gradient}, set()
+    while nodes:
+        node = nodes.pop()
+        if node in gradients:
+            propagate(node, gradients.pop(node), gradients, owned)
+            owned.discard(node)
+        if not retain_graph:
+            free(node)
+    return gradients
+
+
+def central_difference(f, arrays, n, at, step=1e-5):
+    """The partial derivative of f(*arrays) with respect to the element arrays[n][at].
+
+    f        a function of arrays that returns one number
+    arrays   list of float64 ndarrays; changed in place during the call, and afterwards exactly
+             as they were
+    n, at    which array, and which element of it, a tuple of ints
+    step     how far to change the element, up and down
+    returns  a number
+
+    >>> round(central_difference(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
+    12.0
+
+    Source: Griewank and Walther, Evaluating Derivatives (2008), section 1.
+    """
+    middle = arrays[n][at]
+    arrays[n][at] = middle + step
+    up = f(*arrays)
+    arrays[n][at] = middle - step
+    down = f(*arrays)
+    arrays[n][at] = middle
+    return float((up - down) / (2 * step))
+
+
+def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
+    """Compare the gradients of f(*inputs) with central differences, for every input element.
+
+    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    inputs     Tensors or float arrays, or a single one; copied as float64
+    tolerance  the largest error allowed, relative for derivatives above 1, absolute below
+    returns    True, or AssertionError with the element and both numbers
+
+    >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])
+    True
+    """
+    inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    arrays = [np.array(operand(x), np.float64) for x in inputs]
+    leaves = [Variable(array) for array in arrays]
+    validation.check_arguments(f, leaves)
+    out = f(*leaves)
+    validation.check_result(out)
+    weights = validation.random_weights(out.shape)
+    gradients = grad(out, weights) if out.requires_grad else {}
+
+    def weighted_sum(*arrays):
+        return np.sum(f(*map(Tensor, arrays)).data * weights)
+
+    for n, leaf in enumerate(leaves):
+        g = gradients.get(leaf, np.zeros(leaf.shape))
+        for at in np.ndindex(leaf.shape):
+            difference = central_difference(weighted_sum, arrays, n, at, step)
+            if not abs(g[at] - difference) <= tolerance * max(1, abs(difference)):
+                raise validation.mismatch(n, at, g[at], difference, leaf in gradients)
+    return True
+
+
+def seed_gradient(tensor, gradient=None):
+    """The gradient that the backward pass starts with.
+
+    tensor    Tensor that requires a gradient
+    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
+              holds one number, means 1
+    returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
+
+    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
+    given; ValueError, naming both shapes, when the gradient has another shape.
+
+    >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
+    array([[ 1., 10.]], dtype=float32)
+
+    Source: torch.Tensor.backward has the same rule.
+    """
+    validation.check_recorded(tensor)
+    if gradient is None:
+        if tensor.size != 1:
+            raise RuntimeError(f"backward() needs one number, this tensor has shape "
+                               f"{tensor.shape}: call .sum() or .mean() on it first, or give "
+                               "a gradient of that shape")
+        return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
+    gradient = np.array(operand(gradient), tensor.dtype)
+    if gradient.shape != tensor.shape:
+        raise ValueError(f"the gradient has shape {gradient.shape}, "
+                         f"and the tensor {tensor.shape}: give one number for each element")
+    return gradient
+
+
+def backward(tensor, gradient=None, retain_graph=False):
+    """Add the gradient of `tensor` to the `.grad` of every leaf that it was computed from.
+
+    tensor        Tensor; `gradient` of the same shape says how much each element counts
+    retain_graph  keep the graph, so that backward() can go through it again
+
+    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
+
+    >>> x = Variable([1.0, 2.0, 4.0])
+    >>> backward(x * x, [1.0, 1.0, 1.0])
+    >>> x.grad
+    array([2., 4., 8.], dtype=float32)
+    """
+    gradients = grad(tensor, seed_gradient(tensor, gradient), retain_graph)
+    while gradients:
+        x, g = gradients.popitem()
+        if not is_exclusive(g):
+            g = np.array(g)
+        x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
+
+
+# a graph is many objects and no garbage: let Python's garbage collector search less often
+raise_collector_threshold()
+
+
+def unbroadcast(g, shape):
+    """Sum the gradient `g` of a broadcast array over the broadcast axes.
+
+    g        ndarray
+    shape    tuple that broadcasts to g.shape: the shape of the array before
+    returns  ndarray of shape `shape`: for each element the sum over all of its copies
+
+    >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
+    array([111, 222])
+
+    Source: the adjoint of copying is summing; Maclaurin, Duvenaud, Johnson, Autograd (2015).
+    """
+    extra = g.ndim - len(shape)
+    ones = [extra + i for i, n in enumerate(shape) if n == 1]
+    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+
+
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
+def elementwise_rules():
+    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
     sigmoid_forward.
 
-    >>> curve_rules()
+    >>> elementwise_rules()
     >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
     np.float32(10.0)
 
@@ -104,41 +350,28 @@ def curve_rules():
     derivative(sigmoid_forward, lambda g, out, a: g * out * (1 - out))
 
 
-def power_to_base(g, out, base, exponent):
-    if type(exponent) is int and exponent == 2:
-        return g * (2 * base)
-    # with exponent 0: times 0, to the power 0
-    return g * exponent * power(base, exponent - (exponent != 0))
+derivative(power, vjps.base_rule, vjps.exponent_rule)
 
 
-def power_to_exponent(g, out, base, exponent):
-    flat = np.equal(base, 0) & np.greater_equal(exponent, 0)
-    return np.where(flat, 0, g * out * np.log(np.where(flat, 1, base), dtype=out.dtype))
+@deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
+def piecewise_rules():
+    """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
+    np.where.
 
+    They are called as clip_forward(a, low=..., high=...) (both reach the rule by name, and may
+    be None), np.where(condition, a, b), and the others with (a, b) or (a).
 
-derivative(power, power_to_base, power_to_exponent)
+    Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
+    np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
+    derivative 1. The condition of np.where has no rule: None. Where an input is nan,
+    np.maximum, np.minimum and clip_forward return 0.
 
-
-@rules_for(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
-def choice_rules():
-    """Tell `derivative` the rules of np.maximum, np.minimum, np.absolute, relu_forward,
-    clip_forward and np.where.
-
-    Called as np.maximum(a, b), np.minimum(a, b), np.absolute(a), relu_forward(a),
-    clip_forward(a, low=..., high=...) and np.where(condition, a, b). `low` and `high` reach the
-    rule by name, and may be None.
-
-    Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and
-    relu_forward have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of
-    np.where has no rule: None. nan equals nothing and is larger than nothing: where it is,
-    np.maximum, np.minimum and clip_forward give 0.
-
-    >>> choice_rules()
+    >>> piecewise_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
     ...                      np.float32([1, 2, 3]), np.float32([2, 2, 2]))
     array([0., 4., 8.], dtype=float32)
 
-    Source: torch.maximum and numpy.maximum; PyTorch shares ties in the same way.
+    Source: torch.maximum; PyTorch divides the gradient of equal inputs in the same way.
     """
     def chosen(g, wins, ties):
         return np.where(ties, g / 2, np.where(wins, g, 0))
@@ -153,214 +386,17 @@ def choice_rules():
                lambda g, out, c, a, b: np.where(c, 0, g))
 
 
-def unbroadcast(g, shape):
-    """The gradient for an array of `shape`, from the gradient `g` for what it was broadcast to.
-
-    g        ndarray
-    shape    a tuple that broadcasts to g.shape
-    returns  ndarray of shape `shape`: each place has the sum over all of its copies
-
-    >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
-    array([111, 222])
-
-    Source: copying has summing as its adjoint; Maclaurin, Duvenaud, Johnson, autograd (2015).
-    """
-    extra = g.ndim - len(shape)
-    ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
-
-
-def fit(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors say that `op` is its origin."""
-    if getattr(g, "shape", None) != data.shape:
-        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
-        g = unbroadcast(g, data.shape)
-    if g.dtype is data.dtype:
-        return g
-    validation.check_float(data.dtype)
-    return g.astype(data.dtype)
-
-
-def oldest_first(tensor):
-    """Every tensor with a creator that went into `tensor`, itself included, the oldest first.
-
-    tensor   Tensor
-    returns  list of Tensors, each once; empty when `tensor` has no creator
-
-    Must not call itself: a loss can be 100,000 operations deep, and Python stops at 1,000.
-
-    >>> x = Variable(2.0)
-    >>> y = x * x
-    >>> [float(t) for t in oldest_first(y + y * y)]
-    [4.0, 16.0, 20.0]
-
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
-    """
-    found, todo = set(), [tensor]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
-            todo.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
-
-
-def accumulate(gradients, mine, x, g):
-    """Add `g` to what `x` has received so far.
-
-    gradients  dict from Tensor to ndarray; gradients[x] afterwards is the sum of all arrivals
-    mine       set of the tensors whose array in `gradients` was made here, by adding; only
-               those may be written into
-    x          Tensor
-    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it:
-               never written into
-
-    The first arrival is stored as it is, the second makes a new array, all others go into it.
-
-    >>> x, gradients, mine = Variable([0.0]), {}, set()
-    >>> for g in (np.array([1.0]), np.array([20.0]), np.array([300.0])):
-    ...     accumulate(gradients, mine, x, g)
-    >>> gradients[x]
-    array([321.])
-
-    Source: the chain rule: Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
-    """
-    if x not in gradients:
-        gradients[x] = g
-    elif x in mine:
-        gradients[x] += g
-    else:
-        gradients[x] = gradients[x] + g
-        mine.add(x)
-
-
-def hand_on(node, g, gradients, mine):
-    """Give the inputs of `node` the gradients that are due to them.
-
-    node             a Tensor with a creator
-    g                ndarray: the whole gradient of `node`
-    gradients, mine  as in `accumulate`, which takes what is due
-
-    Rules are called only for inputs that are Tensors and want a gradient. What they return is
-    brought into the shape and dtype of the input by `fit`.
-
-    >>> x, gradients = Variable(3.0), {}
-    >>> hand_on(x * 5.0, np.float32(2), gradients, set())
-    >>> float(gradients[x])
-    10.0
-
-    Source: the chain rule.
-    """
-    made = node.creator
-    rules = table[made.op]
-    if callable(rules):  # one for all inputs together: call it now, and let each have its part
-        rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
-    validation.check_rules(rules, made)
-    for x, rule in zip(made.inputs, rules):
-        if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            found = rule(g, node.data, *made.arrays, **made.options)
-            accumulate(gradients, mine, x, fit(found, x.data, made.op))
-
-
-def first_gradient(tensor, gradient=None):
-    """The gradient that the walk starts with.
-
-    tensor    Tensor that wants a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
-              holds one number, means 1
-    returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
-
-    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
-    given; ValueError, naming both shapes, when the gradient has another shape.
-
-    >>> first_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
-    array([[ 1., 10.]], dtype=float32)
-
-    Source: torch.Tensor.backward has the same rule.
-    """
-    if not tensor.requires_grad:
-        raise RuntimeError("backward() starts from a result of tensors that want a gradient; "
-                           "this one has no note. Was it made inside no_grad(), from .data, "
-                           "of whole numbers, or from tensors without requires_grad=True?")
-    validation.check_float(tensor.dtype)
-    if gradient is None:
-        if tensor.size != 1:
-            raise RuntimeError("backward() needs one number to start from, "
-                               f"this tensor has shape {tensor.shape}: "
-                               "call .sum() or .mean() on it first, or give a gradient of that "
-                               "shape")
-        return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
-    gradient = np.array(operand(gradient), tensor.dtype)
-    if gradient.shape != tensor.shape:
-        raise ValueError(f"the gradient has shape {gradient.shape}, "
-                         f"and the tensor {tensor.shape}: give one slope for each number")
-    return gradient
-
-
-def backward(tensor, gradient=None, retain_graph=False):
-    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` along it.
-
-    tensor        Tensor; `gradient` of the same shape says how much each number matters
-    retain_graph  keep the notes, so that this graph can be walked again
-
-    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
-
-    >>> x = Variable([1.0, 2.0, 4.0])
-    >>> backward((x * x).sum())
-    >>> x.grad
-    array([2., 4., 8.], dtype=float32)
-    """
-    gradients = gradients_of(tensor, first_gradient(tensor, gradient), retain_graph)
-    while gradients:
-        x, g = gradients.popitem()
-        if not is_ours(g):
-            g = np.array(g)
-        x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
-
-
-# a graph is many objects and no garbage: let Python look for some less often
-collect_less_often()
-
-
-def gradients_of(tensor, gradient, retain_graph=False):
-    """Walk from `tensor` back to everything it was made from.
-
-    tensor        Tensor
-    gradient      ndarray of its shape: the gradient of `tensor` itself
-    retain_graph  False: the creator of each tensor becomes FREED as soon as it has handed on
-    returns       dict from each leaf to its gradient, an ndarray; no `.grad` is touched
-
-    Each tensor with a creator hands on once, the youngest first, when its gradient is complete.
-    One that received nothing has nothing to hand on.
-
-    >>> x, y = Variable(5.0), Variable(3.0)
-    >>> found = gradients_of(x**2 + 2 * x * y + y**3, np.float32(1))
-    >>> float(found[x]), float(found[y])
-    (16.0, 37.0)
-
-    Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
-    """
-    nodes, gradients, mine = oldest_first(tensor), {tensor: gradient}, set()
-    while nodes:
-        node = nodes.pop()
-        if node in gradients:
-            hand_on(node, gradients.pop(node), gradients, mine)
-            mine.discard(node)
-        if not retain_graph:
-            node.creator = FREED
-    return gradients
-
-
-def put_back(g, shape, axis=None, keepdims=False):
-    """`g` with the axes that a reduction took away, of length 1: it broadcasts to `shape`.
+def expand_reduced(g, shape, axis=None, keepdims=False):
+    """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
 
     g         ndarray, of the shape that reducing `shape` along `axis` gives
     shape     tuple: the shape of what was reduced
-    axis      an int, a tuple of ints (negative ones count from the end), or None for all
-    keepdims  whether the reduction kept its axes, so that nothing is missing
-    returns   ndarray of the same numbers and as many axes as `shape`
+    axis      an int, a tuple of ints (in any order, negative ones count from the end), or None
+              for all axes
+    keepdims  whether the reduction kept its axes, so that none is missing
+    returns   ndarray of the same numbers; the reduced axes are there again, with length 1
 
-    >>> put_back(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
+    >>> expand_reduced(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
     (2, 1, 4)
 
     Source: numpy.expand_dims.
@@ -374,16 +410,16 @@ def put_back(g, shape, axis=None, keepdims=False):
 def sum_rule(g, out, x, axis, keepdims):
     full = np.empty(x.shape, g.dtype)
     # one number needs no axes
-    full[...] = g if axis is None else put_back(g, x.shape, axis, keepdims)
+    full[...] = g if axis is None else expand_reduced(g, x.shape, axis, keepdims)
     return full
 
 
 def extreme_rule(g, out, x, axis, keepdims):
-    first = np.equal(x, put_back(out, x.shape, axis, keepdims))
+    first = np.equal(x, expand_reduced(out, x.shape, axis, keepdims))
     ties = np.add.reduce(first, axis=axis, keepdims=True, dtype=g.dtype)
-    # nan equals nothing: no ties, and nan for all, without noise
+    # nan equals nothing: no ties, and nan for all, without a warning
     with np.errstate(divide="ignore", invalid="ignore"):
-        return first * (put_back(g, x.shape, axis, keepdims) / ties)
+        return first * (expand_reduced(g, x.shape, axis, keepdims) / ties)
 
 
 derivative(sum_forward, sum_rule)
@@ -391,9 +427,9 @@ derivative(max_forward, extreme_rule)
 derivative(min_forward, extreme_rule)
 
 
-@rules_for(reshape_forward, np.transpose, np.broadcast_to)
+@deferred_rules(reshape_forward, np.transpose, np.broadcast_to)
 def shape_rules():
-    """Tell `derivative` the rules of reshape_forward, np.transpose and np.broadcast_to.
+    """Register the rules of reshape_forward, np.transpose and np.broadcast_to.
 
     Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
     once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
@@ -410,62 +446,37 @@ def shape_rules():
     derivative(np.broadcast_to, lambda g, out, x, shape: g)
 
 
-def may_repeat(index):
-    """Whether an index, a tuple as `plain_index` makes it, can name one place twice."""
-    return any(np.ndim(part) > 0 and np.asarray(part).dtype != bool for part in index)
-
-
 def index_rule(g, out, x, index):
-    """The gradient for `x`, when `g` arrives at x[index].
+    """The gradient for `x`, given the gradient `g` of x[index].
 
     g        ndarray of the shape of x[index]
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  ndarray of the shape of `x`: at each place the sum of all `g` picked there, or 0
+    returns  a float ndarray of the shape of `x`: for each element the sum of the `g` of its
+             copies, 0 where it has none
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
 
     Source: numpy.bincount, "weights".
     """
-    if may_repeat(index):
-        places = np.arange(x.size).reshape(x.shape)[index]
-        return np.bincount(places.ravel(), np.ravel(g), x.size).reshape(x.shape)
+    if vjps.can_repeat(index):
+        positions = np.arange(x.size).reshape(x.shape)[index]
+        return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
     full[index] = g
     return full
 
 
+# a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=lambda g, out, *arrays, axis: (
-    np.split(g, np.cumsum([array.shape[axis] for array in arrays[:-1]]), axis)))
-derivative(stack_forward, together=lambda g, out, *arrays, axis: list(np.moveaxis(g, axis, 0)))
-derivative(pad_forward, lambda g, out, x, width, value: (
-    g[tuple([slice(before, before + n) for (before, _), n in zip(width, x.shape)])]))
+derivative(concatenate_forward, together=vjps.concatenate_rule)
+derivative(stack_forward, together=vjps.stack_rule)
+derivative(pad_forward, vjps.pad_rule)
 
 
-def as_matrices(g, a, b):
-    """The arrays as stacks of matrices of shapes (..., i, j), (..., i, k) and (..., k, j)."""
-    if b.ndim > 2:
-        return (g, a, b) if a.ndim > 1 else (g[..., None, :], a[None], b)
-    k, j = b.shape if b.ndim == 2 else (b.size, 1)
-    rows = math.prod(a.shape[:-1])
-    return g.reshape(rows, j), a.reshape(rows, k), b.reshape(k, j)
-
-
-def matmul_rule(n):
-    def rule(g, out, a, b):
-        found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
-        # no reshape that changes nothing: it makes a view, which a leaf would have to copy
-        return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
-    return rule
-
-
-derivative(np.matmul, matmul_rule(0), matmul_rule(1))
-
-
-def matmul_slope(n, g, a, b):
+def matmul_vjp(n, g, a, b):
     """The gradient for input `n` of a @ b, for stacks of matrices.
 
     n        0 for the gradient of `a`, 1 for that of `b`
@@ -474,8 +485,8 @@ def matmul_slope(n, g, a, b):
     b        ndarray of shape (..., k, j)
     returns  ndarray of shape (..., i, k) or (..., k, j); broadcast stacks are summed later
 
-    >>> matmul_slope(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
-    ...              np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> matmul_vjp(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
+    ...            np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     array([[21., 43., 65.]])
 
     Source: Petersen and Pedersen, The Matrix Cookbook (2012), section 2.5.
@@ -485,12 +496,15 @@ def matmul_slope(n, g, a, b):
     return a.swapaxes(-1, -2) @ g
 
 
+derivative(np.matmul, *vjps.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
+
+
 @contextlib.contextmanager
 def no_grad():
-    """Take no notes in this thread: `with no_grad():`, or `@no_grad()` above a function.
+    """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
 
-    Afterwards `recording.on` is what it was before, also after an exception, and inside another
-    no_grad().
+    Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
+    exception of any kind (SystemExit and KeyboardInterrupt too), which passes through.
 
     >>> x = Variable(3.0)
     >>> with no_grad():
@@ -508,18 +522,17 @@ def no_grad():
         recording.on = before
 
 
-class Function:
+class Function(FunctionMethods):
     """An operation with its own rule. Subclasses define
 
     forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
-                             for later
     backward(self, grad)     from the gradient of the result, that of the input; several inputs:
-                             a tuple, in which None stands for "has no slope".
-                             self.saved_tensors is the tuple of what was kept
+                             a tuple, with None for an input that has no derivative.
+                             self.saved_tensors is the tuple of what was saved
 
     and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An
-    object can be used many times, also on its own result: each use works on a fresh copy of it,
-    which holds what that use saved.
+    object can be used many times, also on its own result: each use works on a new copy of the
+    object, with its settings, which holds what that use saved.
 
     >>> class Square(Function):
     ...     def forward(self, x):
@@ -536,12 +549,6 @@ class Function:
     Source: torch.autograd.Function; the object is what PyTorch calls ctx.
     """
 
-    saved_tensors = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        validation.check_methods(cls)
-
     def __call__(self, *inputs, **options):
         call = copy.copy(self)
         return apply(call.forward, *inputs, **options)
@@ -550,113 +557,16 @@ class Function:
     def apply(cls, *inputs, **options):
         return cls()(*inputs, **options)
 
-    def save_for_backward(self, *arrays):
-        self.saved_tensors = arrays
-
-    def forward(self, *arrays):
-        raise TypeError(f"{type(self).__name__} needs a method forward(self, *arrays)")
-
-    def backward(self, grad):
-        raise TypeError(f"{type(self).__name__} needs a method backward(self, grad)")
-
-    def slopes_of_all(self, g, out, *arrays, **options):
-        """The rule for all inputs together, as `derivative` would have it."""
-        return validation.checked_gradients(self.backward(g), arrays,
-                                            type(self).__name__, operand)
-
-
-def slope_by_nudging(f, arrays, n, at, step=1e-5):
-    """The slope of f(*arrays) with respect to the one number arrays[n][at], from two nudges.
-
-    f        a function of arrays that returns one number
-    arrays   list of float64 ndarrays; nudged in place, and afterwards exactly as they were
-    n, at    which array, and which place in it, a tuple of ints
-    step     how far to nudge, up and down
-    returns  a number: by how much f grows for each unit that the number grows
-
-    >>> round(slope_by_nudging(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
-    12.0
-
-    Source: central differences: Griewank and Walther, Evaluating Derivatives (2008), section 1.
-    """
-    middle = arrays[n][at]
-    arrays[n][at] = middle + step
-    up = f(*arrays)
-    arrays[n][at] = middle - step
-    down = f(*arrays)
-    arrays[n][at] = middle
-    return float((up - down) / (2 * step))
-
-
-def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
-    """Compare the gradients of f(*inputs) with nudges of every number of every input.
-
-    f          a function of Tensors that returns a Tensor, the same each time, of any shape
-    inputs     Tensors or arrays of fractions, or a single one; copied as float64
-    tolerance  the largest error allowed, relative to slopes above 1 and absolute below
-    returns    True
-
-    Raises AssertionError, naming the input, the place and both numbers, where they differ.
-
-    >>> numerical_gradient_check(lambda x, y: (x * y).sin(),
-    ...                          [Variable([1.0, 2.0]), Variable([[3.0], [0.5]])])
-    True
-    """
-    inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    arrays = [np.array(operand(x), np.float64) for x in inputs]
-    leaves = [Variable(array) for array in arrays]
-    validation.check_arguments(f, leaves)
-    out = f(*leaves)
-    validation.check_result(out)
-    rng = np.random.default_rng(0)
-    weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
-    if out.size == 1:  # nothing to mix up: the slopes themselves
-        weights = np.ones(out.shape)
-    found = gradients_of(out, weights) if out.requires_grad else {}
-
-    def weighed(*arrays):
-        with no_grad():
-            return np.sum(f(*map(Tensor, arrays)).data * weights)
-
-    for n, leaf in enumerate(leaves):
-        slopes = found.get(leaf, np.zeros(leaf.shape))
-        for at in np.ndindex(leaf.shape):
-            wanted = slope_by_nudging(weighed, arrays, n, at, step)
-            if not abs(slopes[at] - wanted) <= tolerance * max(1, abs(wanted)):
-                note = "" if leaf in found else " (no gradient arrived at all)"
-                raise AssertionError(f"input {n} at {at}: the rules say {slopes[at]:.8g}"
-                                     f"{note}, a nudge says {wanted:.8g}")
-    return True
-
-
-def draw_graph(tensor, /, **names):
-    """Draw how `tensor` was made, from its notes.
-
-    names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w)
-    returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
-
-    >>> x = Variable([1.0, 2.0])
-    >>> print(draw_graph((2.0 * x).sum(), x=x))
-    2
-    x (2,)
-    multiply (2,)
-    sum = 6
-    """
-    if tensor.creator is FREED:
-        raise RuntimeError("backward() has freed the notes of this result: "
-                           "draw before backward(), or say backward(retain_graph=True)")
-    return graph_of(oldest_first(tensor) or [tensor], names)
-
 
 def cross_entropy_rule(g, out, logits, labels, smoothing):
-    slope = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
-    slope /= np.add.reduce(slope, axis=-1, keepdims=True)  # softmax
+    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
+    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
     if smoothing:
-        slope -= smoothing / logits.shape[-1]
-    rows = slope.reshape(-1, logits.shape[-1])  # the same memory
+        d -= smoothing / logits.shape[-1]
+    rows = d.reshape(-1, logits.shape[-1])  # the same memory
     rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
-    slope *= np.asarray(g)[..., None]
-    return slope
+    d *= np.asarray(g)[..., None]
+    return d
 
 
 derivative(cross_entropy_forward, cross_entropy_rule)

@@ -1,6 +1,6 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8065827bd0606879
-"""Data: Real pictures, split, shuffled, batched and varied."""
+# checksum: 31088490409ca42b
+"""Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
 
@@ -8,48 +8,48 @@ import numpy as np
 
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
-from tinytorch.support import datasets
+from tinytorch.support import datasets, synthetic
+from tinytorch.support.batching import stack_rows
+from tinytorch.support.bounded_queue import BoundedQueue
 from tinytorch.support.download import checksum, data_folder, fetch
-from tinytorch.support.shelf import Shelf
+from tinytorch.support.splits import split_lengths
 
 __all__ = [
-    "Dataset", "TensorDataset", "Subset", "random_split", "stratified_split", "order_of", "batches", "collate",
-    "DataLoader", "produce", "prefetch", "parse_idx", "mnist", "fashion_mnist", "cifar10", "digits", "statistics",
-    "Normalize", "Compose", "Transformed", "shift", "RandomHorizontalFlip", "RandomShift", "AddNoise", "one_hot",
-    "moons", "circles", "spirals", "xor",
+    "Dataset", "TensorDataset", "digits", "Subset", "random_split", "stratified_split", "epoch_indices", "batches",
+    "collate", "DataLoader", "channel_statistics", "Normalize", "Compose", "TransformedDataset", "shift",
+    "RandomHorizontalFlip", "RandomShift", "GaussianNoise", "one_hot", "moons", "circles", "spirals", "xor",
+    "parse_idx", "mnist", "fashion_mnist", "cifar10", "enqueue", "prefetch",
 ]
 
 
 class Dataset:
-    """Examples that can be counted and asked for by number. A subclass writes `__len__` and
-    `__getitem__`.
+    """A collection of examples. A subclass writes `__len__` and `__getitem__`.
 
-    dataset[i]  one example: an array, a number, or a tuple of such; IndexError when there is no
-                number i
+    dataset[i]  example i: an array, a number, or a tuple of such; IndexError when there is no
+                example i
     """
 
     def __len__(self):
-        raise NotImplementedError(f"{type(self).__name__} has no method __len__; "
-                                  "it says how many examples there are")
+        raise NotImplementedError(f"{type(self).__name__} needs a method __len__")
 
     def __getitem__(self, i):
-        raise NotImplementedError(f"{type(self).__name__} has no method __getitem__; "
-                                  "it gives example number i")
+        raise NotImplementedError(f"{type(self).__name__} needs a method __getitem__")
 
     def batch(self, indices):
-        """The examples with these numbers, as one batch: see `collate`."""
+        """The examples with these indices, as one batch: see `collate`."""
         return collate([self[i] for i in np.asarray(indices).tolist()])
 
 
 class TensorDataset(Dataset):
-    """Examples that stand in the rows of arrays: example i is row i of each.
+    """A dataset whose examples are the rows of arrays: example i is row i of each array.
 
-    arrays   Tensors, arrays or nested lists, all with equally many rows; arrays are not copied
+    arrays   Tensors, arrays or nested lists with equally many rows (the same length on axis 0);
+             arrays are not copied
 
-    .arrays  them, as a tuple of ndarrays
+    .arrays  the same data as a tuple of ndarrays
 
-    dataset[i] is a tuple with one row of each array. IndexError when there is no such row; also
-    an array of numbers will do for `i`, and gives those rows of each.
+    dataset[i] is a tuple with row i of each array. IndexError when there is no such row. An
+    array of integers as `i` gives those rows of each array.
 
     >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], [7, 9])
     >>> pairs[1]
@@ -60,11 +60,10 @@ class TensorDataset(Dataset):
 
     def __init__(self, *arrays):
         self.arrays = tuple(a if isinstance(a, np.ndarray) else Tensor(a).data for a in arrays)
-        lengths = [len(a) if a.ndim else "none" for a in self.arrays]
-        if not arrays or len(set(lengths)) > 1 or "none" in lengths:
-            raise ValueError("TensorDataset takes arrays with equally many rows, "
-                             f"these have {lengths}: each picture needs its answer, "
-                             "and the other way round")
+        shapes = [a.shape for a in self.arrays]
+        if len({shape[:1] for shape in shapes}) != 1 or shapes[0] == ():
+            raise ValueError("TensorDataset needs one or more arrays with equally many rows, "
+                             f"these have the shapes {shapes}: each input needs its target")
 
     def __len__(self):
         return len(self.arrays[0])
@@ -76,8 +75,33 @@ class TensorDataset(Dataset):
         return tuple(Tensor(rows) for rows in self[np.asarray(indices)])  # all rows at once
 
 
+def image_dataset(images, labels, largest):
+    """A TensorDataset of float32 images (n, channels, height, width) with values between 0 and
+    1, and int64 labels."""
+    images = images.reshape(len(images), -1, *images.shape[-2:]).astype(np.float32)
+    images /= largest
+    return TensorDataset(images, labels.astype(np.int64))
+
+
+def digits(split="train"):
+    """Handwritten digits, 8 x 8 pixels, values from 0 to 1: 1,438 for training, 359 for
+    testing. Needs no network.
+
+    split    "train" or "test": always the same images
+    returns  TensorDataset of float32 images (n, 1, 8, 8) and int64 labels (n,)
+
+    >>> len(digits("train")), len(digits("test"))
+    (1438, 359)
+
+    Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
+    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's
+    test part, as scikit-learn distributes it.
+    """
+    return image_dataset(*datasets.digits_arrays(split), 16)
+
+
 class Subset(Dataset):
-    """Some examples of another dataset: example i is that one's example indices[i].
+    """Some examples of another dataset: example i is `dataset[indices[i]]`.
 
     >>> Subset(["a", "b", "c"], [2, 0])[0]
     'c'
@@ -95,32 +119,20 @@ class Subset(Dataset):
         return self.dataset[int(self.indices[i])]
 
     def batch(self, indices):
-        inner = self.indices[np.asarray(indices)]
+        chosen = self.indices[np.asarray(indices)]
         if isinstance(self.dataset, Dataset):
-            return self.dataset.batch(inner)
-        return collate([self.dataset[i] for i in inner.tolist()])
-
-
-def whole_lengths(lengths, count):
-    """How many of `count` examples each part gets: `lengths` themselves, or shares of `count`
-    that add up to 1."""
-    if abs(sum(lengths) - 1) < 1e-6 and all(0 <= n <= 1 for n in lengths):
-        whole = [int(count * share) for share in lengths]
-        return [n + (place < count - sum(whole)) for place, n in enumerate(whole)]
-    if sum(lengths) != count or any(n < 0 for n in lengths):
-        raise ValueError(f"the parts {list(lengths)} add up to {sum(lengths)}, "
-                         f"there are {count} examples: give numbers that add up to that, "
-                         "or shares that add up to 1")
-    return [int(n) for n in lengths]
+            return self.dataset.batch(chosen)
+        return collate([self.dataset[i] for i in chosen.tolist()])
 
 
 def random_split(dataset, lengths, rng=None):
-    """Deal the examples out at random, each to exactly one part.
+    """Divide a dataset at random; each example goes to exactly one part.
 
     dataset  anything with a length and examples
-    lengths  how many examples each part gets: whole numbers that add up to len(dataset), or
-             shares that add up to 1
-    rng      a NumPy Generator, a seed, or None for the layers' own generator
+    lengths  the number of examples in each part: integers that add up to len(dataset), or
+             proportions that add up to 1
+    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets;
+             `generator(rng)` returns the one to draw from
     returns  list of Subsets, in the order of `lengths`
 
     >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
@@ -128,46 +140,46 @@ def random_split(dataset, lengths, rng=None):
 
     Source: torch.utils.data.random_split.
     """
-    lengths = whole_lengths(lengths, len(dataset))
+    lengths = split_lengths(lengths, len(dataset))
     order = generator(rng).permutation(len(dataset))
     return [Subset(dataset, part) for part in np.split(order, np.cumsum(lengths)[:-1])]
 
 
-def stratified_split(labels, share, rng=None):
-    """Set a share of each class aside.
+def stratified_split(labels, fraction, rng=None):
+    """Hold out the same fraction of each class, drawn at random.
 
-    labels   array of shape (n,): the class of each example
-    share    from 0 to 1: what part of each class is set aside, rounded to whole examples
-    rng      a NumPy Generator, a seed, or None for the layers' own generator
-    returns  (rest, aside): two arrays of example numbers, each in rising order; together they
-             are 0 ... n - 1
+    labels    array of shape (n,): the class of each example
+    fraction  from 0 to 1: how much of each class is held out, rounded to the nearest integer
+    rng       a NumPy Generator, a seed, or None for the generator that `manual_seed` sets
+    returns   (kept, held_out): two arrays of indices, each in increasing order; together they
+              are 0 ... n - 1
 
-    >>> rest, aside = stratified_split(np.array([5, 5, 5, 8, 8, 8]), 1 / 3)
-    >>> len(rest), len(aside)
+    >>> kept, held_out = stratified_split(np.array([5, 5, 5, 8, 8, 8]), 1 / 3)
+    >>> len(kept), len(held_out)
     (4, 2)
 
     Source: sklearn.model_selection.train_test_split with `stratify`; Neyman (1934) on
     stratified sampling.
     """
     labels = np.asarray(labels)
-    rng, aside = generator(rng), []
+    rng, held_out = generator(rng), []
     for label in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == label))
-        aside.append(members[: round(share * len(members))])
-    aside = np.sort(np.concatenate(aside))
-    return np.setdiff1d(np.arange(len(labels)), aside), aside
+        held_out.append(members[: round(fraction * len(members))])
+    held_out = np.sort(np.concatenate(held_out))
+    return np.setdiff1d(np.arange(len(labels)), held_out), held_out
 
 
-def order_of(count, shuffle=False, rng=None):
-    """The numbers 0 to count - 1, in the order in which one epoch visits the examples.
+def epoch_indices(count, shuffle=False, rng=None):
+    """The indices 0 to count - 1, in the order in which one epoch visits the examples.
 
-    count    how many examples there are
+    count    the number of examples
     shuffle  whether the order is random
-    rng      a NumPy Generator, a seed, or None for the layers' own generator; not touched
-             unless shuffling
-    returns  array of shape (count,), whole numbers
+    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets;
+             nothing is drawn from it unless shuffling
+    returns  array of shape (count,), integers
 
-    >>> order_of(3)
+    >>> epoch_indices(3)
     array([0, 1, 2])
 
     Source: Durstenfeld's algorithm (1964), which numpy.random.Generator.permutation uses.
@@ -176,13 +188,13 @@ def order_of(count, shuffle=False, rng=None):
 
 
 def batches(order, batch_size, drop_last=False):
-    """Cut an order into batches.
+    """Cut the indices of an epoch into batches.
 
-    order       array of shape (n,): example numbers
+    order       array of shape (n,): indices
     batch_size  examples per batch, 1 or more
-    drop_last   whether a last batch of fewer is left out
-    returns     list of arrays, together `order` itself; each of length batch_size, but perhaps
-                the last
+    drop_last   whether a last batch with fewer examples is omitted
+    returns     list of arrays, together `order` itself; all of length batch_size, except
+                perhaps the last
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
@@ -193,28 +205,17 @@ def batches(order, batch_size, drop_last=False):
     return [piece for piece in pieces if len(piece) == batch_size or not drop_last]
 
 
-def as_rows(samples):
-    """The samples as rows of one array: arrays and NumPy numbers keep their dtype; Python's
-    numbers stay a list."""
-    shapes = list(dict.fromkeys(np.shape(s) for s in samples))
-    if len(shapes) > 1:
-        raise ValueError(f"examples of the shapes {' and '.join(map(str, shapes[:3]))} cannot "
-                         "be one batch: bring them to one shape first, "
-                         "or write a collate_fn that does")
-    return (np.stack([np.asarray(s) for s in samples]) if hasattr(samples[0], "dtype")
-            else list(samples))
-
-
 def collate(samples):
-    """Make one batch of several examples.
+    """Combine several examples into one batch.
 
-    samples  list of examples, 1 or more, all of one form: arrays, Tensors or numbers, or tuples
-             (or lists) of such
-    returns  a Tensor with one row per example; for tuples, a tuple of what `collate` makes of
+    samples  list of examples, 1 or more, all of the same structure: arrays, Tensors or numbers,
+             or tuples (or lists) of such
+    returns  a Tensor with one row per example; for tuples, a tuple with the collated batch of
              each member
 
-    dtypes stay: float32 pictures give a float32 Tensor, whole numbers one of whole numbers.
-    ValueError that names the shapes when they differ, or when tuples differ in length.
+    dtypes are kept: float32 images give a float32 Tensor, integers an integer Tensor.
+    ValueError when the shapes differ, with the shapes in its message; also when tuples differ
+    in length.
 
     >>> collate([(np.float32([1, 2]), 7), (np.float32([3, 4]), 9)])
     (Tensor([[1., 2.],
@@ -224,24 +225,23 @@ def collate(samples):
     """
     if isinstance(samples[0], (tuple, list)):
         return tuple(collate(member) for member in zip(*samples, strict=True))
-    return Tensor(as_rows(samples))
+    return Tensor(stack_rows(samples))
 
 
 class DataLoader:
-    """The examples of a dataset, batch after batch. `for x, y in loader` is one epoch.
+    """Iterates over a dataset in batches. `for x, y in loader` is one epoch.
 
     dataset     anything with a length and examples
     batch_size  examples per batch
     shuffle     whether every epoch has a new random order
-    sampler     instead of an order: example numbers, anything that can be walked again and
-                again
-    drop_last   whether a last batch of fewer examples is left out
-    collate_fn  makes a batch of a list of examples
-    rng         a NumPy Generator or a seed; None for a generator of the loader's own, split off
-                from the layers'
-    prefetch    how many batches a thread makes ahead of their use; 0 for no thread
+    sampler     the order, instead of shuffling: indices, iterable again and again
+    drop_last   whether a last batch with fewer examples is omitted
+    collate_fn  combines a list of examples into a batch
+    rng         a NumPy Generator or a seed; None for a generator of the loader's own, spawned
+                from the one that `manual_seed` sets
+    prefetch    how many batches a thread prepares in advance; 0 for no thread
 
-    len(loader) is the number of batches of an epoch.
+    len(loader) is the number of batches in an epoch.
 
     >>> loader = DataLoader(TensorDataset([10, 20, 30]), batch_size=2)
     >>> len(loader), [x.shape for x, in loader]
@@ -252,200 +252,59 @@ class DataLoader:
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False,
-                 collate_fn=collate,
-                 rng=None, prefetch=0):
+                 collate_fn=collate, rng=None, prefetch=0):
         if batch_size < 1 or prefetch < 0:
-            raise ValueError("batch_size is 1 or more and prefetch 0 or more, "
+            raise ValueError("batch_size must be at least 1 and prefetch at least 0, "
                              f"not {batch_size} and {prefetch}")
         if shuffle and sampler is not None:
-            raise ValueError("a sampler is an order already: "
-                             "give either sampler or shuffle=True")
+            raise ValueError("a sampler defines the order: give either sampler or shuffle=True")
         self.dataset, self.batch_size, self.shuffle, self.sampler = (
             dataset, batch_size, shuffle, sampler)
-        self.drop_last, self.collate_fn, self.ahead = drop_last, collate_fn, prefetch
+        self.drop_last, self.collate_fn, self.prefetch = drop_last, collate_fn, prefetch
         self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
 
-    def order(self):
-        """The example numbers of one epoch, in their order."""
-        if self.sampler is not None:
-            return np.array(list(self.sampler), dtype=np.int64)
-        return order_of(len(self.dataset), self.shuffle, self.rng)
-
-    def fetch(self, indices):
-        """One batch: the examples with these numbers."""
-        if self.collate_fn is collate and isinstance(self.dataset, Dataset):
-            return self.dataset.batch(indices)
-        return self.collate_fn([self.dataset[i] for i in indices.tolist()])
-
-    def load(self, order):
-        """The batches of an epoch in this order, each fetched when it is asked for."""
-        for indices in batches(order, self.batch_size, self.drop_last):
-            yield self.fetch(indices)
-
-    def __iter__(self):
-        found = self.load(self.order())
-        return prefetch(found, self.ahead) if self.ahead else found
+    def __repr__(self):
+        return (f"DataLoader({len(self.dataset):,} examples, {len(self):,} batches of up to "
+                f"{self.batch_size})")
 
     def __len__(self):
         count = len(self.dataset if self.sampler is None else self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
+    def fetch(self, indices):
+        """One batch: the examples with these indices, collated."""
+        if self.collate_fn is collate and isinstance(self.dataset, Dataset):
+            return self.dataset.batch(indices)
+        return self.collate_fn([self.dataset[i] for i in indices.tolist()])
 
-def produce(items, put):
-    """Hand items on until there are no more, something goes wrong, or nobody wants any.
+    def epoch(self):
+        """Yield the batches of one epoch, each fetched only when it is asked for.
 
-    items    an iterable, perhaps slow, perhaps one that raises
-    put      a function put(kind, thing=None): waits for room; answers False when nobody wants
-             any more
-    returns  None
+        The order is `self.sampler`, as an array of indices, if there is one, and otherwise that
+        of `epoch_indices`, drawn from self.rng. `self.fetch(indices)` makes a batch of an array
+        of indices.
+        """
+        if self.sampler is None:
+            order = epoch_indices(len(self.dataset), self.shuffle, self.rng)
+        else:
+            order = np.array(list(self.sampler))
+        for indices in batches(order, self.batch_size, self.drop_last):
+            yield self.fetch(indices)
 
-    Calls put("item", item) for each in order, then put("end"); or put("error", error) with what
-    `items` raised. After an answer of False, nothing is taken from `items`, and put is not
-    called again. What `items` raised is never raised here.
-
-    >>> produce("ab", lambda kind, thing=None: print(kind, thing) is None)
-    item a
-    item b
-    end None
-
-    Source: the producer and consumer of Dijkstra, Cooperating sequential processes (1965).
-    """
-    try:
-        for item in items:
-            if not put("item", item):
-                return
-        put("end")
-    except BaseException as error:
-        put("error", error)
+    def __iter__(self):
+        return prefetch(self.epoch(), self.prefetch) if self.prefetch else self.epoch()
 
 
-def prefetch(items, ahead=2):
-    """The same items in the same order, fetched by a thread while the program uses the ones
-    before.
+def channel_statistics(images):
+    """The mean and the standard deviation of each channel, over all examples and pixels.
 
-    items    an iterable
-    ahead    how many may wait ready, 1 or more; one more may be in the making
-    returns  a generator. The thread starts with the first item that is asked for, and has ended
-             when the walk is over: at the end, by an error, or because it was left in the
-             middle
-
-    What `items` raises is raised here, the very same error, behind the items that came before
-    it.
-
-    >>> list(prefetch("abc"))
-    ['a', 'b', 'c']
-
-    Source: the consumer of Dijkstra, Cooperating sequential processes (1965); generator.close
-    in PEP 342.
-    """
-    shelf = Shelf(ahead)
-    shelf.start(produce, items, shelf.put)
-    try:
-        kind, thing = shelf.take()
-        while kind == "item":
-            yield thing
-            kind, thing = shelf.take()
-        if kind == "error":
-            raise thing
-    finally:
-        shelf.close()
-
-
-# byte 2 of a file -> the dtype of its numbers
-IDX = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-
-
-def parse_idx(data):
-    """The array in the bytes of an IDX file.
-
-    data     bytes: 0, 0, the kind of number (see IDX), the number of axes, each length as 4
-             bytes, the numbers
-    returns  a new ndarray in the machine's own byte order
-
-    ValueError when it is no IDX file; also when there are not exactly as many numbers as the
-    lengths promise, and then it tells both counts.
-
-    >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
-    array([[  5,   6, 255]], dtype=uint8)
-
-    Source: LeCun, Cortes, Burges, The MNIST database, "File formats".
-    """
-    if (data[:2] != b"\0\0" or len(data) < 4 or data[2] not in IDX
-        or len(data) < 4 + 4 * data[3]):
-        raise ValueError("these bytes do not begin like an IDX file: "
-                         f"{bytes(data[:8]).hex(' ') or 'there are none'}")
-    shape = np.frombuffer(data, ">u4", data[3], 4).tolist()
-    numbers = np.frombuffer(data, IDX[data[2]], offset=4 + 4 * len(shape))
-    if numbers.size != math.prod(shape):
-        raise ValueError(f"{shape} promises {math.prod(shape)} numbers, "
-                         f"here are {numbers.size}: was the file cut off?")
-    return numbers.reshape(shape).astype(numbers.dtype.newbyteorder("="))
-
-
-def pictures(images, labels, largest):
-    """A TensorDataset of float32 pictures (n, channels, height, width) between 0 and 1, with
-    classes as int64."""
-    images = images.reshape(len(images), -1, *images.shape[-2:]).astype(np.float32)
-    images /= largest
-    return TensorDataset(images, labels.astype(np.int64))
-
-
-def mnist(split="train"):
-    """Handwritten digits, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 12 MB
-    once; see `fetch`.
-
-    Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits.
-    """
-    return pictures(*map(parse_idx, datasets.idx_files("mnist", split)), 255)
-
-
-def fashion_mnist(split="train"):
-    """Clothes of ten kinds, 28 x 28 grey: 60,000 to train on, 10,000 to test. Downloads 31 MB
-    once; see `fetch`.
-
-    Source: Xiao, Rasul, Vollgraf, Fashion-MNIST (2017), arXiv:1708.07747; MIT licence.
-    """
-    return pictures(*map(parse_idx, datasets.idx_files("fashion-mnist", split)), 255)
-
-
-def cifar10(split="train"):
-    """Photographs of ten kinds of things, 32 x 32 in 3 colours: 50,000 to train on, 10,000 to
-    test.
-
-    Downloads 170 MB once; see `fetch`. As float32, the 50,000 take 614 MB of memory.
-
-    Source: Krizhevsky, Learning multiple layers of features from tiny images (2009).
-    """
-    return pictures(*datasets.cifar10_arrays(split), 255)
-
-
-def digits(split="train"):
-    """Handwritten digits, 8 x 8 grey, values from 0 to 1: 1,438 to train on, 359 to test. Needs
-    no network.
-
-    split    "train" or "test": always the same pictures
-    returns  TensorDataset of float32 pictures (n, 1, 8, 8) and int64 classes (n,)
-
-    >>> len(digits("train")), len(digits("test"))
-    (1438, 359)
-
-    Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
-    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's
-    test part, as scikit-learn distributes it.
-    """
-    return pictures(*datasets.digits_arrays(split), 16)
-
-
-def statistics(images):
-    """The mean and the standard deviation of each channel over all examples and all places.
-
-    images   array of shape (n, channels, ...): pictures (n, channels, height, width), or rows
+    images   array of shape (n, channels, ...): images (n, channels, height, width), or rows
              (n, features)
-    returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for pictures, (features,)
-             for rows; std is the population's (divided by the count), and 1 where a channel is
-             the same everywhere
+    returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
+             for rows. std is the population's (the sum of squares is divided by the count), and
+             1 where a channel is constant. Both are accumulated in float64.
 
-    >>> mean, std = statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> print(mean, std)
     [2. 5.] [1. 1.]
 
@@ -459,11 +318,10 @@ def statistics(images):
 
 
 class Normalize:
-    """Subtracts the mean and divides by the standard deviation, as measured by `statistics` on
-    the training set.
+    """Standardizes with a given mean and standard deviation, those of the training set.
 
-    >>> Normalize(*statistics(np.array([[1.0, 5.0], [3.0, 9.0]])))(np.array([1.0, 9.0],
-    ...                                                                     "float32"))
+    >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
+    >>> Normalize(mean, std)(np.array([1.0, 9.0], "float32"))
     array([-1.,  1.], dtype=float32)
 
     Source: torchvision.transforms.Normalize.
@@ -477,7 +335,7 @@ class Normalize:
 
 
 class Compose:
-    """Several functions one after the other: Compose([f, g])(x) is g(f(x))."""
+    """Several functions in sequence: Compose([f, g])(x) is g(f(x))."""
 
     def __init__(self, transforms):
         self.transforms = list(transforms)
@@ -488,11 +346,11 @@ class Compose:
         return x
 
 
-class Transformed(Dataset):
-    """Another dataset, with a function applied to the first member of each example, anew each
-    time it is asked for.
+class TransformedDataset(Dataset):
+    """Another dataset, with a function applied to the first member of each example, again each
+    time the example is read.
 
-    >>> Transformed([(1, "one"), (2, "two")], lambda x: x * 10)[1]
+    >>> TransformedDataset([(1, "one"), (2, "two")], lambda x: x * 10)[1]
     (20, 'two')
     """
 
@@ -508,11 +366,11 @@ class Transformed(Dataset):
 
 
 def shift(image, down, right):
-    """A picture moved by whole pixels; what leaves is lost, and zeros come in.
+    """Shift an image by whole pixels; zeros enter where no pixel came from.
 
     image    array of shape (..., height, width)
-    down     rows to move down; up if negative
-    right    columns to move to the right; to the left if negative
+    down     number of rows to shift down; up if negative
+    right    number of columns to shift to the right; to the left if negative
     returns  a new array of the same shape and dtype
 
     >>> shift(np.array([[1, 2, 3], [4, 5, 6]]), 1, -1)
@@ -530,12 +388,14 @@ def shift(image, down, right):
 
 
 class RandomHorizontalFlip:
-    """Swaps left and right of a picture (..., height, width) with probability p, and otherwise
-    gives it back.
+    """Swaps left and right of an image (..., height, width) with probability p, and otherwise
+    returns it unchanged.
 
     p        from 0 to 1
-    rng      a NumPy Generator or a seed; None for a generator of its own, split off from the
-             layers'
+    rng      a NumPy Generator or a seed; None for a generator of its own, spawned from the one
+             that `manual_seed` sets
+
+    The image that is given is not changed; a flipped image is a new array.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2, 3], [4, 5, 6]]))
     array([[3, 2, 1],
@@ -552,20 +412,21 @@ class RandomHorizontalFlip:
 
 
 class RandomShift:
-    """Moves a picture by up to `most` pixels, evenly drawn for each axis. `rng` is as in
-    RandomHorizontalFlip."""
+    """Shifts an image by up to `max_shift` pixels along each axis, uniformly drawn. `rng` is as
+    in RandomHorizontalFlip."""
 
-    def __init__(self, most=1, rng=None):
-        self.most, self.rng = most, generator().spawn(1)[0] if rng is None else generator(rng)
+    def __init__(self, max_shift=1, rng=None):
+        self.max_shift = max_shift
+        self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
 
     def __call__(self, image):
-        down, right = self.rng.integers(-self.most, self.most + 1, 2).tolist()
+        down, right = self.rng.integers(-self.max_shift, self.max_shift + 1, 2).tolist()
         return shift(image, down, right)
 
 
-class AddNoise:
-    """Adds normal noise of standard deviation `std` to every pixel, in its own dtype. `rng` as
-    in RandomHorizontalFlip."""
+class GaussianNoise:
+    """Adds normal noise of standard deviation `std` to every pixel, in the image's dtype. `rng`
+    is as in RandomHorizontalFlip."""
 
     def __init__(self, std=0.1, rng=None):
         self.std, self.rng = std, generator().spawn(1)[0] if rng is None else generator(rng)
@@ -575,66 +436,163 @@ class AddNoise:
 
 
 def one_hot(labels, num_classes):
-    """A column for each class, with 1 where the example is of that class and 0 elsewhere.
+    """One column per class: 1 where the example is of that class, and 0 elsewhere.
 
-    labels       Tensor, array or list of whole numbers from 0 to num_classes - 1, of any shape
-    num_classes  how many classes there are, also those that do not occur in `labels`
+    labels       Tensor, array or list of integers from 0 to num_classes - 1, of any shape and
+                 any integer dtype
+    num_classes  the number of classes, including those that do not occur in `labels`
     returns      float32 Tensor of shape (*labels' shape, num_classes)
 
-    ValueError that names the label when one is below 0 or not below num_classes.
+    ValueError with the wrong label in its message when a label is below 0 or not below
+    num_classes.
 
     >>> one_hot([2, 0], 3)
     Tensor([[0., 0., 1.],
             [1., 0., 0.]])
 
-    Source: torch.nn.functional.one_hot, which gives whole numbers.
+    Source: torch.nn.functional.one_hot, which returns integers.
     """
-    labels = np.asarray(labels, dtype=np.int64)
+    labels = np.asarray(labels)
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if wrong.size:
-        raise ValueError(f"there are {num_classes} classes, counted from 0, "
-                         f"and the label {wrong[0]} is none of them")
-    return Tensor(np.eye(num_classes, dtype=np.float32)[labels])
-
-
-def noisy(points, labels, noise, rng):
-    """The TensorDataset of these points with normal noise of standard deviation `noise`
-    added."""
-    points = np.asarray(points) + rng.normal(0, noise, np.shape(points))
-    return TensorDataset(points.astype(np.float32), np.asarray(labels, dtype=np.int64))
+        raise ValueError(f"label {wrong[0]} is none of the {num_classes} classes from 0")
+    return Tensor((labels[..., None] == np.arange(num_classes)).astype(np.float32))
 
 
 def moons(count=200, noise=0.1, rng=None):
-    """Two half circles that reach into each other, classes 0 and 1. `rng`: a NumPy Generator, a
-    seed, or None."""
-    rng = generator(rng)
-    labels = np.arange(count) % 2
-    angle = rng.uniform(0, np.pi, count)
-    heights = np.where(labels, 0.5 - np.sin(angle), np.sin(angle))
-    return noisy(np.stack([np.cos(angle) + labels, heights], 1), labels, noise, rng)
+    """Two interlocking half circles, classes 0 and 1. `rng` is as in random_split."""
+    return TensorDataset(*synthetic.moons(count, noise, generator(rng)))
 
 
 def circles(count=200, noise=0.05, inner=0.5, rng=None):
     """A circle of radius 1, class 0, around one of radius `inner`, class 1."""
-    rng = generator(rng)
-    labels = np.arange(count) % 2
-    angle, radius = rng.uniform(0, 2 * np.pi, count), np.where(labels, inner, 1.0)
-    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1),
-                 labels, noise, rng)
+    return TensorDataset(*synthetic.circles(count, noise, inner, generator(rng)))
 
 
 def spirals(count=300, classes=3, turns=0.75, noise=0.03, rng=None):
-    """Arms that wind `turns` times around the middle, one for each class."""
-    rng = generator(rng)
-    labels = np.arange(count) % classes
-    radius = rng.uniform(0.05, 1, count)
-    angle = 2 * np.pi * (labels / classes + turns * radius)
-    return noisy(np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1),
-                 labels, noise, rng)
+    """Spiral arms with `turns` turns around the origin, one arm per class."""
+    return TensorDataset(*synthetic.spirals(count, classes, turns, noise, generator(rng)))
 
 
 def xor(count=200, noise=0.1, rng=None):
     """Points around (0, 0) and (1, 1), class 0, and around (0, 1) and (1, 0), class 1."""
-    rng = generator(rng)
-    corners = rng.integers(0, 2, (count, 2))
-    return noisy(corners, corners[:, 0] ^ corners[:, 1], noise, rng)
+    return TensorDataset(*synthetic.xor(count, noise, generator(rng)))
+
+
+# byte 2 of the file -> the dtype of its numbers
+IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def parse_idx(data):
+    """The array in the bytes of an IDX file.
+
+    data     bytes: 0, 0, the type of the numbers (see IDX_DTYPES), the number of axes, each
+             length as 4 bytes, the numbers
+    returns  a new ndarray in the machine's own byte order
+
+    ValueError when it is not an IDX file. Also when the bytes after the header are more or
+    fewer than the lengths require; then the message contains both numbers of bytes, required
+    and present.
+
+    >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
+    array([[  5,   6, 255]], dtype=uint8)
+
+    Source: LeCun, Cortes, Burges, The MNIST database, "File formats".
+    """
+    if (data[:2] != b"\0\0" or len(data) < 4 or data[2] not in IDX_DTYPES
+        or len(data) < 4 + 4 * data[3]):
+        raise ValueError("these bytes are not an IDX file, they begin with: "
+                         f"{bytes(data[:8]).hex(' ') or 'nothing'}")
+    dtype = np.dtype(IDX_DTYPES[data[2]])
+    shape = np.frombuffer(data, ">u4", data[3], 4).tolist()
+    present, required = len(data) - 4 - 4 * len(shape), math.prod(shape) * dtype.itemsize
+    if present != required:
+        raise ValueError(f"the shape {shape} requires {required} bytes after the header, "
+                         f"there are {present}: was the file cut off?")
+    numbers = np.frombuffer(data, dtype, offset=4 + 4 * len(shape)).reshape(shape)
+    return numbers.astype(dtype.newbyteorder("="))
+
+
+def mnist(split="train"):
+    """Handwritten digits, 28 x 28 pixels: 60,000 for training, 10,000 for testing. Downloads
+    12 MB once; see `fetch`.
+
+    Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits.
+    """
+    return image_dataset(*map(parse_idx, datasets.idx_files("mnist", split)), 255)
+
+
+def fashion_mnist(split="train"):
+    """Clothes of ten classes, 28 x 28 pixels: 60,000 for training, 10,000 for testing.
+    Downloads 31 MB once; see `fetch`.
+
+    Source: Xiao, Rasul, Vollgraf, Fashion-MNIST (2017), arXiv:1708.07747; MIT licence.
+    """
+    return image_dataset(*map(parse_idx, datasets.idx_files("fashion-mnist", split)), 255)
+
+
+def cifar10(split="train"):
+    """Photographs of ten classes, 32 x 32 pixels, 3 channels: 50,000 for training, 10,000 for
+    testing. Downloads 170 MB once; see `fetch`. As float32, the 50,000 take 614 MB of memory.
+
+    Source: Krizhevsky, Learning multiple layers of features from tiny images (2009).
+    """
+    return image_dataset(*datasets.cifar10_arrays(split), 255)
+
+
+def enqueue(items, put):
+    """Put all items into a queue, then the end or the error; stop when the queue is closed.
+
+    items    an iterable, perhaps slow, perhaps one that raises
+    put      a function put(kind, value=None): waits for a free slot; returns False when the
+             queue was closed
+    returns  None
+
+    Calls put("item", item) for each item in order, then put("end"); or put("error", error) with
+    the exception that `items` raised. After put has returned False, nothing is read from
+    `items` and put is not called again. `enqueue` itself never raises what `items` raised.
+
+    >>> enqueue("ab", lambda kind, value=None: print(kind, value) is None)
+    item a
+    item b
+    end None
+
+    Source: the producer and consumer of Dijkstra, Cooperating sequential processes (1965).
+    """
+    try:
+        for item in items:
+            if not put("item", item):
+                return
+        put("end")
+    except BaseException as error:
+        put("error", error)
+
+
+def prefetch(items, ahead=2):
+    """The same items in the same order, prepared by a thread in advance.
+
+    items    an iterable
+    ahead    how many items may wait in the queue, 1 or more; one more may be in preparation
+    returns  a generator. The thread starts when the first item is asked for. It has ended when
+             the iteration is over: at the end, by an error, or because the loop was left
+
+    An exception that `items` raises is raised here, the same object, after the items that came
+    before it.
+
+    >>> list(prefetch("abc"))
+    ['a', 'b', 'c']
+
+    Source: the consumer of Dijkstra, Cooperating sequential processes (1965); generator.close
+    in PEP 342.
+    """
+    queue = BoundedQueue(ahead)
+    queue.start(enqueue, items, queue.put)
+    try:
+        kind, value = queue.get()
+        while kind == "item":
+            yield value
+            kind, value = queue.get()
+        if kind == "error":
+            raise value
+    finally:
+        queue.close()

@@ -1,4 +1,4 @@
-"""How the C library keeps the memory of arrays that are gone."""
+"""How the C library reuses the memory of freed arrays."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ __all__ = ["keep_freed_memory"]
 
 
 def keep_freed_memory():
-    """Let glibc keep freed blocks of up to 31 MiB for the next array, for the rest of the process.
+    """Let glibc reuse freed blocks of up to 31 MiB, for the rest of the process.
 
-    On Linux, a large block goes back to the system when it is freed, and each page of the next one,
-    4 kB, must be asked for again: a small network spent half of its time on that. glibc learns
-    from what it sees: it keeps what is not larger than the largest block freed so far. So this
-    takes such a block, which is never touched and costs no memory, and frees it. From 32 MiB on
-    glibc learns nothing; other C libraries do not mind.
+    On Linux, glibc returns a large block to the system when it is freed; for the next block, the
+    system has to provide each page of 4 kB again. A small network spent a third of its time on
+    that. glibc adapts its threshold: it keeps blocks that are not larger than the largest block
+    freed so far. So this function allocates such a block and frees it; its pages are never touched,
+    so it takes no memory. From 32 MiB on, glibc does not adapt. Other C libraries are not affected.
     """
     np.empty(31 << 20, np.uint8)

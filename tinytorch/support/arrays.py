@@ -1,8 +1,45 @@
-"""Arrays from what people hand in, and errors in words that name shapes where NumPy's do not."""
+"""Arrays from what people hand in, and NumPy's errors in words that name the shapes."""
 
 import numpy as np
 
-__all__ = ["copy_of", "explained", "fresh", "row_lengths"]
+__all__ = [
+    "as_array",
+    "as_index_array",
+    "copy_of",
+    "explain_error",
+    "in_place_error",
+    "row_lengths",
+]
+
+
+def as_array(data, requires_grad=False):
+    """The array that a Tensor keeps for `data`: always a new one.
+
+    data           a number, nested lists of numbers, or an ndarray
+    requires_grad  whether gradients with respect to these numbers will be computed
+    returns        a new ndarray; `data` is never shared
+
+    | given                         | dtype                 | with requires_grad           |
+    | an ndarray                    | its own               | float32 unless it is a float |
+    |                               |                       | dtype already                |
+    | a bare int or float           | float32               | float32                      |
+    | a bare NumPy number, not bool | float32               | float32                      |
+    | lists with a float            | float32               | float32                      |
+    | lists of ints; bools anywhere | NumPy's (int, bool)   | float32                      |
+
+    Raises ValueError when rows differ in length, TypeError when `data` holds anything but
+    real numbers.
+
+    >>> as_array([1, 0.5])
+    array([1. , 0.5], dtype=float32)
+
+    Source: the same rule as torch.tensor, except for a bare int.
+    """
+    array = copy_of(data)
+    is_float = array.dtype.kind == "f"
+    if not isinstance(data, np.ndarray) and (is_float or array.ndim == 0 and array.dtype != bool):
+        return array.astype(np.float32)
+    return array if is_float or not requires_grad else array.astype(np.float32)
 
 
 def copy_of(data):
@@ -21,19 +58,19 @@ def copy_of(data):
         array = np.array(data)
     except ValueError:
         raise ValueError(
-            f"a tensor is a full grid, but here rows of length {row_lengths(data)} meet"
+            f"a tensor is a full grid, its rows have one length; here are {row_lengths(data)}"
         ) from None
     if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
         raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
     return array
 
 
-def fresh(part):
-    """A new array of an index: of the places or truth values in a list, an array or a Tensor.
+def as_index_array(part):
+    """A new array of the positions or truth values in a list, an array or a Tensor.
 
-    [] names places too, none of them, so it becomes an array of integers.
+    An empty list becomes an array of integers: it gathers nothing.
 
-    >>> fresh([2, 0]), fresh([]).dtype.kind
+    >>> as_index_array([2, 0]), as_index_array([]).dtype.kind
     (array([2, 0]), 'i')
     """
     array = np.array(part)
@@ -41,21 +78,36 @@ def fresh(part):
 
 
 def row_lengths(rows):
-    """The lengths that differ in a ragged nested list, as text; a bare number has length "none".
+    """The lengths that differ in a ragged nested list, as text.
 
-    >>> row_lengths([[1, 2], [3]])
-    '2 and 1'
+    >>> row_lengths([[1, 2], [3]]), row_lengths([1, [2, 3]])
+    ('rows of length 2 and 1', 'a number and a row of length 2')
     """
     lengths = [
-        len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else "none"
+        len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else None
         for row in rows
     ]
-    if len(set(lengths)) == 1 and "none" not in lengths:
+    if len(set(lengths)) == 1 and None not in lengths:
         return row_lengths([part for row in rows for part in row])
-    return " and ".join(str(n) for n in dict.fromkeys(lengths))
+    different = [n for n in dict.fromkeys(lengths) if n is not None]
+    if None in lengths:
+        return f"a number and a row of length {different[0]}"
+    return f"rows of length {' and '.join(map(str, different))}"
 
 
-def explained(error, op, arrays, options, common_shape):
+def in_place_error(sign):
+    """The RuntimeError for `w += ...` on a leaf: a tensor that the caller made, with requires_grad.
+
+    >>> print(in_place_error("-="))  # doctest: +ELLIPSIS
+    w -= ... would replace w by the result of an operation, whose .grad stays None; ...
+    """
+    return RuntimeError(
+        f"w {sign} ... would replace w by the result of an operation, whose .grad stays None; "
+        f"to change the numbers of w itself, write w.data {sign} ..."
+    )
+
+
+def explain_error(error, op, arrays, options, common_shape):
     """The error to raise when NumPy refused op(*arrays, **options): one that names the shapes.
 
     error         the IndexError, ValueError or TypeError that NumPy raised
@@ -66,8 +118,8 @@ def explained(error, op, arrays, options, common_shape):
                   break; asked when `op` is a ufunc or np.where
     returns       an exception of the same kind, not raised
 
-    >>> error = explained(ValueError("bad"), np.reshape, (np.ones(3),), {"shape": (2, 2)}, None)
-    >>> print(error)
+    >>> shape = {"shape": (2, 2)}
+    >>> print(explain_error(ValueError("bad"), np.reshape, (np.ones(3),), shape, None))
     reshape refused shape (3,): bad
     """
     if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):

@@ -1,9 +1,9 @@
-"""Plain data in a file: numbers, text, lists, dicts and arrays, and back to the last bit.
+"""Checkpoint files: numbers, text, lists, dicts and arrays, saved and loaded without rounding.
 
-A pickle could hold them in one line, and whoever opens a pickle runs the program that is in it.
-This is an .npz file: its arrays hold numbers only, and one of them is a text in JSON that says how
-they belong together. Python's JSON gives back every float to the last bit, and whole numbers of any
-length; every array in an .npz file has a checksum.
+A pickle could hold them in one line, but opening a pickle runs whatever program is inside it. This
+format is an .npz file: its arrays hold numbers only, and one of them is a JSON text that says how
+they belong together. Python's JSON restores every float exactly, and integers of any length; every
+array in an .npz file has a checksum.
 """
 
 import json
@@ -17,19 +17,19 @@ FORMAT = "tinytorch checkpoint 1"
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint, or a damaged one, or one of another network."""
+    """A file that is not a checkpoint, is damaged, or was saved from another model."""
 
 
 def save_state(path, state):
     """Write plain data, such as a snapshot of a training run, to a file.
 
-    path   where to; its folder is made if it is not there
+    path   of the file; its folder is created if necessary
     state  None, bool, int, float, str, arrays of numbers, NumPy numbers, and lists, tuples and
-           dicts of these; keys of dicts may be numbers or tuples, too
+           dicts of these; keys of dicts may also be numbers or tuples
 
-    Afterwards the file is the old one, if there was one, or the new one, whatever happens
-    meanwhile: it is written beside, forced to the disk, and renamed. Raises TypeError, with the
-    value, for what is no plain data.
+    The write is atomic: the new file is written beside the old one, flushed to the disk, and
+    renamed, so that whatever happens `path` holds the old file or the new one. Raises TypeError,
+    with the value, for anything else in `state`.
     """
     arrays = []
     text = json.dumps({"format": FORMAT, "state": pack(state, arrays)})
@@ -54,8 +54,8 @@ def save_state(path, state):
 def load_state(path):
     """What `save_state` wrote to `path`.
 
-    Raises CheckpointError when the file is damaged or something else, and FileNotFoundError,
-    IsADirectoryError or PermissionError when it cannot be read at all. Nothing in it is run.
+    Raises CheckpointError when the file is damaged or is not a checkpoint, and FileNotFoundError,
+    IsADirectoryError or PermissionError when it cannot be read at all. Nothing in it is executed.
     """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as members:
@@ -70,14 +70,14 @@ def load_state(path):
         raise
     except Exception as error:  # noqa: BLE001  damage makes zip, NumPy and JSON raise many kinds
         raise CheckpointError(
-            f"{path} is no checkpoint, or a damaged one ({type(error).__name__}: {error}). "
-            "Take an older copy, or begin anew"
+            f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}: {error}). "
+            "Use an older copy, or start the training again"
         ) from None
 
 
 def pack(value, arrays):
-    """`value` as JSON can hold it; its arrays are appended to the list `arrays`, and their places
-    in it stand for them. TypeError for what is no plain data.
+    """`value` in a form that JSON can hold. Its arrays are appended to the list `arrays`, and in
+    the result their index stands for them. TypeError for anything that is not plain data.
 
     >>> arrays = []
     >>> pack([1, np.float32([0.5])], arrays), arrays
@@ -86,19 +86,19 @@ def pack(value, arrays):
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         arrays.append(np.asarray(value))
         return {"array" if isinstance(value, np.ndarray) else "number": len(arrays) - 1}
-    if isinstance(value, dict):  # as pairs, because JSON would make words of keys that are numbers
+    if isinstance(value, dict):  # as pairs: JSON would turn keys that are numbers into strings
         return {"dict": [[pack(key, arrays), pack(part, arrays)] for key, part in value.items()]}
     if isinstance(value, (list, tuple)):
         return {type(value).__name__: [pack(part, arrays) for part in value]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(
-        f"a checkpoint holds numbers, text and arrays, no {type(value).__name__}: {value!r:.60}"
+        f"a checkpoint can hold numbers, text and arrays, no {type(value).__name__}: {value!r:.60}"
     )
 
 
 def unpack(value, arrays):
-    """What was packed; `arrays` is a dict with "a0", "a1", ... for the places of the arrays."""
+    """The value that was packed; `arrays` is a dict {"a0": array, "a1": array, ...}."""
     if not isinstance(value, dict):
         return value
     ((kind, inside),) = value.items()

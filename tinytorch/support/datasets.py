@@ -1,8 +1,8 @@
-"""Sets of pictures that others collected: where their files are, and what is in them.
+"""Public image data sets: where their files are, and how their contents are read.
 
-Each file is known by its SHA-256; if anybody put another in its place, it would be refused. The
-CIFAR-10 that is read here is the binary version: the other one is a pickle, and reading a pickle
-runs whatever program its author put into it.
+Each file is identified by its SHA-256 checksum; any other file is refused. CIFAR-10 is read from
+its binary version: the other one is a pickle, and loading a pickle runs whatever code its author
+put into it.
 """
 
 import gzip
@@ -18,9 +18,9 @@ MNIST = "https://storage.googleapis.com/cvdf-datasets/mnist"
 FASHION = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion"
 CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 CIFAR_FILE = (170052171, "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd")
-CIFAR_RECORD = 1 + 3 * 32 * 32  # bytes: the class, then each colour's pixels, row by row
+CIFAR_RECORD = 1 + 3 * 32 * 32  # bytes: the class, then each channel's pixels, row by row
 
-# set and part -> (name, size in bytes, SHA-256) of the pictures, then of the answers
+# (data set, split) -> (name, size in bytes, SHA-256) of the images' file, then of the labels'
 FILES = {
     ("mnist", "train"): [
         (
@@ -74,11 +74,11 @@ FILES = {
 
 
 def idx_files(name, split):
-    """The two IDX files of one part of a set, downloaded once and unpacked.
+    """The two IDX files of one split of a data set, downloaded once and decompressed.
 
     name     "mnist" or "fashion-mnist"
     split    "train" or "test"; ValueError when it is neither
-    returns  [bytes of the pictures, bytes of the answers]
+    returns  [bytes of the images, bytes of the labels]
     """
     _check_split(split)
     base = {"mnist": MNIST, "fashion-mnist": FASHION}[name]
@@ -90,10 +90,10 @@ def idx_files(name, split):
 
 
 def cifar10_arrays(split):
-    """One part of CIFAR-10, downloaded once; nothing is unpacked onto the disk.
+    """One split of CIFAR-10, downloaded once; nothing is unpacked onto the disk.
 
     split    "train" or "test"; ValueError when it is neither
-    returns  (photographs (n, 3, 32, 32), classes (n,)), both uint8
+    returns  (images (n, 3, 32, 32), labels (n,)), both uint8
     """
     _check_split(split)
     size, sha256 = CIFAR_FILE
@@ -101,7 +101,7 @@ def cifar10_arrays(split):
     path = fetch(CIFAR, sha256, size, data_folder() / "cifar-10")
     with tarfile.open(path, "r:gz") as archive:
         data = {}
-        # in the archive's own order: going back would mean to unpack from the start
+        # in the archive's own order: going back would mean decompressing from the start
         for member in archive:
             if (name := Path(member.name).stem) in names and member.isfile():
                 data[name] = archive.extractfile(member).read()
@@ -109,36 +109,36 @@ def cifar10_arrays(split):
 
 
 def parse_cifar(data):
-    """The photographs and their classes in the bytes of a file of CIFAR-10's binary version.
+    """The images and labels in the bytes of a file of CIFAR-10's binary version.
 
-    data     bytes, for each photograph one of its class and 1,024 each for red, green and blue
-    returns  (photographs (n, 3, 32, 32), classes (n,)), both uint8
+    data     bytes; for each image one byte for its class and 1,024 each for red, green and blue
+    returns  (images (n, 3, 32, 32), labels (n,)), both uint8
 
-    ValueError when there is not a whole number of photographs, or none.
+    ValueError when it is not a whole number of images, or there is none.
 
-    >>> photographs, classes = parse_cifar(bytes([7]) + bytes(3072))
-    >>> photographs.shape, classes
+    >>> images, labels = parse_cifar(bytes([7]) + bytes(3072))
+    >>> images.shape, labels
     ((1, 3, 32, 32), array([7], dtype=uint8))
 
     Source: Krizhevsky, https://www.cs.toronto.edu/~kriz/cifar.html, "Binary version".
     """
     if not data or len(data) % CIFAR_RECORD:
         raise ValueError(
-            f"photographs of CIFAR-10 have {CIFAR_RECORD:,} bytes each, "
-            f"and {len(data):,} bytes are no multiple of it"
+            f"images of CIFAR-10 have {CIFAR_RECORD:,} bytes each, "
+            f"and {len(data):,} bytes is no multiple of it"
         )
     rows = np.frombuffer(data, np.uint8).reshape(-1, CIFAR_RECORD)
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
 
 def digits_arrays(split):
-    """One part of the handwritten digits that come with the package.
+    """One split of the handwritten digits that come with the package.
 
-    split    "train" or "test": always the same pictures; ValueError when it is neither
-    returns  (pictures (n, 8, 8), values from 0 to 16; classes (n,)), both uint8
+    split    "train" or "test": always the same images; ValueError when it is neither
+    returns  (images (n, 8, 8), values from 0 to 16; labels (n,)), both uint8
 
-    >>> pictures, classes = digits_arrays("test")
-    >>> pictures.shape, classes.shape
+    >>> images, labels = digits_arrays("test")
+    >>> images.shape, labels.shape
     ((359, 8, 8), (359,))
     """
     _check_split(split)

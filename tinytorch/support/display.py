@@ -1,4 +1,4 @@
-"""What a long computation tells while it works: a bar in a terminal, a line per epoch anywhere."""
+"""Progress of a training run: a bar in a terminal, and a line per epoch everywhere."""
 
 import contextlib
 import math
@@ -6,12 +6,12 @@ import sys
 
 
 class Display:
-    """How training goes. Used as a block; a bar is shown where standard output is a terminal and
-    the package Rich is installed, and it is gone when the block ends.
+    """Shows the progress of training, used in a `with` block. A progress bar is shown when standard
+    output is a terminal and the package Rich is installed; it disappears when the block ends.
 
-    shown    whether to tell anything
-    batches  the batches of an epoch; a bar has an end only if they have a length
-    size     how many batches make one step
+    shown       whether to show anything
+    batches     the batches of an epoch; without a length, the bar has no end
+    accumulate  how many batches make one optimizer step
 
     >>> with Display(True, range(100), 4) as display:
     ...     display.step(0, 25)
@@ -19,9 +19,9 @@ class Display:
     epoch  1/10  loss 0.25  1.5 s
     """
 
-    def __init__(self, shown, batches, size):
+    def __init__(self, shown, batches, accumulate):
         self.shown, self.bar = shown, None
-        self.steps = math.ceil(len(batches) / size) if hasattr(batches, "__len__") else None
+        self.steps = math.ceil(len(batches) / accumulate) if hasattr(batches, "__len__") else None
 
     def __enter__(self):
         if self.shown and sys.stdout.isatty():
@@ -38,17 +38,17 @@ class Display:
             self.bar.stop()
 
     def step(self, epoch, steps):
-        """Move the bar: `steps` steps of the epoch after `epoch` finished ones are done."""
+        """Move the bar: `epoch` epochs are complete, and `steps` steps of the next one."""
         if self.bar:
             self.bar.update(self.task, description=f"epoch {epoch + 1}", completed=steps)
 
-    def end_epoch(self, epoch, epochs, means, seconds):
-        """Print a line: `epoch` of `epochs` are done, the last with these means, {name: float}, in
-        so many seconds."""
+    def end_epoch(self, epoch, epochs, metrics, seconds):
+        """Print a line: `epoch` of `epochs` are complete, the last with these `metrics`,
+        {name: float}, in `seconds`."""
         line = "  ".join(
             [
                 f"epoch {epoch:{len(str(epochs))}}/{epochs}",
-                *(f"{name} {value:.4g}" for name, value in means.items()),
+                *(f"{name} {value:.4g}" for name, value in metrics.items()),
                 f"{seconds:.1f} s",
             ]
         )

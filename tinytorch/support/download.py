@@ -1,8 +1,8 @@
-"""Files from the network: downloaded once, checked by their SHA-256, and kept in a folder.
+"""Downloads: each file is fetched once, verified by its SHA-256 checksum, and kept in a folder.
 
-A file has its name only when it is whole and right. Until then it is NAME.part, and a download
-that broke off continues there: the request header `Range` asks for the rest; a server that
-understands it answers 206, one that does not answers 200 and sends everything.
+A file gets its name only when it is complete and verified. Until then it is NAME.part, and an
+interrupted download resumes there: the request header `Range` asks for the rest; a server that
+supports it answers 206, one that does not answers 200 and sends everything.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-SECONDS = 30  # how long a server may be silent
-PIECE = 1 << 16  # bytes that are read and written at once
+SECONDS = 30  # how long to wait for a server's answer
+CHUNK = 1 << 16  # bytes that are read and written at once
 
 
 def data_folder():
@@ -42,19 +42,18 @@ def checksum(path):
 
 
 def fetch(url, sha256, size, folder=None, attempts=3):
-    """The path of a file from the network, downloaded if it is not there yet, and always with the
-    right checksum.
+    """The path of a downloaded file: fetched if it is not there yet, and always verified.
 
     url       where it is; its last part is the file's name
     sha256    its checksum, 64 hexadecimal digits
     size      its length in bytes
     folder    where to keep it; None for data_folder()
-    attempts  how many connections to make before giving up; each continues where the last one
+    attempts  how many connections to make before giving up; each resumes where the last one
               broke off
 
-    OSError tells what is wrong, what can be done, and where the file can be put by hand. Nothing
-    but a whole, right file ever gets the file's name; a piece is kept as NAME.part, and the next
-    call continues there.
+    OSError says what is wrong, what to do, and where the file can be put by hand. Only
+    a complete, verified file ever gets the file's name; a partial one is kept as NAME.part, and
+    the next call resumes it.
 
     >>> from tinytorch.support.datasets import FASHION, FILES
     >>> name, size, sha256 = FILES["fashion-mnist", "test"][1]
@@ -97,7 +96,7 @@ def fetch(url, sha256, size, folder=None, attempts=3):
                     return path
                 part.unlink()
                 problem = (
-                    f"what came has the checksum {found[:16]}..., "
+                    f"the downloaded file has the checksum {found[:16]}..., "
                     f"not {sha256[:16]}...: it is another file"
                 )
                 if not resumed:
@@ -111,16 +110,16 @@ def fetch(url, sha256, size, folder=None, attempts=3):
     )
     raise OSError(
         f"{path.name}: {problem}.{there} With a network, call it again: "
-        f"it goes on where it stopped. Without one, get {url} elsewhere and put it "
+        f"the download resumes where it stopped. Without one, get {url} elsewhere and put it "
         f"there by hand: {path}"
     )
 
 
 def _receive(url, part, size, progress):
-    """Add what is missing to `part`, a file of `size` bytes in the end, never more than that.
+    """Append the missing bytes to `part`, up to `size` bytes in all.
 
-    progress  a function of (bytes that are there, size), called after each piece
-    returns   whether an earlier piece was continued
+    progress  a function of (bytes so far, size), called after each chunk
+    returns   whether an earlier partial file was resumed
     """
     import urllib.request  # late, as in fetch
 
@@ -133,16 +132,16 @@ def _receive(url, part, size, progress):
         resumed = have > 0 and answer.status == 206 and begins
         have = have if resumed else 0
         with open(part, "ab" if resumed else "wb") as file:
-            while have < size and (piece := answer.read(min(PIECE, size - have))):
-                file.write(piece)
-                have += len(piece)
+            while have < size and (chunk := answer.read(min(CHUNK, size - have))):
+                file.write(chunk)
+                have += len(chunk)
                 progress(have, size)
     return resumed
 
 
 def _progress(name):
-    """A function of (have, size), both in bytes, that shows in a terminal how far the download of
-    `name` is; elsewhere it is silent."""
+    """A function of (have, size), both in bytes, that shows the progress of downloading `name` in
+    a terminal; elsewhere it prints nothing."""
 
     def show(have, size):
         if sys.stderr.isatty():

@@ -166,7 +166,7 @@ def style(name):
         return "".join([*lines, f"#{name} .hatch{{fill:{FILLS['wrong'][dark]}}}"])
 
     return (
-        f"#{name} text{{font:{TEXT}px system-ui,sans-serif}}"
+        f"#{name} text{{font-family:system-ui,sans-serif;font-size:{TEXT}px}}"
         f"{rules(0)}#{name} .cell.hatched{{fill:url(#{name}-hatch)}}"
         f"@media(prefers-color-scheme:dark){{{rules(1)}"
         f"#{name} .cell.hatched{{fill:url(#{name}-hatch)}}}}"

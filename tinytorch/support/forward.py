@@ -1,7 +1,7 @@
 """Forward functions: what NumPy does, in the form in which the engine calls it.
 
 The engine runs op(*arrays, **options) and records op, arrays and options for the backward pass. So
-each operation needs one function that takes its inputs by place and everything else by name. NumPy
+each operation needs one function with positional inputs and keyword options. NumPy
 has most of them (np.add, np.exp, ...); these are the others.
 """
 
@@ -12,6 +12,7 @@ __all__ = [
     "concatenate_forward",
     "max_forward",
     "min_forward",
+    "name_of",
     "pad_forward",
     "power",
     "relu_forward",
@@ -21,6 +22,32 @@ __all__ = [
     "sum_forward",
     "take_forward",
 ]
+
+
+NAMES = {  # what NumPy calls otherwise than PyTorch does
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "absolute": "abs",
+    "power": "pow",
+    "take": "getitem",
+}
+
+
+def name_of(op):
+    """The name of an operation, as PyTorch has it; or that of the Function whose forward method it
+    is. A text is a name already.
+
+    >>> name_of(np.add), name_of(np.multiply), name_of(relu_forward)
+    ('add', 'mul', 'relu')
+    """
+    if isinstance(op, str):
+        return op
+    if hasattr(op, "__self__"):
+        return type(op.__self__).__name__
+    name = getattr(op, "__name__", "an operation").removesuffix("_forward")
+    return NAMES.get(name, name)
 
 
 def power(base, exponent):

@@ -1,28 +1,23 @@
 """Pictures of computation graphs: boxes and arrows, as text, in the DOT language and as SVG.
 
-A `Graph` takes boxes and arrows and knows nothing of what they stand for; `graph_of` fills one
-from what tensors remember of their origin. Graphviz makes the picture where its program `dot` is
-installed. Elsewhere the boxes are laid out here, in columns from left to right.
+A `Graph` takes boxes and arrows and knows nothing of what they stand for; `draw_graph` fills one
+from what tensors record of their origin. The picture is laid out here, in rows from top to bottom,
+in the colours of `drawing.py`. Other formats than SVG need Graphviz, its program `dot`.
 """
 
 import graphlib
-import html
 import shutil
 import subprocess
 from pathlib import Path
 
+from tinytorch.support.drawing import Drawing
+
 SHAPES = {"operation": "box", "leaf": "ellipse", "constant": "plaintext"}  # in the DOT language
-LOOKS = {
-    "operation": 'fill="white" stroke="black"',
-    "leaf": 'fill="#cde" stroke="black" rx="13"',
-    "constant": 'fill="none"',
-}  # in SVG
-CHARACTER, LINE, MARGIN = 7, 15, 8  # pixels: a character's width, a line's height, around a text
-BETWEEN = 55  # pixels from one column to the next: room for the text of an arrow
-TIP = (
-    '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="8" refY="4" orient="auto">'
-    '<path d="M0,0 L8,4 L0,8" fill="none" stroke="gray"/></marker></defs>'
-)
+COLOURS = {"operation": "muted", "leaf": "value", "constant": "muted"}  # in drawings
+CHARACTER, LINE, MARGIN = 7.5, 18, 9  # pixels: a character's width, a line's height, around a text
+BESIDE, BETWEEN = 18, 46  # pixels between two boxes of a row, and between two rows
+LANE = 12  # pixels of a row that an arrow takes which passes through it
+LANES = 20_000  # with more of them than this, long arrows are drawn straight
 
 
 class Graph:
@@ -48,7 +43,8 @@ class Graph:
         """Add a box, or replace it.
 
         key    what arrows call it; anything that can be a key
-        lines  its text; empty lines are left out
+        lines  its text; empty lines are left out, a line that begins with "grad" has the colour
+               of gradients
         kind   "operation" for a result, "leaf" for an input, "constant" for a constant
         """
         self.boxes[key], self.kinds[key] = [line for line in lines if line], kind
@@ -64,7 +60,7 @@ class Graph:
     def source(self):
         """The graph in the DOT language of Graphviz, boxes named n0, n1, ... as they were added."""
         name = {key: f"n{i}" for i, key in enumerate(self.boxes)}
-        lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
+        lines = ["digraph {", "  node [shape=box];"]
         for key, text in self.boxes.items():
             kind = self.kinds[key]
             shape = "" if kind == "operation" else f", shape={SHAPES[kind]}"
@@ -73,11 +69,6 @@ class Graph:
             label = f' [label="{quoted([text])}"]' if text else ""
             lines.append(f"  {name[start]} -> {name[end]}{label};")
         return "\n".join([*lines, "}"])
-
-    def svg(self):
-        """The picture as SVG text: by Graphviz where it is installed, else in columns."""
-        picture = graphviz(self.source, "svg")
-        return picture.decode() if picture else self.svg_in_columns()
 
     def render(self, filename="graph", format="svg"):
         """Write the picture to a file.
@@ -89,131 +80,230 @@ class Graph:
         path = Path(filename)
         if path.suffix != f".{format}":
             path = path.with_name(f"{path.name}.{format}")
-        picture = graphviz(self.source, format)
-        if not picture and format != "svg":
+        picture = self.svg().encode() if format == "svg" else graphviz(self.source, format)
+        if not picture:
             raise RuntimeError(
                 f"{format} pictures need Graphviz, its program `dot`; svg works without"
             )
-        path.write_bytes(picture or self.svg_in_columns().encode())
+        path.write_bytes(picture)
         return path
 
     def _repr_svg_(self):
         return self.svg()
 
-    def columns(self):
-        """Lists of keys, left to right: each box left of those that it leads to, and near them."""
-        before, after = {key: [] for key in self.boxes}, {key: [] for key in self.boxes}
+    def rows(self):
+        """Lists of keys, top to bottom: each box above those that it leads to, and near them; and
+        for each arrow the keys that it passes, both ends included.
+
+        Where an arrow passes through a row, a lane is kept free for it there: a key of the form
+        (number of the arrow, row), in its place among the boxes.
+        """
+        row = self.heights()
+        long = sum(row[start] - row[end] - 1 for start, end, _ in self.arrows)
+        rows = [[] for _ in range(max(row.values(), default=-1) + 1)]  # counted from the bottom
+        for key in sorted(row, key=row.get):
+            rows[row[key]].append(key)
+        paths, below = [], {}
+        for n, (start, end, _) in enumerate(self.arrows):
+            lanes = range(row[start] - 1, row[end], -1) if long <= LANES else ()
+            path = [start, *[Lane((n, r)) for r in lanes], end]
+            for key, r in zip(path[1:-1], lanes):
+                rows[r].append(key)
+            for upper, lower in zip(path, path[1:]):
+                below.setdefault(upper, []).append(lower)
+            paths.append(path)
+        # Near the boxes below, so that few arrows cross. Places count from the middle.
+        place = {}
+        for keys in rows:
+            wanted = {
+                key: sum(place[end] for end in ends) / len(ends) if ends else 0
+                for key, ends in ((key, below.get(key, ())) for key in keys)
+            }
+            keys.sort(key=wanted.get)
+            place.update({key: i - (len(keys) - 1) / 2 for i, key in enumerate(keys)})
+        return rows[::-1], paths
+
+    def heights(self):
+        """{key: number of its row, counted from the bottom}."""
+        before = {key: [] for key in self.boxes}
         for start, end, _ in self.arrows:
             before[end].append(start)
-            after[start].append(end)
-        column = dict.fromkeys(self.boxes, 0)  # counted from the right
+        row = dict.fromkeys(self.boxes, 0)
         for key in reversed(list(graphlib.TopologicalSorter(before).static_order())):
             for start in before[key]:
-                column[start] = max(column[start], column[key] + 1)
-        columns = [[] for _ in range(max(column.values(), default=-1) + 1)]
-        for key, n in column.items():
-            columns[n].append(key)
-        # Near the boxes that it leads to, so that few arrows cross. Heights count from the middle.
-        height = {}
-        for keys in columns:
-            keys.sort(
-                key=lambda key: sum(height[end] for end in after[key]) / max(1, len(after[key]))
-            )
-            height.update({key: i - (len(keys) - 1) / 2 for i, key in enumerate(keys)})
-        return columns[::-1]
+                row[start] = max(row[start], row[key] + 1)
+        return row
 
-    def svg_in_columns(self):
-        """The picture as SVG text, made without Graphviz: one column per step, boxes centered."""
-        columns = self.columns()
-        tallest = max(map(len, columns), default=0)
-        high = 2 * MARGIN + LINE * max(map(len, self.boxes.values()), default=0)
-        down = high + 20  # from one box to the next
-        place, left = {}, 20
-        for keys in columns:
-            longest = max(len(line) for key in keys for line in [*self.boxes[key], "  "])
-            wide = 2 * MARGIN + CHARACTER * longest
-            for i, key in enumerate(keys):
-                place[key] = left, 20 + down * (i + (tallest - len(keys)) / 2), wide
-            left += wide + BETWEEN
-        parts = [TIP]
-        for start, end, text in self.arrows:
-            (x1, y1, wide), (x2, y2, _) = place[start], place[end]
-            x1, y1, y2 = x1 + wide, y1 + high / 2, y2 + high / 2
-            parts.append(
-                f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="gray" '
-                'marker-end="url(#tip)"/>'
-            )
-            if text:
-                parts.append(svg_text((x1 + x2) / 2, (y1 + y2) / 2 - 4, text, 'fill="gray"'))
-        for key, lines in self.boxes.items():
-            x, y, wide = place[key]
-            look = LOOKS[self.kinds[key]]
-            parts.append(f'<rect x="{x}" y="{y}" width="{wide}" height="{high}" {look}/>')
-            top = y + high / 2 - LINE * (len(lines) - 1) / 2 + 4
-            parts += [svg_text(x + wide / 2, top + LINE * n, line) for n, line in enumerate(lines)]
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{left - BETWEEN + 20}" '
-            f'height="{20 + down * tallest}" font-family="monospace" font-size="11" '
-            'text-anchor="middle" style="background: white">'
+    def svg(self):
+        """The picture as SVG text: one row per step, inputs at the top; no arrow passes behind a
+        box."""
+        rows, paths = self.rows()
+        wide = {
+            key: 2 * MARGIN + CHARACTER * max(map(len, [*lines, "    "]))
+            for key, lines in self.boxes.items()
+        }
+        widths = [sum(wide.get(k, LANE) + BESIDE for k in keys) - BESIDE for keys in rows]
+        aside = 12 + max((CHARACTER * len(text) for _, _, text in self.arrows), default=0)
+        width = max(widths, default=0) + 2 * aside
+        place, y = {}, 12  # key: left, top, width, height
+        for keys, row_width in zip(rows, widths):
+            x = (width - row_width) / 2
+            high = max([2 * MARGIN + LINE * len(self.boxes.get(key, ())) for key in keys])
+            for key in keys:
+                place[key] = x, y, wide.get(key, LANE), high
+                x += wide.get(key, LANE) + BESIDE
+            y += high + BETWEEN
+        drawing = Drawing(
+            "A computation graph", f"From top to bottom: {self}", width, max(24, y - BETWEEN + 12)
         )
-        return "\n".join([head, *parts, "</svg>"])
+        self.draw_arrows(drawing, place, paths)
+        for key, lines in self.boxes.items():
+            x, y, width, high = place[key]
+            kind = self.kinds[key]
+            drawing.cell(x, y, "", COLOURS[kind], width, high, dashed=kind == "constant")
+            top = y + high / 2 - LINE * (len(lines) - 1) / 2 + 4.5
+            for n, line in enumerate(lines):
+                colour = "gradient" if line.startswith("grad") else "text"
+                drawing.text(x + width / 2, top + LINE * n, line, colour)
+        return drawing.svg()
+
+    def draw_arrows(self, drawing, place, paths):
+        """Draw every arrow from the bottom of a box to the top of another, and its text beside it,
+        on the side where no arrow of the same box is."""
+        middle = {key: x + width / 2 for key, (x, _, width, _) in place.items()}
+        leaves, arrives = {}, {}  # box: its arrows, in the order of where they lead
+        for n, path in enumerate(paths):
+            leaves.setdefault(path[0], []).append((middle[path[1]], n))
+            arrives.setdefault(path[-1], []).append((middle[path[-2]], n))
+
+        def port(arrows, n, key):
+            x, _, width, _ = place[key]
+            numbers = [m for _, m in arrows]
+            return x + width * (numbers.index(n) + 1) / (len(numbers) + 1)
+
+        for arrows in (*leaves.values(), *arrives.values()):
+            arrows.sort()
+        firsts = {}
+        for n, path in enumerate(paths):
+            points = [(port(leaves[path[0]], n, path[0]), sum(place[path[0]][1::2]))]
+            for key in path[1:-1]:
+                _, top, _, high = place[key]
+                points += [(middle[key], top), (middle[key], top + high)]
+            points.append((port(arrives[path[-1]], n, path[-1]), place[path[-1]][1] - 1))
+            drawing.line(*points[:-1]) if len(points) > 2 else None
+            drawing.arrow(*points[-2:])
+            firsts[n] = [(a + b) / 2 for a, b in zip(points[0], points[1])]
+        for n, (start, end, text) in enumerate(self.arrows):
+            if text:
+                near = [firsts[m][0] for _, m in (*leaves[start], *arrives[end])]
+                left = firsts[n][0] < sum(near) / len(near) - 1e-6
+                x, y = firsts[n][0] + (-7 if left else 7), firsts[n][1] + 4.5
+                drawing.text(x, y, text, anchor="end" if left else "start")
 
 
-def graph_of(nodes, names):
-    """The Graph of how a tensor was made: a box per tensor and per number, an arrow per input.
+class Lane(tuple):
+    """The key of a place that an arrow passes: (number of the arrow, row)."""
 
-    nodes    tensors, each after those that it was made from; a tensor is anything with `creator`,
-             whose `op` and `inputs` say how it was made, or None
-    names    {name: tensor}: what is shown by its name instead of its operation. ValueError for
-             what is not part of the graph
-    returns  a Graph, whose boxes have their tensors as keys
+
+def draw_graph(tensor, /, **names):
+    """Draw the computation graph of a tensor: a box per tensor and per number, an arrow per input.
+
+    tensor   anything with `creator`, whose `op` and `inputs` say how it was made, or None; after
+             backward() has freed its graph, the outline that `rules.free` keeps is drawn: names of
+             operations, without the shapes of results that no longer exist
+    names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w). ValueError for what is
+             not part of the graph
+    returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
     """
-    graph, name_for = Graph(), {id(x): name for name, x in names.items()}
+    graph, name_for = Graph(), {id(key_of(x)): name for name, x in names.items()}
+    results, stack = {}, [tensor]  # creator: its tensor, or None where that is gone
+    while stack:
+        x = stack.pop()
+        made = key_of(x)
+        if hasattr(made, "op"):
+            if made not in results:
+                stack.extend(inputs_of(made))
+            results[made] = results.get(made) if x is made else x
+    for x in names.values():
+        if hasattr(key_of(x), "op") and key_of(x) in results:
+            results[key_of(x)] = x  # a result that was freed, but that somebody has kept
 
     def box(x):
-        if not hasattr(x, "creator"):
-            key = object()  # each number has a box of its own
-            graph.box(key, label_of(x), kind="constant")
-            return key
-        if x not in graph.boxes:
-            kind = (
-                "operation" if x.creator is not None else "leaf" if x.requires_grad else "constant"
-            )
-            graph.box(x, label_of(x, name_for.get(id(x))), kind=kind)
-        return x
+        key = made = key_of(x)
+        if hasattr(made, "op"):
+            x, kind = results[made], "operation"
+        elif getattr(x, "requires_grad", False):
+            kind = "leaf"
+        else:
+            kind = "constant"
+            if not hasattr(x, "creator"):
+                key = object()  # each number has a box of its own
+        if key not in graph.boxes:
+            graph.box(key, *label_of(x, made, name_for.get(id(made))), kind=kind)
+        return key
 
-    for node in nodes:
-        inputs = [box(x) for x in node.creator.inputs] if node.creator is not None else []
+    for made in sorted(results, key=lambda made: made.created):
+        inputs = [box(x) for x in inputs_of(made)]
         for start in inputs:
-            graph.arrow(start, box(node))
-        box(node)
+            graph.arrow(start, box(made))
+    box(tensor)
     for name, x in names.items():
-        if not any(x is key for key in graph.boxes):
+        if not any(key_of(x) is key for key in graph.boxes):
             raise ValueError(
                 f"{name} is no tensor of this graph: name what the result was made from, as in x=x"
             )
     return graph
 
 
-def label_of(x, name=None):
-    """The text of the box of a tensor, a number or an array: name or operation, shape or number."""
+def key_of(x):
+    """What stands for `x` in a graph: its creator, where it has one, else `x` itself."""
+    made = getattr(x, "creator", None)
+    return x if made is None else made
+
+
+def inputs_of(made):
+    """The inputs of an operation, or what `rules.free` has kept of them."""
+    from tinytorch.support.rules import FREED
+
+    return made.arrays if made.inputs is FREED else made.inputs
+
+
+def label_of(x, made, name=None):
+    """The lines of the box of a tensor, a number or an array: name or operation, with shape or
+    number; and, where there can be one, its gradient.
+
+    x     the tensor, number or array; None for a result that no longer exists; a tuple, the shape,
+          for a constant that no longer exists
+    made  its creator, or `x`
+    """
     import numpy as np  # late: the graphs of lesson 05 need no NumPy
 
-    from tinytorch.support.validation import name_of
+    from tinytorch.support.forward import name_of
 
-    if not hasattr(x, "creator"):
-        return f"{x:.4g}" if isinstance(x, (int, float)) else f"constant {np.shape(x)}"
-    if not name and x.creator is not None:
-        name = name_of(x.creator.op)
+    if hasattr(made, "op"):
+        name = name or name_of(made.op)
+        if x is None:
+            return [name]
+    elif isinstance(x, (int, float)):
+        return [f"{x:.4g}"]
+    elif not hasattr(x, "creator"):
+        return [f"constant {x if isinstance(x, tuple) else np.shape(x)}"]
     name = name or ("leaf" if x.requires_grad else "constant")
-    return f"{name} {x.shape}" if x.ndim else f"{name} = {x.item():.4g}"
+    lines = [f"{name} {x.shape}" if x.ndim else f"{name} = {x.item():.4g}"]
+    grad = getattr(x, "grad", None)
+    if grad is not None:
+        numbers = np.vectorize(lambda number: float(f"{number:.3g}"), otypes=[float])(grad)
+        lines.append(f"grad {numbers.tolist() if grad.size <= 4 else grad.shape}")
+    elif made is x and x.requires_grad:
+        lines.append("grad None")
+    return lines
 
 
 def graphviz(source, format):
     """The bytes of the picture that Graphviz makes; None where it is not installed or refuses.
 
     source  the graph in the DOT language
-    format  "svg", "png", "pdf", ...
+    format  "png", "pdf", ...
     """
     program = shutil.which("dot")
     if program is None:
@@ -230,8 +320,3 @@ def graphviz(source, format):
 def quoted(lines):
     """Lines of text as they stand between quotes in the DOT language."""
     return "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
-
-
-def svg_text(x, y, text, style=""):
-    """An SVG element: `text` around the place (x, y), in pixels."""
-    return f'<text x="{x}" y="{y}" {style}>{html.escape(text)}</text>'

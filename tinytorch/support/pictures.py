@@ -1,10 +1,10 @@
-"""Small made pictures for convolutions to look at, and what they make of them,
-drawn side by side.
-"""
+"""Small made pictures for convolutions, and feature maps drawn as grids of images."""
 
 import numpy as np
 
-__all__ = ["draw_maps", "house", "strokes"]
+from tinytorch.support.drawing import TEXT
+
+__all__ = ["cross_correlate", "draw_maps", "house", "strokes"]
 
 
 def house(size=48):
@@ -24,13 +24,13 @@ def house(size=48):
 
 
 def strokes(count, first, last, seed, size=12, noise=0.15):
-    """Noisy pictures with one short stroke each, level, upright, falling or rising.
+    """Noisy pictures of one short stroke each: horizontal, vertical, falling or rising.
 
-    count        how many pictures
+    count        number of pictures
     first, last  the left end of a stroke lies in one of these columns, both included
     seed         of the random numbers
     size         pixels along each side; a stroke needs 5
-    noise        standard deviation of the noise; a stroke is 1 brighter than what is around it
+    noise        standard deviation of the noise; a stroke is 1 brighter than its background
     returns      (pictures, directions): float32 of shape (count, 1, size, size), and ints from 0
                  to 3 of shape (count,)
 
@@ -50,36 +50,49 @@ def strokes(count, first, last, seed, size=12, noise=0.15):
     return pictures, directions
 
 
-def draw_maps(rows, titles=(), shared=False):
-    """Draw pictures, kernels and feature maps in rows.
+def cross_correlate(picture, kernel):
+    """The feature map of one kernel on one picture, both 2-D, with stride 1 and no padding.
 
-    rows     list of lists of 2-D arrays; None leaves a place empty. An array with numbers below 0
-             is drawn from red (negative) over white (0) to blue, any other in grey from black (0)
-    titles   one text for each place of the first row
-    shared   whether the grey ones of a row share the brightness of white; else it is the
-             largest number of each
-    returns  a matplotlib Figure
+    >>> cross_correlate(np.array([[0, 0, 5]]), np.array([[-1, 1]]))
+    array([[0, 5]])
     """
-    import matplotlib.pyplot as plt  # late: who uses a lesson need not draw
+    kernel = np.asarray(kernel)
+    windows = np.lib.stride_tricks.sliding_window_view(picture, kernel.shape)
+    return np.einsum("pqij,ij->pq", windows, kernel)
 
-    columns = max(len(row) for row in rows)
-    figure = plt.figure(figsize=(10, 0.3 + 10 / columns * len(rows)))
+
+def draw_maps(maps, titles=(), columns=3, shared=False):
+    """Draw pictures, kernels and feature maps as a grid of images, each under its title.
+
+    maps     list of 2-D arrays; None leaves a place empty. An array with numbers below 0 is drawn
+             from red (negative) over white (0) to blue (positive), any other in grey from black (0)
+    titles   one text for each map
+    columns  images in a row
+    shared   whether all grey maps share the brightness of white; else white is the largest number
+             of each
+    returns  a matplotlib Figure, 360 pixels wide
+    """
+    import matplotlib.pyplot as plt  # late: a lesson can be used without drawing
+
+    maps = [None if one is None else np.asarray(one) for one in maps]
+    brightest = max((one.max() for one in maps if one is not None), default=0)
+    side, rows = 5 / columns, -(-len(maps) // columns)  # inches, with 72 pixels in one
+    above = 0.3 / side if titles else 0.06  # room for a title, in sides
+    figure = plt.figure(figsize=(5, rows * side * (0.94 + above)))
     axis = figure.add_axes((0, 0, 1, 1))
-    for n, row in enumerate(rows):
-        maps = [None if one is None else np.asarray(one) for one in row]
-        brightest = max((one.max() for one in maps if one is not None), default=0)
-        for i, one in enumerate(maps):
-            if one is None:
-                continue
-            reach = abs(one).max()
-            if one.min() < 0:
-                look = {"cmap": "RdBu", "vmin": -reach, "vmax": reach}
-            else:
-                look = {"cmap": "gray", "vmin": 0, "vmax": brightest if shared else reach}
-            # one axes for all places, each a square of side 0.94: axes are what takes time
-            axis.imshow(one, extent=(i, i + 0.94, -n - 0.94, -n), **look)
-    for i, title in enumerate(titles):
-        axis.text(i + 0.47, 0.04, title, ha="center")
-    axis.set(xlim=(0, columns - 0.06), ylim=(-len(rows) + 0.06, 0.2 if titles else 0))
+    for n, one in enumerate(maps):
+        if one is None:
+            continue
+        left, bottom = n % columns, -(n // columns + 1) * (0.94 + above)
+        reach = abs(one).max()
+        if one.min() < 0:
+            look = {"cmap": "RdBu", "vmin": -reach, "vmax": reach}
+        else:
+            look = {"cmap": "gray", "vmin": 0, "vmax": brightest if shared else reach}
+        # one axes for all images, each a square of side 0.94: making axes is what takes time
+        axis.imshow(one, extent=(left, left + 0.94, bottom, bottom + 0.94), **look)
+        if n < len(titles):
+            axis.text(left + 0.47, bottom + 0.98, titles[n], ha="center", fontsize=TEXT)
+    axis.set(xlim=(0, columns - 0.06), ylim=(-rows * (0.94 + above), 0))
     axis.set_axis_off()
     return figure

@@ -1,22 +1,32 @@
 """The table in which an engine finds the derivatives of its operations.
 
-A package must be importable before a learner has written its rules. So a function that writes some
-of them can wait: it is called when a rule of one of its operations is first asked for.
+A package must be importable before a learner has written its rules. So the function that writes
+some of them can be deferred: it is called when a rule of one of its operations is first needed.
 
-What is done with a rule is the engine's; here is also what stands in for rules and records that
-there are not: `parts_of` where one rule served all inputs, `FREED` where a record was used up.
+What is done with a rule is the engine's; here is also `split_gradients`, for operations whose one
+rule serves all inputs, and `free`, which releases the memory of a graph node after its use.
 """
 
-from tinytorch.support.validation import check_parts
+from types import MethodType
+
+import numpy as np
+
+from tinytorch.support.forward import name_of
+from tinytorch.support.validation import check_parts, wrong_number_of_rules
+
+FREED_GRAPH = (
+    "backward() has already freed this graph; call it with retain_graph=True to go through it "
+    "twice, or compute the result again"
+)
 
 
 class Rules(dict):
-    """operation -> its rules; what is missing is written, once, by the function that waits for it.
+    """operation -> its rules; missing ones are written, once, by the function deferred for them.
 
-    waiting  dict from operation to that function
+    deferred  dict from operation to that function
 
     >>> table = Rules()
-    >>> @table.rules_for(abs)
+    >>> @table.deferred_rules(abs)
     ... def write():
     ...     table[abs] = "the rules of abs"
     >>> len(table), table[abs], len(table)
@@ -25,72 +35,100 @@ class Rules(dict):
 
     def __init__(self):
         super().__init__()
-        self.waiting = {}
+        self.deferred = {}
 
-    def rules_for(self, *ops):
+    def deferred_rules(self, *ops):
         """Mark the function below as the one that writes the rules of each of `ops` into the table.
         It is called when one of them is first needed."""
 
         def remember(write):
             for op in ops:
                 self.pop(op, None)
-                self.waiting[op] = write
+                self.deferred[op] = write
             return write
 
         return remember
 
     def __missing__(self, op):
-        if op in self.waiting:
-            self.waiting[op]()  # writes the rules of a whole group into the table
+        if op in self.deferred:
+            self.deferred[op]()  # writes the rules of a whole group into the table
             if op in self:
-                self.waiting.pop(op, None)
+                self.deferred.pop(op, None)
                 return self[op]
-        if op is None:
-            raise RuntimeError(
-                "this note was already freed: a tensor hands on first, "
-                "then its creator becomes FREED"
-            )
+        if isinstance(op, str):
+            raise RuntimeError(FREED_GRAPH)
         # The forward method of a Function has its rule beside it, which is not kept: each use of
         # a Function is an operation of its own.
-        if hasattr(op, "__self__") and hasattr(op.__self__, "slopes_of_all"):
-            return op.__self__.slopes_of_all
+        if hasattr(op, "__self__") and hasattr(op.__self__, "vjp"):
+            return op.__self__.vjp
         name = getattr(op, "__name__", op)
         raise NotImplementedError(
-            f"no slope is known for {name}: tell it with derivative({name}, ...), "
+            f"no derivative is known for {name}: give it with derivative({name}, ...), "
             "one rule for each input"
         )
 
+    def rules_of(self, node, g):
+        """The rules of the operation that computed `node`, one for each of its inputs.
+
+        node  has `creator` and `data`
+        g     its gradient: where one rule serves all inputs, it is called with `g` now
+        """
+        made = node.creator
+        rules = self[made.op]
+        if callable(rules):
+            rules = split_gradients(rules(g, node.data, *made.arrays, **made.options), made)
+        if len(rules) != len(made.inputs):
+            raise wrong_number_of_rules(rules, made)
+        return rules
+
 
 class Freed:
-    """What stands in the `creator` of a tensor when the record of its origin has been used up."""
+    """Stands for the inputs of a graph node that was freed: whoever asks for them is told so."""
 
     __slots__ = ()
-    order, op = -1, None
 
-    @property
-    def inputs(self):
-        raise RuntimeError(
-            "a gradient has been taken through this graph before, and its notes were freed on "
-            "the way. Compute the result again; or, to walk twice, say "
-            "backward(retain_graph=True) the first time"
-        )
+    def __iter__(self, *ignored):
+        raise RuntimeError(FREED_GRAPH)
+
+    __len__ = __getitem__ = __reversed__ = __iter__
 
 
 FREED = Freed()
 
 
-def parts_of(found, made):
-    """One rule per input, with nothing left to compute, of what a rule for all inputs returned.
+def free(node):
+    """Release the arrays that the backward pass needed of `node`, a tensor with a creator.
 
-    found    tuple or list with a gradient, or None, for each input
-    made     what has `op` and `inputs`
-    returns  list of functions that return those gradients, whatever they are called with; None
-             stays None
+    The creator stays, for drawings, with the outline of the graph: in place of `op` of a Function
+    its name, in place of `arrays` one entry for each input: the creator of a result, a leaf, a
+    number, or the shape of any other constant. Its `inputs` raise RuntimeError when looked at.
+    """
+    made = node.creator
+    made.arrays = [
+        x
+        if type(x) is float or type(x) is int
+        else np.shape(x)
+        if not hasattr(x, "creator")
+        else x.creator or (x if x.requires_grad else x.shape)
+        for x in made.inputs
+    ]
+    made.inputs, made.options = FREED, None
+    if type(made.op) is MethodType:
+        made.op = name_of(made.op)  # the object of a Function holds what its forward has saved
+
+
+def split_gradients(gradients, made):
+    """One rule per input, with nothing left to compute, from what a rule for all inputs returned.
+
+    gradients  tuple or list with a gradient, or None, for each input
+    made       what has `op` and `inputs`
+    returns    list of functions that return those gradients, whatever they are called with; None
+               stays None
 
     >>> from types import SimpleNamespace
-    >>> first, second = parts_of((10.0, None), SimpleNamespace(op=divmod, inputs=(1, 2)))
+    >>> first, second = split_gradients((10.0, None), SimpleNamespace(op=divmod, inputs=(1, 2)))
     >>> first("anything"), second
     (10.0, None)
     """
-    check_parts(found, len(made.inputs), made.op)
-    return [part if part is None else lambda *_, part=part, **__: part for part in found]
+    check_parts(gradients, len(made.inputs), made.op)
+    return [part if part is None else lambda *_, part=part, **__: part for part in gradients]

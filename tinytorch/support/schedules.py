@@ -1,19 +1,19 @@
-"""Learning rates that change during training: what all schedules share, and those that are made of
-a line or of other schedules. Names and arguments are those of torch.optim.lr_scheduler.
+"""Learning-rate schedules: the class they all share, and those that lesson 07 gives: steps, a
+line, a function, a sequence of other schedules. Names and arguments are PyTorch's.
 """
 
 
 class LRScheduler:
     """Sets the learning rates of an optimizer: when it is made, and again in every `step()`.
 
-    optimizer  has `.param_groups`, a list of dicts with "lr", the rate per step. The rate at which
-               a group started is remembered in the group as "initial_lr"
+    optimizer  has `.param_groups`, a list of dicts with "lr", the learning rate per step. The first
+               learning rate of a group is kept in the group as "initial_lr"
 
     .last_epoch  int: how often `step()` was called
-    .base_lrs    list of floats: the rate of each group before any schedule changed it
+    .base_lrs    list of floats: the learning rate of each group before any schedule changed it
 
-    A subclass writes rate(self, base, epoch): the rate in that epoch (or step, whatever is
-    counted), 0 being the first, of a group that started with the rate `base`.
+    A subclass writes get_lr(): the list of the groups' learning rates in epoch `self.last_epoch`
+    (or step, whatever is counted; 0 is the first), computed from `self.base_lrs`.
     """
 
     def __init__(self, optimizer):
@@ -21,44 +21,65 @@ class LRScheduler:
         self.base_lrs = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups
         ]
-        self.set_rates()
+        self.set_lr()
 
-    def rate(self, base, epoch):
-        raise NotImplementedError(f"{type(self).__name__} needs a method rate(self, base, epoch)")
+    def get_lr(self):
+        raise NotImplementedError(f"{type(self).__name__} needs a method get_lr(self)")
 
-    def set_rates(self):
-        """Give every group its rate in the current epoch."""
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs):
-            group["lr"] = float(self.rate(base, self.last_epoch))
+    def set_lr(self):
+        """Give every group its learning rate of the current epoch."""
+        for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
+            group["lr"] = float(lr)
 
     def step(self):
         """Go on to the next epoch."""
         self.last_epoch += 1
-        self.set_rates()
+        self.set_lr()
 
     def get_last_lr(self):
-        """The rate of each group as it is now, a list."""
+        """The current learning rate of each group, a list."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self):
-        """Where the schedule is, in plain numbers: a dict that shares nothing with it."""
+        """The epoch and the base learning rates, in plain numbers: a dict that shares nothing with
+        the schedule."""
         return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
 
     def load_state_dict(self, state):
-        """Go on from what `state_dict` returned. ValueError when it is for more or fewer groups."""
+        """Continue from what `state_dict` returned. ValueError when it has more or fewer groups."""
         if len(state["base_lrs"]) != len(self.base_lrs):
             raise ValueError(
-                f"the state is for {len(state['base_lrs'])} groups, "
+                f"the saved state has {len(state['base_lrs'])} groups, "
                 f"the optimizer has {len(self.base_lrs)}"
             )
         self.last_epoch = int(state["last_epoch"])
-        self.base_lrs = [float(base) for base in state["base_lrs"]]
-        self.set_rates()
+        self.base_lrs = [float(base_lr) for base_lr in state["base_lrs"]]
+        self.set_lr()
+
+
+class StepLR(LRScheduler):
+    """Every `step_size` epochs, the learning rates are multiplied by `gamma`.
+
+    step_size  int, 1 or more: for how many epochs the learning rates are constant
+    gamma      the factor
+
+    ValueError when step_size is below 1. Source: torch.optim.lr_scheduler.StepLR.
+    """
+
+    def __init__(self, optimizer, step_size, gamma=0.1):
+        if step_size < 1:
+            raise ValueError(f"step_size is {step_size}: it should be 1 epoch or more")
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer)
+
+    def get_lr(self):
+        factor = self.gamma ** (self.last_epoch // self.step_size)
+        return [base_lr * factor for base_lr in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
-    """The base rate times a factor on a line: `start_factor` in epoch 0, `end_factor` from epoch
-    `total_iters` on.
+    """The base learning rate times a factor that changes linearly: `start_factor` in epoch 0,
+    `end_factor` from epoch `total_iters` on.
 
     start_factor  above 0, at most 1
     end_factor    from 0 to 1
@@ -69,29 +90,31 @@ class LinearLR(LRScheduler):
     def __init__(self, optimizer, start_factor=1 / 3, end_factor=1.0, total_iters=5):
         if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
             raise ValueError(
-                f"the factors go from above 0, and from 0, to 1, not {start_factor} and "
-                f"{end_factor}"
+                f"start_factor is {start_factor} and end_factor {end_factor}: the first should be "
+                "above 0 and at most 1, the second from 0 to 1"
             )
         self.start_factor, self.end_factor = start_factor, end_factor
         self.total_iters = total_iters
         super().__init__(optimizer)
 
-    def rate(self, base, epoch):
-        if epoch >= self.total_iters:
-            return base * self.end_factor
-        way = self.end_factor - self.start_factor
-        return base * (self.start_factor + way * epoch / self.total_iters)
+    def get_lr(self):
+        factor = self.end_factor
+        if self.last_epoch < self.total_iters:
+            change = self.end_factor - self.start_factor
+            factor = self.start_factor + change * self.last_epoch / self.total_iters
+        return [base_lr * factor for base_lr in self.base_lrs]
 
 
 class LambdaLR(LRScheduler):
-    """The base rate times lr_lambda(epoch). Source: torch.optim.lr_scheduler.LambdaLR."""
+    """The base learning rate times lr_lambda(epoch). Source: torch.optim.lr_scheduler.LambdaLR."""
 
     def __init__(self, optimizer, lr_lambda):
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
 
-    def rate(self, base, epoch):
-        return base * self.lr_lambda(epoch)
+    def get_lr(self):
+        factor = self.lr_lambda(self.last_epoch)
+        return [base_lr * factor for base_lr in self.base_lrs]
 
 
 class SequentialLR(LRScheduler):
@@ -99,23 +122,23 @@ class SequentialLR(LRScheduler):
     stepped, not its parts.
 
     schedulers  list of schedules of the same optimizer
-    milestones  growing list of epochs: schedule n + 1 begins in epoch milestones[n]
+    milestones  increasing list of epochs: schedule n + 1 begins in epoch milestones[n]
 
-    ValueError when there is not exactly one milestone between two schedules, or they do not grow.
+    ValueError when there is not exactly one milestone between two schedules, or they decrease.
     Source: torch.optim.lr_scheduler.SequentialLR.
     """
 
     def __init__(self, optimizer, schedulers, milestones):
         if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
             raise ValueError(
-                f"{len(schedulers)} schedules need {len(schedulers) - 1} growing milestones, "
+                f"{len(schedulers)} schedules need {len(schedulers) - 1} increasing milestones, "
                 f"not {milestones}"
             )
         self.schedulers, self.milestones = list(schedulers), list(milestones)
         super().__init__(optimizer)
 
-    def set_rates(self):
-        place = sum(self.last_epoch >= milestone for milestone in self.milestones)
-        part = self.schedulers[place]
-        part.last_epoch = self.last_epoch - [0, *self.milestones][place]
-        part.set_rates()
+    def get_lr(self):
+        number = sum(self.last_epoch >= milestone for milestone in self.milestones)
+        part = self.schedulers[number]
+        part.last_epoch = self.last_epoch - [0, *self.milestones][number]
+        return part.get_lr()

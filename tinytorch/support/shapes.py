@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-__all__ = ["as_tuple", "axes_of", "flattened", "margins", "squeezed"]
+__all__ = ["as_tuple", "axes_of", "flattened_shape", "pad_pairs", "squeezed_shape"]
 
 
 def as_tuple(numbers):
@@ -39,12 +39,12 @@ def axes_of(axis, ndim):
     return tuple([a % ndim for a in axes])
 
 
-def flattened(shape, start_axis=0, end_axis=-1):
+def flattened_shape(shape, start_axis=0, end_axis=-1):
     """`shape` with the axes from start_axis to end_axis, both included, joined into one.
 
     A shape without axes becomes (1,). Raises ValueError when the axes stand the wrong way round.
 
-    >>> flattened((2, 3, 4), 1)
+    >>> flattened_shape((2, 3, 4), 1)
     (2, 12)
     """
     if not shape:
@@ -58,23 +58,21 @@ def flattened(shape, start_axis=0, end_axis=-1):
     return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
-def squeezed(shape, axis=None):
+def squeezed_shape(shape, axis=None):
     """`shape` without its axes of length 1: all of them, or those that `axis` names.
 
     Raises ValueError when a named axis is longer.
 
-    >>> squeezed((1, 2, 1)), squeezed((1, 2, 1), 0)
+    >>> squeezed_shape((1, 2, 1)), squeezed_shape((1, 2, 1), 0)
     ((2,), (2, 1))
     """
     gone = [a for a in axes_of(axis, len(shape)) if axis is not None or shape[a] == 1]
     if any(shape[a] != 1 for a in gone):
-        raise ValueError(
-            f"only axes of length 1 can be squeezed away, not axis {axis} of shape {shape}"
-        )
+        raise ValueError(f"only axes of length 1 can be squeezed, not axis {axis} of shape {shape}")
     return tuple([n for a, n in enumerate(shape) if a not in gone])
 
 
-def margins(width, shape):
+def pad_pairs(width, shape):
     """One (before, after) for each axis of `shape`, as numpy.pad reads `width`.
 
     width    an int for all sides, (before, after) for all axes, or one (before, after) per axis;
@@ -83,7 +81,7 @@ def margins(width, shape):
 
     Raises ValueError when `width` fits neither way, or is negative.
 
-    >>> margins((1, 2), (5, 5))
+    >>> pad_pairs((1, 2), (5, 5))
     ((1, 2), (1, 2))
     """
     try:
@@ -93,5 +91,5 @@ def margins(width, shape):
             f"width {width} does not give a (before, after) to each axis of shape {shape}"
         ) from None
     if any(n < 0 for pair in pairs for n in pair):
-        raise ValueError(f"a margin cannot be negative: {pairs}")
+        raise ValueError(f"padding cannot be negative: {pairs}")
     return tuple([(before, after) for before, after in pairs])

@@ -9,34 +9,26 @@ import inspect
 
 import numpy as np
 
-
-def name_of(op):
-    """The name of an operation, or of the Function that it is the forward method of.
-
-    >>> name_of(np.add)
-    'add'
-    """
-    if hasattr(op, "__self__"):
-        return type(op.__self__).__name__
-    return getattr(op, "__name__", "an operation").removesuffix("_forward")
+from tinytorch.support.forward import name_of
 
 
 def check_gradient(g, shape, op):
-    """Refuse what a rule of `op` gave, unless it is an array that `shape` can be broadcast to.
+    """Refuse what a rule of `op` returned, unless it is an array of a shape that `shape` broadcasts
+    to.
 
     g      what the rule returned
     shape  tuple: the shape of the input that it is for
     """
     if not hasattr(g, "shape"):
         raise TypeError(
-            f"the rule of {name_of(op)} gave {g!r:.60}, a {type(g).__name__}: "
-            "one array for its input is needed"
+            f"the rule of {name_of(op)} returned {g!r:.60}, a {type(g).__name__}: "
+            "it should return one array, the gradient for its input"
         )
     lengths = zip(shape[::-1], g.shape[::-1])
     if len(g.shape) < len(shape) or any(n != 1 and n != m for n, m in lengths):
         raise ValueError(
-            f"the rule of {name_of(op)} gave a gradient of shape {g.shape} for an input "
-            f"of shape {shape}: it should give back the shape of the input"
+            f"the rule of {name_of(op)} returned a gradient of shape {g.shape} for an input "
+            f"of shape {shape}: the gradient should have the shape of the input"
         )
 
 
@@ -44,31 +36,41 @@ def check_float(dtype):
     """Refuse a gradient for a tensor of any dtype but floating-point numbers."""
     if dtype.kind != "f":
         raise TypeError(
-            f"a tensor of {dtype} wants a gradient, and slopes are fractions: make it "
-            "with Tensor(data, requires_grad=True) or Variable(data), which turn whole "
-            "numbers into float32"
+            f"a tensor of {dtype} requires a gradient, but gradients are floating-point numbers: "
+            "make it with Tensor(data, requires_grad=True) or Variable(data), which turn "
+            "integers into float32"
         )
 
 
-def check_rules(rules, made):
-    """Refuse rules that are not as many as the inputs of what was made by them.
+def check_recorded(tensor):
+    """Refuse a tensor that the backward pass cannot start from."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "backward() starts from a result of tensors that require a gradient, and this one was "
+            "not recorded. Was it made inside no_grad(), from .data, of integers, or from tensors "
+            "without requires_grad=True?"
+        )
+    check_float(tensor.dtype)
+
+
+def wrong_number_of_rules(rules, made):
+    """The error for rules that are not as many as the inputs of what was made by them.
 
     made  what has `op` and `inputs`
     """
-    if len(rules) != len(made.inputs):
-        raise ValueError(
-            f"{name_of(made.op)} has {len(made.inputs)} inputs, "
-            f"and rules for {len(rules)}: give derivative() one for each input, "
-            "None where there is no slope"
-        )
+    return ValueError(
+        f"{name_of(made.op)} has {len(made.inputs)} inputs, "
+        f"and rules for {len(rules)}: give derivative() one for each input, "
+        "None where there is no derivative"
+    )
 
 
-def check_parts(found, count, op):
-    """Refuse what a rule for all inputs of `op` returned, unless it is a row of `count`."""
-    if type(found) not in (tuple, list) or len(found) != count:
+def check_parts(gradients, count, op):
+    """Refuse what a rule for all inputs of `op` returned, unless it is `count` gradients."""
+    if type(gradients) not in (tuple, list) or len(gradients) != count:
         raise ValueError(
             f"the rule of {op.__name__} should return a tuple of {count} gradients, one "
-            f"for each input, not {type(found).__name__} of {np.size(found)} numbers"
+            f"for each input, not {type(gradients).__name__} of {np.size(gradients)} numbers"
         )
 
 
@@ -81,7 +83,7 @@ def check_methods(cls):
         if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
             raise TypeError(
                 f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave "
-                "@staticmethod out, and say self.save_for_backward(...) and "
+                "@staticmethod out, and write self.save_for_backward(...) and "
                 "self.saved_tensors"
             )
     if "forward" in vars(cls):
@@ -108,37 +110,37 @@ def checked_forward(forward):
     return checked
 
 
-def checked_gradients(found, arrays, name, unwrap=np.asarray):
+def checked_gradients(gradients, arrays, name, unwrap=np.asarray):
     """What the backward method of the Function `name` returned, as a tuple that fits its inputs.
 
-    found    an array, or a tuple or list with one for each input; None for an input that has no
-             derivative
-    arrays   the inputs
-    unwrap   makes an array or a number of each gradient
-    returns  tuple of ndarrays or None, each of the shape of its input
+    gradients  an array, or a tuple or list with one for each input; None for an input that has no
+               derivative
+    arrays     the inputs
+    unwrap     makes an array or a number of each gradient
+    returns    tuple of ndarrays or None, each of the shape of its input
 
     >>> checked_gradients(2.0, [np.float64(3)], "Double")
     (array(2.),)
     """
-    if found is None:
+    if gradients is None:
         raise ValueError(
             f"{name}.backward returned None: is `return` missing? "
-            "(For one input without a slope: (None,).)"
+            "(For one input without a derivative: (None,).)"
         )
-    found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-    if len(found) != len(arrays):
+    gradients = tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
+    if len(gradients) != len(arrays):
         raise ValueError(
             f"{name}.backward should return {len(arrays)} gradients, "
-            f"one for each input, not {len(found)}"
+            f"one for each input, not {len(gradients)}"
         )
-    found = tuple([part if part is None else np.asarray(unwrap(part)) for part in found])
-    for n, (part, array) in enumerate(zip(found, arrays)):
+    gradients = tuple([part if part is None else np.asarray(unwrap(part)) for part in gradients])
+    for n, (part, array) in enumerate(zip(gradients, arrays)):
         if part is not None and part.shape != np.shape(array):
             raise ValueError(
                 f"{name}.backward returned a gradient of shape {part.shape} for "
                 f"input {n}, which has shape {np.shape(array)}"
             )
-    return found
+    return gradients
 
 
 def check_arguments(f, inputs):
@@ -158,10 +160,36 @@ def check_result(out):
     """Refuse a result of the checked function that is no Tensor of float64."""
     if not hasattr(out, "requires_grad"):
         raise TypeError(
-            f"f returned a {type(out).__name__} and no Tensor: float() and .data cut off the notes"
+            f"f returned a {type(out).__name__} and no Tensor: float() and .data leave the "
+            "computation graph"
         )
     if out.dtype != np.float64:
         raise ValueError(
             f"the result is {out.dtype} though the inputs are float64: "
-            "too few digits to compare slopes"
+            "too few digits to compare gradients"
         )
+
+
+def random_weights(shape):
+    """Weights for the sum of a result of that shape: random, of both signs and far from 0, so that
+    no two elements can be confused; 1 for a single element, where nothing can."""
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
+    return np.ones(shape) if np.size(weights) == 1 else weights
+
+
+def mismatch(n, at, backward, difference, arrived=True):
+    """The error of a gradient check, for the element `at` of input `n`.
+
+    backward, difference  the two numbers that should be equal
+    arrived               whether input `n` received a gradient at all
+
+    >>> print(mismatch(0, (1, 2), 0.5, 1.0000000000007))
+    input 0 at (1, 2): backward gives 0.5, a central difference gives 1.0
+    """
+    backward, difference = (float(f"{number:.8g}") for number in (backward, difference))
+    cause = "" if arrived else " (no gradient arrived at all)"
+    return AssertionError(
+        f"input {n} at {at}: backward gives {backward}{cause}, "
+        f"a central difference gives {difference}"
+    )

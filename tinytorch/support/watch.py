@@ -1,27 +1,39 @@
-"""What goes into each layer of a network and what comes out, for as long as somebody looks."""
+"""The inputs and outputs of each layer while a model runs, and where a nan or inf came from."""
 
 import contextlib
+import math
+
+import numpy as np
+
+from tinytorch.support.random_states import set_random_states
+
+
+class NonFiniteError(ArithmeticError):
+    """A loss or a gradient became inf or nan; the message names the layer. The weights are those
+    from before the step."""
 
 
 @contextlib.contextmanager
 def watch_layers(model):
-    """A block with a list that grows by an entry for each layer that ends while the block runs.
+    """A `with` block in which the forward pass of every layer of `model` is recorded.
 
-    model    a Module; while the block runs, its layers are wrapped in functions that keep their
+    model    a Module; inside the block its layers are wrapped in functions that record their
              arrays, and afterwards, also after an error, they are as before
-    yields   list of (name, [input array, ...], {parameter name: array}, output array). The names
-             are like "0 Dense", "2.0 relu" and, for the whole, "the network, Sequential". The
-             arrays are the live ones, not copies
+    yields   a list that grows by (name, [input array, ...], {parameter name: array}, output array)
+             when a layer's forward pass ends. The names are like "0 Dense", "2.0 relu" and, for
+             the whole, "the model, Sequential". The arrays are the live ones, not copies
 
-    Inner layers end first, so they stand before the one that holds them. Functions in attributes,
-    such as an activation, count as layers; what returns no Tensor does not.
+    Inner layers end first, so they come before the module that holds them. Functions in attributes,
+    such as an activation, count as layers; calls that return no Tensor are not recorded.
+
+    In PyTorch: torch.nn.Module.register_forward_hook.
     """
-    from tinytorch.core.layers import Module, name_of, walk  # late: lessons of the course
+    from tinytorch.core.layers import Module, name_of, traverse  # late: lessons of the course
     from tinytorch.core.tensor import Tensor
 
     entries, undo = [], []
 
-    def watched(name, layer, call):
+    def recording(name, layer, call):
         def run(*inputs, **options):
             out = call(*inputs, **options)
             if isinstance(out, Tensor):
@@ -32,17 +44,17 @@ def watch_layers(model):
 
         return run
 
-    for path, module in walk(model):
+    for path, module in traverse(model):
         if not isinstance(module, Module):
             continue
         for attribute, part in list(vars(module).items()):
             if callable(part) and not isinstance(part, Module):
                 name = f"{path}.{attribute} {name_of(part)}".lstrip(".")
                 undo.append((module, attribute, part))
-                vars(module)[attribute] = watched(name, part, part)
-        name = f"{path or 'the network,'} {type(module).__name__}"
+                vars(module)[attribute] = recording(name, part, part)
+        name = f"{path or 'the model,'} {type(module).__name__}"
         undo.append((module, "forward", None))
-        vars(module)["forward"] = watched(name, module, module.forward)
+        vars(module)["forward"] = recording(name, module, module.forward)
     try:
         yield entries
     finally:
@@ -51,3 +63,51 @@ def watch_layers(model):
                 del vars(module)[attribute]
             else:
                 vars(module)[attribute] = part
+
+
+def check_losses(model, results, batches, states, where, find_nonfinite):
+    """Raise NonFiniteError, naming the layer, when a loss is inf or nan.
+
+    model           a Module
+    results         list of ({"loss": float, ...}, examples), one for each of `batches`
+    batches         list of (inputs, targets)
+    states          of the random-number generators before these forward passes: with them the
+                    repeated one drops the same units
+    where           the place in the training run, for the message
+    find_nonfinite  the function of lesson 08
+    """
+    from tinytorch.core.autograd import no_grad  # late: lessons of the course
+    from tinytorch.core.layers import RandomState
+
+    for (metrics, _), (inputs, targets) in zip(results, batches):
+        if math.isfinite(metrics["loss"]):
+            continue
+        set_random_states([RandomState.rng, model], states)
+        with np.errstate(all="ignore"), no_grad(), watch_layers(model) as layers:
+            model(inputs)
+        if location := find_nonfinite(layers):
+            name, cause = location
+            why = {
+                "input": "it received inf or nan as its input",
+                "output": "it computed inf or nan from finite numbers",
+            }.get(cause, f"its {cause} holds inf or nan")
+            found = f"the first layer with inf or nan is {name}: {why}"
+        elif not np.isfinite(np.asarray(targets)).all():
+            found = "the outputs of the model are finite, but the targets hold inf or nan"
+        else:
+            found = "the outputs of the model are finite: the loss function computed it from them"
+        raise NonFiniteError(
+            f"{where}: the loss is {metrics['loss']}; {found}. Try a smaller learning rate, "
+            "max_norm, or standardized inputs; look for a log or a division near 0"
+        )
+
+
+def check_gradients(model, where):
+    """Raise NonFiniteError, naming the parameter, when a gradient holds inf or nan."""
+    for name, p in reversed(model.named_parameters()):  # the backward pass reached the last first
+        if p.grad is not None and not (math.isfinite(p.grad.sum()) or np.isfinite(p.grad).all()):
+            raise NonFiniteError(
+                f"{where}: the loss is finite, but the gradient of {name} is not. Look at the "
+                "derivative of the operations after it (the square root of 0, a power of a "
+                "negative number, an overflow)"
+            )

@@ -20,6 +20,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 import zipfile
@@ -45,6 +46,7 @@ NOT_RELEASED = {
     ".tito/backups",
 }  # of what stands in a release's folder: never published
 LEAST = 12  # characters: shorter lines, such as `return x`, stand in any program
+ENTRY = re.compile(r"(id|exercise|name|message|old|new|code|change|reason) = ")  # of a mistake
 LONG = 40  # and of such a length, no line stands in two programs by chance
 
 
@@ -370,19 +372,50 @@ def _hints(entry):
             yield " ".join(hint.replace("`", "").split())
 
 
+def solutions(source):
+    """The lines of each exercise's solution that are not too short to tell, as sets."""
+    for entry in source.lessons:
+        for exercise in entry.declared.exercises:
+            lines, inside = set(), False
+            for line in map(str.strip, exercise.cell.source.split("\n")):
+                if mark := MARK.match(line):
+                    inside = mark[1] == "BEGIN"
+                elif inside and len(line) >= LEAST:
+                    lines.add(line)
+            yield lines
+
+
 def verify(source, chosen, contents):
-    """Raise TitoError, code 3, when a file of `contents` ({path: bytes}) gives something away."""
+    """Raise TitoError, code 3, when a file of `contents` ({path: bytes}) gives something away.
+
+    In the package's own modules, which are programs of the same kind as the solutions, a short line
+    alone gives nothing away: there it takes more than half of an exercise's lines.
+    """
     reasons = secrets(source, chosen)
     starts = {secret[:LEAST] for secret in reasons}
-    for name, data in contents.items():
-        text = _readable(name, data)
+    whole, ours = list(solutions(source)), f"/{source.package}/"
+    for name, text in _texts(contents):
         # Of most secrets not even the start is there. Looking for each of 6,000 in
         # 7 MB took 11 s, this takes 4.
         there = {start for at in range(len(text)) if (start := text[at : at + LEAST]) in starts}
-        if secret_line := next(
-            (secret for secret in reasons if secret[:LEAST] in there and secret in text), None
-        ):
-            _refuse(name, reasons[secret_line], secret_line)
+        found = {secret for secret in reasons if secret[:LEAST] in there and secret in text}
+        if ours in f"/{name}":
+            copied = [
+                lines
+                for lines in whole
+                if lines & found and 2 * sum(line in text for line in lines) > len(lines)
+            ]
+            found = {
+                secret
+                for secret in found
+                if "a line of" not in reasons[secret]
+                or ENTRY.match(secret)
+                or any(secret in lines for lines in copied)
+                or len(secret) >= LONG
+                and any(secret in lines for lines in whole)
+            }
+        if found:
+            _refuse(name, reasons[min(found)], min(found))
     for entry in chosen:  # in the lesson itself, short lines tell, too
         for path in (entry.script, entry.script.with_name(CHECKS)):
             name = entry.relative(path)
@@ -401,16 +434,25 @@ def _refuse(name, what, secret):
     )
 
 
+def _texts(contents):
+    """(name, text) of every file in `contents`, and of every member of a zip among them."""
+    for name, data in contents.items():
+        yield name, _readable(name, data)
+        if _is_zip(data):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                members = {f"{name}/{one}": archive.read(one) for one in archive.namelist()}
+            yield from _texts(members)
+
+
+def _is_zip(data):
+    return data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data))
+
+
 def _readable(name, data):
-    """A file's text; of a notebook every string as its reader sees it;
-    of a zip what it holds, too.
-    """
+    """A file's text; of a notebook every string as its reader sees it; of a zip nothing."""
+    if _is_zip(data):
+        return ""
     text = data.decode("utf-8", "replace")
-    if data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data)):
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return text + "\n".join(
-                _readable(member, archive.read(member)) for member in archive.namelist()
-            )
     if name.endswith(".ipynb"):
         try:
             return text + "\n".join(_strings(json.loads(text)))

@@ -69,6 +69,12 @@ def init(
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
+        others = [
+            views.unbroken(f"or:   tito start {entry.name}  ({summary}; needs no other lesson)")
+            for entry in source.lessons[1:]
+            if not entry.declared.prerequisites
+            and (summary := entry.declared.meta["summary"].rstrip("."))
+        ]
         echo(
             f"{folder} is ready: {len(source.lessons)} "
             f"lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
@@ -76,6 +82,7 @@ def init(
                 f"next: cd {shlex.quote(str(folder))} && . "
                 f"bin/activate-tinytorch.sh && tito start {first}"
             ),
+            *others,
         )
     else:
         echo(

@@ -93,6 +93,15 @@ class Cell:
         return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
 
     @property
+    def alt_lines(self) -> range:
+        """The numbers of the lines of that comment, from 0, where it stands on lines of its own."""
+        match = ALT.search(self.source)
+        if not match or self.source[: match.start()].rpartition("\n")[2].strip():
+            return range(0)
+        first = self.source.count("\n", 0, match.start())
+        return range(first, first + match.group().count("\n") + 1)
+
+    @property
     def directive_lines(self) -> set[int]:
         """The numbers of its leading `#| ...` lines, from 0."""
         leading = itertools.takewhile(

@@ -175,16 +175,22 @@ class Lesson:
     @cached_property
     def released(self) -> str:
         """The chapter that learners get: a `raise` in place of each solution,
-        and where hints are to be had.
+        and where hints are to be had. What a picture that answers a question shows is not told
+        in words above it.
         """
         out, lines = [], self.source.text.split("\n")
         cell_of = {n: c for c in self.source.cells for n in _lines_of(c)}
         last_of = {_lines_of(c)[-1]: c for c in self.source.cells}
         following = dict(zip(self.source.cells, self.source.cells[1:]))
         hinted = {exercise.name for exercise in self.exercises if exercise.hints}
-        solution = False
+        solution, answers = False, set()
+        for cell in self.source.cells:
+            if "answer" in cell.tags:
+                answers |= {cell.line + n for n in cell.alt_lines}
         for number, line in enumerate(lines, 1):
             cell = cell_of.get(number)
+            if number in answers:
+                continue
             mark = MARK.match(line) if cell and cell.kind == "code" else None
             if mark:
                 solution = mark[1] == "BEGIN"

@@ -1,4 +1,4 @@
-# The checks of lesson 01, by exercise. `check("array")` in the chapter runs the visible ones.
+# The checks of lesson 01, by exercise. `check("strides")` in the chapter runs the visible ones.
 
 # %% setup
 import itertools
@@ -7,213 +7,8 @@ import math
 import numpy as np
 
 
-# %% learner-side
-def kept_after_writing(mine, number, requires_grad=False):
-    """as_array(mine, requires_grad), read after `number` was written over all of `mine`."""
-    kept = as_array(mine, requires_grad)
-    mine[...] = number
-    return kept
-
-
-# %% array points=5
-def test_numbers_written_by_hand_choose_their_dtype():
-    cases = [
-        (3, "float32"),
-        (-0.5, "float32"),
-        ([1, 0.5], "float32"),
-        ([[0.5], [2.0]], "float32"),
-        (np.float64(2.5), "float32"),
-        ([2, 4, 8], "int64"),
-        ([[1, 2, 3]], "int64"),
-        (True, "bool"),
-        ([True, False, True], "bool"),
-    ]
-    for data, wanted in cases:
-        array = as_array(data)
-        assert array is not None, f"as_array({data!r}) returned None: is `return` missing?"
-        assert array.dtype.name == wanted, (
-            f"as_array({data!r}) should be {wanted}, yours is {array.dtype}"
-        )
-        assert np.array_equal(array, np.array(data)), (
-            f"as_array({data!r}) changed the numbers: {array}"
-        )
-
-
-def test_arrays_keep_their_dtype():
-    for dtype in ("float64", "float32", "float16", "int64", "uint8", "bool"):
-        for shape in ((2, 3), (4,), ()):
-            found = as_array(np.ones(shape, dtype)).dtype.name
-            assert found == dtype, (
-                f"a NumPy array of {dtype}, shape {shape}, should stay {dtype}, yours became "
-                f"{found}"
-            )
-    found = as_array([[1, 0.5]]).dtype.name
-    assert found == "float32", (
-        f"only arrays do: the list [[1, 0.5]] should be float32, yours is {found}"
-    )
-
-
-def test_wanting_a_gradient_makes_whole_numbers_fractions():
-    for data, wanted in [
-        ([2, 4, 8], "float32"),
-        (3, "float32"),
-        ([True, False], "float32"),
-        ([0.5], "float32"),
-        (np.ones((2, 3), "uint8"), "float32"),
-        (np.ones((2, 3), "float64"), "float64"),
-        (np.ones((2, 3), "float16"), "float16"),
-    ]:
-        given = (
-            f"np.ones((2, 3), '{data.dtype}')" if isinstance(data, np.ndarray) else repr(data)
-        )
-        array = as_array(data, requires_grad=True)
-        assert array.dtype.name == wanted, (
-            f"as_array({given}, requires_grad=True) should be {wanted}, yours is {array.dtype}"
-        )
-        assert np.array_equal(array, data), (
-            f"as_array({given}, requires_grad=True) changed the numbers: {array}"
-        )
-
-
-def test_the_array_is_a_copy():
-    for dtype in ("float32", "float64", "int64"):
-        kept = kept_after_writing(np.array([[1, 2, 3]], dtype), 50)
-        assert np.array_equal(kept, [[1, 2, 3]]), (
-            f"writing 50 into my {dtype} array of 1, 2, 3 changed yours: {kept}. Copy it, do "
-            "not share it."
-        )
-
-
-def test_what_is_no_grid_of_numbers_is_refused():
-    for data, words in [
-        ("seven", "a tensor holds real numbers"),
-        ([["a", "b"]], "a tensor holds real numbers"),
-        ([1, None], "a tensor holds real numbers"),
-        ([[1, 2], [3]], "rows of length 2 and 1 meet"),
-    ]:
-        try:
-            array = as_array(data)
-        except (ValueError, TypeError) as error:
-            assert words in str(error), (
-                f'as_array({data!r}) should be refused in the words of copy_of, "{words}"; '
-                f"yours: {error}"
-            )
-        else:
-            assert False, (
-                f"{data!r} is no grid of numbers, and copy_of refuses it; yours gives {array!r}"
-            )
-
-
-# %% array hidden points=1
-def test_as_array_keeps_its_contract_for_other_data():
-    for data, usual in [
-        (-7, "float32"),
-        (2**40, "float32"),
-        ([0, -0.125], "float32"),
-        ([[[1e-30, 3e20]], [[-2, 5]]], "float32"),
-        (np.float16(0.5), "float32"),
-        (np.int64(-9), "float32"),
-        (np.bool_(True), "bool"),
-        (False, "bool"),
-        ([[True], [False]], "bool"),
-        ([[[0], [-3]]], "int64"),
-        ([[2**40, -1]], "int64"),
-        (np.zeros((0, 3), "int16"), "int16"),
-        (np.array(-4, "int32"), "int32"),
-        (np.array(0.1), "float64"),
-        (np.array([[[2]], [[65000]]], "uint16"), "uint16"),
-    ]:
-        chosen = isinstance(data, np.ndarray) and data.dtype.kind == "f"
-        for wants, wanted in [(False, usual), (True, usual if chosen else "float32")]:
-            array = as_array(data, requires_grad=wants)
-            given = f"as_array({data!r}, requires_grad={wants})"
-            assert array.dtype.name == wanted, f"{given} should be {wanted}, got {array.dtype}"
-            assert np.array_equal(array, np.array(data).astype(wanted)), (
-                f"{given} changed the numbers: {array!r}"
-            )
-    for dtype in ("float16", "float64", "uint8", "bool"):
-        for wants in (False, True):
-            kept = kept_after_writing(np.array([[0, 1], [1, 0]], dtype), 1, wants)
-            assert np.array_equal(kept, [[0, 1], [1, 0]]), (
-                f"as_array of [[0, 1], [1, 0]] in {dtype}, requires_grad={wants}, shares "
-                f"memory: it became {kept}"
-            )
-    for data in ([[[1, 2], [3]], [[4, 5], [6]]], ["1", 2], {"a": 1}, [0.5, [1]], None):
-        try:
-            array = as_array(data)
-        except (ValueError, TypeError):
-            continue
-        assert False, f"as_array({data!r}) should be refused, got {array!r}"
-
-
-# %% text points=3
-def test_a_tensor_prints_its_numbers():
-    for data, wanted in [
-        ([0.5, -2.0], "Tensor([ 0.5, -2. ])"),
-        ([1, 2, 3], "Tensor([1, 2, 3])"),
-        (0.5, "Tensor(0.5)"),
-        ([], "Tensor([])"),
-        ([True, False], "Tensor([ True, False])"),
-    ]:
-        found = as_text(Tensor(data))
-        assert found is not None, (
-            f"as_text of Tensor({data}) returned None: is `return` missing?"
-        )
-        assert found == wanted, f"Tensor({data}) should print {wanted}, yours prints {found}"
-
-
-def test_rows_stand_under_each_other():
-    found = as_text(Tensor([[1, 20, 300], [4, 5, 6]]))
-    wanted = "Tensor([[  1,  20, 300],\n        [  4,   5,   6]])"
-    assert found == wanted, (
-        f"the second row belongs under the first:\n{wanted}\nYours prints\n{found}"
-    )
-
-
-def test_what_is_unusual_is_named():
-    for x, wanted in [
-        (Tensor(np.array([0.5])), "Tensor([0.5], dtype=float64)"),
-        (Tensor(np.array([7], "uint8")), "Tensor([7], dtype=uint8)"),
-        (Tensor([0.5], requires_grad=True), "Tensor([0.5], requires_grad=True)"),
-        (
-            Tensor(np.array([0.5]), requires_grad=True),
-            "Tensor([0.5], dtype=float64, requires_grad=True)",
-        ),
-    ]:
-        assert as_text(x) == wanted, (
-            f"a reader needs to see {wanted}, yours prints {as_text(x)}"
-        )
-
-
-# %% text hidden points=1
-def test_other_tensors_print_alike():
-    for x, wanted in [
-        (Tensor(7), "Tensor(7.)"),
-        (Tensor(np.array(-3)), "Tensor(-3)"),
-        (
-            Tensor([[True, False], [False, True]]),
-            "Tensor([[ True, False],\n        [False,  True]])",
-        ),
-        (
-            Tensor([[-1.5, 20.0], [3.25, 4.0]]),
-            "Tensor([[-1.5 , 20.  ],\n        [ 3.25,  4.  ]])",
-        ),
-        (
-            Tensor(np.array([[1], [-10], [3]], "int16")),
-            "Tensor([[  1],\n        [-10],\n        [  3]], dtype=int16)",
-        ),
-        (
-            Tensor(np.array([[0.5, 2.0]], "float16"), True),
-            "Tensor([[0.5, 2. ]], dtype=float16, requires_grad=True)",
-        ),
-        (Tensor([[4], [5]], True), "Tensor([[4.],\n        [5.]], requires_grad=True)"),
-    ]:
-        found = as_text(x)
-        assert found == wanted, f"as_text should give {wanted!r}, got {found!r}"
-
-
 # %% strides points=2
-def test_strides_count_numbers_for_every_rank():
+def test_strides_count_elements_for_every_rank():
     for shape, wanted in [
         ((5,), (1,)),
         ((2, 3), (3, 1)),
@@ -226,25 +21,26 @@ def test_strides_count_numbers_for_every_rank():
             f"the strides of {shape} should be the tuple {wanted}, yours are {found!r}"
         )
         assert all(isinstance(step, int) for step in found), (
-            f"shape {shape} has strides {wanted}, each an int; yours are {found!r} (np.prod of "
-            "nothing is 1.0)"
+            f"shape {shape} has strides {wanted}, each a Python int; yours are {found!r} "
+            "(np.prod of nothing is 1.0)"
         )
         assert found == wanted, (
-            f"shape {shape} has strides {wanted}, yours are {found}: multiply the lengths of "
-            "all later axes"
+            f"shape {shape} has strides {wanted}, yours are {found}: one step along an "
+            "axis passes all elements of the later axes, so multiply their lengths"
         )
 
 
-def test_strides_lead_to_every_number():
+def test_strides_lead_to_every_element():
     array = np.arange(30).reshape(5, 2, 3)
     row, steps = array.ravel(), strides_of((5, 2, 3))
     assert [isinstance(step, int) for step in steps] == [True] * 3, (
-        f"three strides, each an int; yours are {steps!r}"
+        f"shape (5, 2, 3) has three strides, each a Python int; yours are {steps!r}"
     )
     for index in np.ndindex(5, 2, 3):
         place = sum(i * step for i, step in zip(index, steps))
         assert place < 30 and row[place] == array[index], (
-            f"x[{index}] is at {array[index]} in memory, your strides {steps} lead to {place}"
+            f"in shape (5, 2, 3), the element at {index} is at position {array[index]} in "
+            f"memory; your strides {steps} lead to {place}"
         )
 
 
@@ -265,7 +61,7 @@ def test_strides_of_other_shapes():
         found, wanted = (
             strides_of(shape),
             np.zeros(shape, "int8").strides,
-        )  # one byte a number: bytes count numbers
+        )  # one byte an element: bytes count elements
         assert isinstance(found, tuple) and all(isinstance(step, int) for step in found), (
             f"strides of {shape} should be a tuple of ints, got {found!r}"
         )
@@ -276,6 +72,238 @@ def test_strides_of_other_shapes():
     )
 
 
+# %% broadcast points=3
+def test_shapes_are_aligned_at_the_right():
+    for shapes, wanted in [
+        ([(2, 3), (3,)], (2, 3)),
+        ([(3,), (2, 3)], (2, 3)),
+        ([(5, 2, 3), (2, 3)], (5, 2, 3)),
+        ([(4, 3), ()], (4, 3)),
+        ([(7,)], (7,)),
+        ([(), ()], ()),
+    ]:
+        try:
+            found = broadcast_shape(*shapes)
+        except ValueError as error:
+            found = f"an error ({error})"
+        assert isinstance(found, (tuple, str)), (
+            f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
+        )
+        cause = (
+            ": align the shapes at their right ends"
+            if len({len(s) for s in shapes}) > 1
+            else ", though all have the same rank"
+        )
+        assert found == wanted, (
+            f"{shapes} should broadcast to {wanted}, yours is {found}{cause}"
+        )
+
+
+def test_a_length_of_1_is_repeated():
+    for shapes, wanted in [
+        ([(3, 1), (3,)], (3, 3)),
+        ([(2, 1, 4), (3, 1)], (2, 3, 4)),
+        ([(1, 1), (5, 1)], (5, 1)),
+        ([(0, 3), (1, 3)], (0, 3)),
+        ([(1,), (0,)], (0,)),
+        ([(2, 1, 1), (3, 1), (4,)], (2, 3, 4)),
+    ]:
+        try:
+            found = broadcast_shape(*shapes)
+        except ValueError as error:
+            found = f"an error ({error})"
+        assert isinstance(found, (tuple, str)), (
+            f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
+        )
+        assert found == wanted, (
+            f"{shapes} should broadcast to {wanted}, yours is {found}: a length of 1 gives way "
+            "to any other length, also to 0"
+        )
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    for shapes in [
+        ((2, 3), (2,)),
+        ((4, 3), (3, 4)),
+        ((3,), (0,)),
+        ((5, 2, 3), (5, 1, 4)),
+        ((2, 1), (3,), (4,)),
+    ]:
+        try:
+            found = broadcast_shape(*shapes)
+        except ValueError as error:
+            missing = [str(s) for s in shapes if str(s) not in str(error)]
+            assert not missing, (
+                f"the error should name every shape, {', '.join(missing)} is missing in: "
+                f"{error}"
+            )
+        else:
+            assert False, (
+                f"{shapes} do not broadcast, yours gives {found}: lengths that differ are "
+                "allowed only when one of them is 1"
+            )
+    found = broadcast_shape((2, 3), (3,))
+    assert found == (2, 3), f"(2, 3) and (3,) broadcast to (2, 3), yours gives {found}"
+
+
+# %% broadcast hidden points=1
+def test_other_shapes_broadcast_as_in_numpy():
+    random = np.random.default_rng(11)
+    for _ in range(40):
+        common = random.integers(0, 5, size=random.integers(0, 6)).tolist()
+        shapes = [
+            tuple(
+                [1 if random.random() < 0.4 else n for n in common][
+                    random.integers(0, len(common) + 1) :
+                ]
+            )
+            for _ in range(random.integers(1, 5))
+        ]
+        found, wanted = broadcast_shape(*shapes), np.broadcast_shapes(*shapes)
+        assert isinstance(found, tuple) and found == wanted, (
+            f"{shapes} should broadcast to {wanted}, got {found!r}"
+        )
+    for shapes in [
+        ((4,), (5,)),
+        ((2,), (0,)),
+        ((6, 1, 3), (2, 1, 4)),
+        ((1,), (2,), (3,)),
+        ((2, 2), (3, 2), (1,)),
+        ((3, 1, 2), (4, 1, 2)),
+        ((7, 5), (5, 7, 1, 4, 5)),
+    ]:
+        try:
+            found = broadcast_shape(*shapes)
+        except ValueError as error:
+            missing = [s for s in shapes if str(s) not in str(error)]
+            assert not missing, f"the error for {shapes} should name {missing}, got: {error}"
+        else:
+            assert False, f"{shapes} do not broadcast, got {found}"
+
+
+# %% learner-side
+def data_after_writing(mine, number, requires_grad=False):
+    """Tensor(mine, requires_grad).data, read after `number` was written over all of `mine`."""
+    kept = Tensor(mine, requires_grad)
+    (mine.data if isinstance(mine, Tensor) else mine)[...] = number
+    return kept.data
+
+
+# %% init points=4
+def test_the_numbers_are_kept_in_an_array():
+    for data, wanted in [
+        ([[1.0, 0.5], [2.0, 4.0]], [[1, 0.5], [2, 4]]),
+        ([3, 5, 8], [3, 5, 8]),
+        (-2.5, -2.5),
+        (np.array([[7, 9, 1]], "uint8"), [[7, 9, 1]]),
+        ([], []),
+    ]:
+        x = Tensor(data)
+        kept = x.data
+        assert isinstance(kept, np.ndarray), (
+            f"Tensor({data!r}).data should be an ndarray, made by as_array; yours is {kept!r}"
+        )
+        assert kept.shape == np.shape(wanted) and np.array_equal(kept, wanted), (
+            f"Tensor({data!r}).data should hold {wanted}, yours holds {kept}"
+        )
+    kept = Tensor(np.array([0.5, 2.0])).data.dtype.name
+    assert kept == "float64", f"a float64 ndarray keeps its dtype, yours became {kept}"
+    kept = Tensor([0.5, 2.0]).data.dtype.name
+    assert kept == "float32", (
+        f"the list [0.5, 2.0] becomes float32 in as_array, yours is {kept}"
+    )
+
+
+def test_the_array_is_a_copy():
+    for mine, name in [
+        (np.array([[1, 2, 3]], "float32"), "ndarray"),
+        (np.array([[1, 2, 3]], "int64"), "ndarray of integers"),
+        (Tensor([[1.0, 2.0, 3.0]]), "Tensor"),
+    ]:
+        kept = data_after_writing(mine, 50)
+        assert np.array_equal(kept, [[1, 2, 3]]), (
+            f"I wrote 50 over the {name} [[1, 2, 3]] from which I had made a Tensor, and the "
+            f"Tensor became {kept}: it should have a copy"
+        )
+
+
+def test_a_tensor_of_a_tensor_takes_its_numbers_only():
+    first = Tensor([0.5, 2.0], requires_grad=True)
+    second = Tensor(first)
+    assert isinstance(second.data, np.ndarray) and np.array_equal(second.data, [0.5, 2]), (
+        f"Tensor(x) should hold the numbers of x, [0.5, 2], yours holds {second.data!r}"
+    )
+    assert not second.requires_grad, (
+        "x requires a gradient, and nobody asked for one of Tensor(x): its requires_grad is "
+        "what was given, False"
+    )
+    kept = Tensor(Tensor(np.array([0.5, 2.0]))).data.dtype.name
+    assert kept == "float64", (
+        f"a Tensor of a float64 Tensor should be float64, yours is {kept}: as_array keeps the "
+        "dtype of an ndarray, so give it the array inside the Tensor"
+    )
+    whole = Tensor(Tensor([1, 2]), requires_grad=True)
+    assert whole.data.dtype.name == "float32" and whole.requires_grad, (
+        "Tensor(Tensor([1, 2]), requires_grad=True) should be float32 and require a gradient, "
+        f"yours is {whole.data.dtype}, requires_grad={whole.requires_grad}"
+    )
+
+
+def test_the_other_attributes_are_set():
+    for given in (False, True):
+        x = Tensor([1, 2, 4], requires_grad=given)
+        for name in ("grad", "requires_grad", "creator"):
+            assert hasattr(x, name), f"a new Tensor should have .{name}, yours has not"
+        assert x.requires_grad is given, (
+            f"Tensor(..., requires_grad={given}).requires_grad should be {given}, "
+            f"yours is {x.requires_grad!r}"
+        )
+        assert x.grad is None and x.creator is None, (
+            "a new Tensor has grad None and creator None: no gradient was computed, and no "
+            f"operation made it. Yours: grad {x.grad!r}, creator {x.creator!r}"
+        )
+    x = Tensor([1, 2, 4], requires_grad=True)
+    assert x.data.dtype.name == "float32", (
+        "integers become float32 where a gradient is wanted, yours stay "
+        f"{x.data.dtype}: give requires_grad to as_array, too"
+    )
+
+
+# %% init hidden points=1
+def test_the_constructor_keeps_its_contract_for_other_data():
+    for data, dtype in [
+        (7, "float32"),
+        (np.float64(0.25), "float32"),
+        ([[True], [False]], "bool"),
+        (np.zeros((0, 3), "int16"), "int16"),
+        (np.array(-4.5, "float16"), "float16"),
+        ([[1, 2.5]], "float32"),
+        (Tensor(np.array([[3.5], [4.5]])), "float64"),
+    ]:
+        plain = np.asarray(data.data if isinstance(data, Tensor) else data)
+        x, y = Tensor(data), Tensor(data=data, requires_grad=True)
+        assert x.data.dtype.name == dtype and np.array_equal(x.data, plain), (
+            f"Tensor({data!r}) should hold {plain} as {dtype}, got {x.data!r}"
+        )
+        wanted = dtype if "float" in dtype else "float32"
+        assert y.data.dtype.name == wanted and y.requires_grad is True, (
+            f"Tensor({data!r}, requires_grad=True) should be {wanted}, got {y.data.dtype}"
+        )
+        assert x.grad is None and y.grad is None and y.creator is None, "grad and creator: None"
+    for dtype in ("float16", "float64", "uint8", "bool"):
+        for required in (False, True):
+            kept = data_after_writing(np.array([[0, 1], [1, 0]], dtype), 1, required)
+            assert np.array_equal(kept, [[0, 1], [1, 0]]), (
+                f"a {dtype} array given to Tensor, requires_grad={required}, is shared"
+            )
+    for data in ([[1, 2], [3]], "seven", None, [1, None]):
+        try:
+            x = Tensor(data)
+        except (ValueError, TypeError):
+            continue
+        assert False, f"Tensor({data!r}) should be refused, got {x.data!r}"
+
+
 # %% learner-side
 def read_after_writing(out, x, number):
     """The numbers in the Tensor `out`, read after `number` was written over all those in the
@@ -284,7 +312,17 @@ def read_after_writing(out, x, number):
     return out.data
 
 
-# %% apply points=12
+def recorded_while_off():
+    """Whether apply records an operation while recording is switched off."""
+    recording.on = False
+    try:
+        out = apply(np.multiply, Tensor([2.0], requires_grad=True), 3.0)
+    finally:
+        recording.on = True
+    return out.creator is not None or out.requires_grad
+
+
+# %% apply points=14
 def test_apply_computes_with_the_arrays_inside():
     a, b = (
         np.array([[1, 2, 3], [4, 5, 9]], "float32"),
@@ -315,7 +353,7 @@ def test_apply_passes_the_options_on():
         out = apply(np.swapaxes, x, axis1=0, axis2=2)
     except TypeError as error:
         assert False, (
-            "apply(np.swapaxes, x, axis1=0, axis2=2) should hand both options on to run, "
+            "apply(np.swapaxes, x, axis1=0, axis2=2) should pass both options to run, "
             f"yours: {error}"
         )
     assert out.shape == (4, 3, 2), (
@@ -331,9 +369,9 @@ def test_apply_copies_no_numbers():
     x = Tensor([[1, 2, 3], [4, 5, 9]])
     found = read_after_writing(apply(np.transpose, x), x, 7)
     assert np.array_equal(found, np.full((3, 2), 7)), (
-        "np.transpose moves no number, so its result should share memory with x; yours is a "
-        "copy: operand hands over the array itself, wrap puts a Tensor around it. After x"
-        f" became all 7, yours holds {found}"
+        "np.transpose returns a view, so the result should share memory with x; yours is a "
+        "copy: operand returns the array itself, wrap puts a Tensor around the result. After x "
+        f"became all 7, yours holds {found}"
     )
 
 
@@ -350,54 +388,81 @@ def test_apply_refuses_what_is_no_number():
             assert False, f"one of {inputs} is nothing to compute with, yours gives {out!r}"
 
 
-def test_apply_never_widens_to_float64():
-    whole = Tensor([1, 2, 3])
-    for out in (
-        apply(np.divide, whole, Tensor([2, 4, 8])),
-        apply(np.exp, whole),
-        apply(np.multiply, whole, Tensor([0.5, 1.0, 2.0])),
-        apply(np.add, Tensor([0.5]), np.sqrt(64)),
-        apply(np.multiply, 0.1, whole),
-    ):
-        assert out.dtype.name == "float32", (
-            f"no float64 went in, so float32 should come out, not {out.dtype}: pass it "
-            "through run"
-        )
-    wide = apply(np.add, Tensor(np.array([0.5])), 1)
-    assert wide.dtype.name == "float64", (
-        f"a float64 array went in, so float64 should come out, not {wide.dtype}"
-    )
-
-
-def test_apply_notes_how_a_result_was_made():
+def test_apply_records_how_a_result_was_computed():
     x, y = Tensor([[0.5, 2.0, 3.0]], requires_grad=True), Tensor([[4.0], [7.0]])
     out = apply(np.multiply, y, x)
     assert out.requires_grad, (
-        "an input wants a gradient, so the result must too: is note called, and in the order "
-        "(out, op, inputs, arrays, options)?"
+        "an input requires a gradient, so its result does, too: set out.requires_grad"
     )
-    made = out.creator
-    wants = [t.requires_grad for t in made.inputs]
-    assert wants == [False, True], (
-        "creator.inputs should be the two tensors as given, their requires_grad [False, True], "
-        f"not {wants}"
+    node = out.creator
+    assert node is not None, (
+        "an input requires a gradient, so the result should have a Creator(op, inputs, arrays, "
+        "options), yours has creator None"
     )
-    kinds = [isinstance(a, np.ndarray) for a in made.arrays]
+    try:
+        required = [t.requires_grad for t in node.inputs]
+    except AttributeError:
+        required = "something else"
+    assert required == [False, True], (
+        "creator.inputs should be the two tensors as given, whose requires_grad are [False, "
+        f"True]; yours: {required}. Is the order Creator(op, inputs, arrays, options)?"
+    )
+    kinds = [isinstance(a, np.ndarray) for a in node.arrays]
     assert kinds == [True, True], (
-        f"creator.arrays should hold the arrays inside the inputs, yours holds {made.arrays}"
+        f"creator.arrays should hold the arrays inside the inputs, yours holds {node.arrays}"
     )
-    assert np.array_equal(made.arrays[0], [[4], [7]]), (
-        f"the first array should be that of the first input, yours is {made.arrays[0]}"
+    assert np.array_equal(node.arrays[0], [[4], [7]]), (
+        f"the first array should be that of the first input, yours is {node.arrays[0]}"
     )
     total = apply(np.sum, out, axis=1)
-    assert total.creator.options == {"axis": 1}, (
-        f"the note should keep the options {{'axis': 1}}, yours keeps {total.creator.options}"
+    assert total.creator is not None and total.creator.options == {"axis": 1}, (
+        "the sum of a recorded result, with axis=1, should be recorded with the options "
+        "{'axis': 1}; yours has "
+        f"{'no creator' if total.creator is None else total.creator.options}"
     )
-    assert total.creator.created > made.created, "a later result should have a larger order"
-    silent = apply(np.multiply, y, 2.0)
-    assert silent.creator is None and not silent.requires_grad, (
-        f"no input wants a gradient, so no note: yours is {silent.creator}"
+    assert total.creator.created > node.created, "a later result has a larger creator.created"
+
+
+def test_apply_records_nothing_that_nobody_needs():
+    plain = apply(np.multiply, Tensor([4.0, 7.0]), 2.0)
+    assert plain.creator is None and not plain.requires_grad, (
+        "no input requires a gradient, so nothing is recorded; yours has "
+        f"requires_grad={plain.requires_grad} and a creator: {plain.creator is not None}"
     )
+    flags = apply(np.less, Tensor([4.0, 7.0], requires_grad=True), 5.0)
+    assert np.array_equal(flags.data, [True, False]), (
+        f"[4, 7] < 5 is [True, False], yours {flags}"
+    )
+    assert flags.creator is None and not flags.requires_grad, (
+        'True and False have no derivative: record only results whose dtype.kind is "f"'
+    )
+    assert not recorded_while_off(), (
+        "recording.on was False, and the operation was recorded nevertheless"
+    )
+
+
+def test_errors_of_operators_name_the_shapes():
+    try:
+        mine, refused = f"the shape {broadcast_shape((2, 3), (2,))}", False
+    except ValueError as error:
+        mine, refused = str(error), True
+    try:
+        out = Tensor(np.ones((2, 3), "float32")) + Tensor(np.ones(2, "float32"))
+    except ValueError as error:
+        assert refused, (
+            "broadcast_shape((2, 3), (2,)) should raise ValueError, yours gives "
+            f"{mine}; so all that users of + read is: {error}"
+        )
+        assert "operands" not in str(error), (
+            "(2, 3) + (2,) raises NumPy's own message, not that of broadcast_shape: apply did "
+            f"not call `run`, which replaces it. Call run(op, arrays, options). + says: {error}"
+        )
+        assert str(error) == mine and "(2, 3)" in mine and "(2,)" in mine, (
+            "the error of + should be the one of broadcast_shape, with (2, 3) and (2,) in it; "
+            f"+ says {error!r}, broadcast_shape {mine!r}"
+        )
+    else:
+        assert False, f"(2, 3) + (2,) should raise ValueError, yours gives {out}"
 
 
 # %% apply hidden points=2
@@ -415,7 +480,7 @@ def test_apply_runs_any_function_on_other_inputs():
             {"axis": (0, 2), "keepdims": True},
             "float32",
         ),
-        ("sum of all", np.sum, (np.array([3, -8]),), [0], {}, "int64"),
+        ("sum of all", np.sum, (np.array([3, -8], "int64"),), [0], {}, "int64"),
         ("multiply float16", np.multiply, (small, 3), [0], {}, "float16"),
         ("greater", np.greater, (small, np.array([1, 2])), [1], {}, "bool"),
         ("sqrt of ints", np.sqrt, (np.array([4, 25]),), [0], {}, "float32"),
@@ -452,7 +517,7 @@ def test_apply_runs_any_function_on_other_inputs():
     )
 
 
-def test_a_note_is_enough_to_repeat_an_operation():
+def test_a_creator_is_enough_to_repeat_an_operation():
     x = Tensor([[2.0, -1.0, 0.5]], requires_grad=True)
     out = apply(np.where, np.array([[True], [False]]), x, 4.0)
     total = apply(np.sum, out, axis=0, keepdims=True)
@@ -476,23 +541,24 @@ def test_a_note_is_enough_to_repeat_an_operation():
     ]:
         found = [isinstance(part, Tensor) for part in made.inputs]
         assert found == kinds, (
-            f"{name}: the note's inputs should be Tensors at {kinds}, got {found}"
+            f"{name}: the creator's inputs should be Tensors at {kinds}, got {found}"
         )
         assert made.options == options, (
-            f"{name}: the note's options should be {options}, got {made.options}"
+            f"{name}: the creator's options should be {options}, got {made.options}"
         )
         again = np.asarray(made.op(*made.arrays, **made.options))
         assert np.allclose(again, wanted, rtol=1e-6), (
-            f"{name}: repeated from its note gives {again}, not {wanted}"
+            f"{name}: repeated from its creator gives {again}, not {wanted}"
         )
     orders = [power.creator.inputs[1].creator.created, total.creator.inputs[0].creator.created]
     wanted = [total.creator.created, out.creator.created]
     assert orders == wanted and power.creator.created > wanted[0] > wanted[1], (
-        f"the notes should hold the tensors themselves, made as numbers {wanted}, got {orders}"
+        f"the creators should hold the tensors themselves, created as numbers {wanted}, "
+        f"got {orders}"
     )
     flags = apply(np.less, x, 1.0)
     assert flags.creator is None and not flags.requires_grad, (
-        "True and False have no slope, so less(x, 1) has no note"
+        "True and False have no derivative, so less(x, 1) has no creator"
     )
 
 
@@ -508,8 +574,8 @@ def test_a_number_on_the_left_stays_on_the_left():
     ]:
         assert isinstance(out, Tensor), f"{name} should be a Tensor, yours is {out!r}"
         assert np.array_equal(out.data, wanted), (
-            f"{name} should be {wanted} for x = [1, 2, 4], yours is {out.data}: what stands "
-            "left goes first"
+            f"{name} should be {wanted} for x = [1, 2, 4], yours is {out.data}: the left "
+            "operand is the first input"
         )
         assert out.dtype.name == "float32", f"{name} should stay float32, yours is {out.dtype}"
 
@@ -530,12 +596,12 @@ def test_an_array_on_the_left_gives_a_tensor():
     )
 
 
-def test_reflected_results_are_noted():
+def test_reflected_results_are_recorded():
     x = Tensor([[1.0, 2.0]], requires_grad=True)
     out = reflected(np.divide, x, 8.0)
-    assert out.requires_grad, "x wants a gradient, so 8 / x must be noted: go through apply"
-    wants = [isinstance(part, Tensor) for part in out.creator.inputs]
-    assert wants == [False, True], "the note on 8 / x should list the inputs as 8, then x"
+    assert out.requires_grad, "x requires a gradient, so 8 / x must be recorded: call apply"
+    required = [isinstance(part, Tensor) for part in out.creator.inputs]
+    assert required == [False, True], "the creator of 8 / x should list the inputs as 8, then x"
 
 
 # %% reflected hidden points=1
@@ -571,133 +637,108 @@ def test_other_operands_on_the_left_stay_there():
         f"arctan2 of -3 and [1, 2] should be [-1.249, -0.983], got {out.data}"
     )
     assert out.creator.arrays[0] == -3, (
-        f"the note should hold -3 first, got {out.creator.arrays}"
+        f"the creator should hold -3 first, got {out.creator.arrays}"
     )
 
 
-# %% broadcast points=4
-def test_shapes_are_lined_up_at_the_right():
-    for shapes, wanted in [
-        ([(2, 3), (3,)], (2, 3)),
-        ([(3,), (2, 3)], (2, 3)),
-        ([(5, 2, 3), (2, 3)], (5, 2, 3)),
-        ([(4, 3), ()], (4, 3)),
-        ([(7,)], (7,)),
-        ([(), ()], ()),
-    ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            found = f"an error ({error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{shapes} should meet in the tuple {wanted}, yours is {found!r}"
-        )
-        cause = (
-            ": line up the right ends"
-            if len({len(s) for s in shapes}) > 1
-            else ", though all are of one rank"
-        )
-        assert found == wanted, f"{shapes} should meet in {wanted}, yours is {found}{cause}"
-
-
-def test_a_length_of_one_stretches():
-    for shapes, wanted in [
-        ([(3, 1), (3,)], (3, 3)),
-        ([(2, 1, 4), (3, 1)], (2, 3, 4)),
-        ([(1, 1), (5, 1)], (5, 1)),
-        ([(0, 3), (1, 3)], (0, 3)),
-        ([(1,), (0,)], (0,)),
-        ([(2, 1, 1), (3, 1), (4,)], (2, 3, 4)),
-    ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            found = f"an error ({error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{shapes} should meet in the tuple {wanted}, yours is {found!r}"
-        )
-        assert found == wanted, (
-            f"{shapes} should meet in {wanted}, yours is {found}: 1 gives way to any other "
-            "length, also to 0"
-        )
-
-
-def test_shapes_that_cannot_meet_are_refused():
-    for shapes in [
-        ((2, 3), (2,)),
-        ((4, 3), (3, 4)),
-        ((3,), (0,)),
-        ((5, 2, 3), (5, 1, 4)),
-        ((2, 1), (3,), (4,)),
-    ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            missing = [str(s) for s in shapes if str(s) not in str(error)]
-            assert not missing, (
-                f"the error should name every shape, {', '.join(missing)} is missing in: "
-                f"{error}"
-            )
-        else:
-            assert False, (
-                f"{shapes} cannot meet, yours gives {found}: lengths that differ are fine only "
-                "when one of them is 1"
-            )
-    found = broadcast_shape((2, 3), (3,))
-    assert found == (2, 3), f"(2, 3) and (3,) do meet, in (2, 3), yours gives {found}"
-
-
-def test_operators_explain_shapes_that_cannot_meet():
+# %% learner-side
+def chosen_dtype(name, arrays):
+    """The name of result_dtype(np.dtype(name), arrays); None if it returns None."""
     try:
-        out = Tensor([[1, 2, 3], [4, 5, 6]]) + Tensor([1, 2])
-    except ValueError as error:
-        assert "(2, 3)" in str(error) and "(2,)" in str(error), (
-            f"the error of + should name (2, 3) and (2,), yours: {error}"
+        found = result_dtype(np.dtype(name), arrays)
+    except AttributeError as error:
+        return (
+            f"an error: {error}. `arrays` holds Python numbers, too; only ndarrays have a dtype"
         )
-        assert "NumPy" not in str(error) and "operands" not in str(error), (
-            f"that is NumPy's message, not yours: {error}"
-        )
-    else:
-        assert False, f"(2, 3) + (2,) should raise ValueError, yours gives {out}"
+    return None if found is None else np.dtype(found).name
 
 
-# %% broadcast hidden points=1
-def test_other_shapes_meet_as_in_numpy():
-    random = np.random.default_rng(11)
-    for _ in range(40):
-        common = random.integers(0, 5, size=random.integers(0, 6)).tolist()
-        shapes = [
-            tuple(
-                [1 if random.random() < 0.4 else n for n in common][
-                    random.integers(0, len(common) + 1) :
-                ]
+# %% dtype points=3
+def test_a_float_that_went_in_may_come_out():
+    whole = np.ones(3, "int64")
+    for name in ("float64", "float16", "float32"):
+        for arrays in [
+            (np.ones(2, name),),
+            (np.ones(2, name), 3),
+            (2.5, whole, np.ones(2, name)),
+        ]:
+            found = chosen_dtype(name, arrays)
+            assert found is not None, "result_dtype returned None: is `return` missing?"
+            assert found == name, (
+                f"an array of {name} went in, so {name} stays {name}; yours gives {found}"
             )
-            for _ in range(random.integers(1, 5))
-        ]
-        found, wanted = broadcast_shape(*shapes), np.broadcast_shapes(*shapes)
-        assert isinstance(found, tuple) and found == wanted, (
-            f"{shapes} should meet in {wanted}, got {found!r}"
-        )
-    for shapes in [
-        ((4,), (5,)),
-        ((2,), (0,)),
-        ((6, 1, 3), (2, 1, 4)),
-        ((1,), (2,), (3,)),
-        ((2, 2), (3, 2), (1,)),
-        ((3, 1, 2), (4, 1, 2)),
-        ((7, 5), (5, 7, 1, 4, 5)),
+    found = chosen_dtype("float64", (whole, 2.5))
+    assert found == "float32", (
+        f"float64 from an int64 array and 2.5 should become float32; yours gives {found}"
+    )
+
+
+def test_other_results_that_widen_become_float32():
+    single, whole = np.ones(2, "float32"), np.ones(2, "int64")
+    for case, arrays in [
+        ("int64 / int64", (whole, whole)),
+        ("exp of int64", (whole,)),
+        ("float32 * int64", (single, whole)),
+        ("float32 + 2.5", (single, 2.5)),
+        ("exp of the number 2.0", (2.0,)),
     ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            missing = [s for s in shapes if str(s) not in str(error)]
-            assert not missing, f"the error for {shapes} should name {missing}, got: {error}"
-        else:
-            assert False, f"{shapes} cannot meet, got {found}"
+        found = chosen_dtype("float64", arrays)
+        assert found == "float32", (
+            f"{case}: NumPy chose float64, no float64 array went in, so float32 is right; "
+            f"yours gives {found}"
+        )
+    for out in (Tensor([1, 2, 3]) / Tensor([2, 4, 8]), Tensor([1, 2, 3]).exp()):
+        assert out.dtype.name == "float32", f"results then are float32, not {out.dtype}"
+    wide = Tensor(np.array([0.5])) + 1
+    assert wide.dtype.name == "float64", (
+        f"a float64 array plus 1 should stay float64, yours is {wide.dtype}"
+    )
+
+
+def test_dtypes_that_are_no_floats_stay():
+    for name in ("int64", "int32", "uint8", "bool"):
+        for arrays in [(np.ones(2, name), 3), (np.ones(2, "float32"),), (2.5, 1.5)]:
+            found = chosen_dtype(name, arrays)
+            assert found == name, (
+                f"{name} is no floating-point dtype, so it stays as NumPy chose it; yours "
+                f"gives {found}"
+            )
+    found = chosen_dtype("float64", (np.ones(2, "bool"),))
+    assert found == "float32", (
+        f"float64 from an array of bools should become float32; yours gives {found}"
+    )
+
+
+# %% dtype hidden points=1
+def test_dtypes_of_other_results():
+    for dtype, inputs, wanted in [
+        ("float64", ["uint8", "float16"], "float32"),
+        ("float64", ["bool", "int64", "float64"], "float64"),
+        ("float16", ["uint8"], "float32"),
+        ("float16", ["float16"], "float16"),
+        ("float32", ["int16"], "float32"),
+        ("int64", ["float64"], "int64"),
+        ("float64", [], "float32"),
+    ]:
+        arrays = tuple(np.zeros((2, 1), name) for name in inputs)
+        for extra in [(), (7,), (0.5, True)]:
+            found = chosen_dtype(dtype, extra + arrays)
+            assert found == wanted, (
+                f"{dtype} from {inputs} and {extra} should be {wanted}, got {found}"
+            )
+    x = Tensor(np.array([3, 200], "uint8"))
+    for name, out, wanted in [
+        ("x / 255", x / 255, "float32"),
+        ("x * 2", x * 2, "uint8"),
+        ("sqrt of x", x.sqrt(), "float32"),
+        ("x > 5", apply(np.greater, x, 5), "bool"),
+        ("float16 * 2.5", Tensor(np.ones(2, "float16")) * 2.5, "float16"),
+    ]:
+        assert out.dtype.name == wanted, f"{name} should be {wanted}, got {out.dtype}"
 
 
 # %% count points=2
-def test_the_count_is_of_the_axes_that_go():
+def test_the_count_is_of_the_reduced_axes():
     x = Tensor(np.ones((2, 3, 5), "float32"))
     for axis, wanted in [
         (0, 2),
@@ -713,18 +754,26 @@ def test_the_count_is_of_the_axes_that_go():
     ]:
         found = count_along(x, axis)
         assert found == wanted, (
-            f"along axis {axis} of shape (2, 3, 5), {wanted} numbers go into each result, you "
+            f"along axis {axis} of shape (2, 3, 5), {wanted} elements go into each result, you "
             f"count {found}"
         )
         assert isinstance(found, int), (
-            f"along axis {axis} the count is right, but should be an int, not {found!r}"
+            f"along axis {axis} the count is right, but should be a Python int, not {found!r}"
         )
     assert count_along(Tensor(4.0)) == 1, (
         f"a single number is a mean of 1 number, you count {count_along(Tensor(4.0))}"
     )
     assert count_along(Tensor(np.ones((0, 4))), 1) == 4, (
-        "rows of 4 numbers have 4 numbers each, also when there is no row"
+        "rows of 4 elements have 4 elements each, also when there is no row"
     )
+    for axis in (3, -4, (0, 5)):
+        try:
+            found = count_along(x, axis)
+        except (IndexError, ValueError):
+            continue
+        assert False, (
+            f"shape (2, 3, 5) has no axis {axis}, and axes_of refuses it; yours counts {found}"
+        )
 
 
 def test_means_divide_by_your_count():
@@ -767,7 +816,7 @@ def test_counts_and_means_of_other_shapes():
             f"{found!r}"
         )
         for keepdims in (False, True):
-            out, wanted_mean = mean(x, axis, keepdims), array.mean(axis, keepdims=keepdims)
+            out, wanted_mean = x.mean(axis, keepdims), array.mean(axis, keepdims=keepdims)
             assert out.shape == wanted_mean.shape and np.allclose(
                 out.data, wanted_mean, rtol=1e-9
             ), (
@@ -805,9 +854,13 @@ def test_the_variance_is_taken_along_the_axis():
                 out = var(Tensor(array), axis, keepdims)
             except ValueError as error:
                 assert False, (
-                    f"var along {axis}, keepdims={keepdims}: {error}. Inside, each row needs "
-                    "its own mean, in an axis of length 1."
+                    f"var along {axis}, keepdims={keepdims}: {error}. Each row needs "
+                    "its own mean, on an axis of length 1: keepdims=True."
                 )
+            assert isinstance(out, Tensor), (
+                f"var should return a Tensor, yours returns {out!r}: compute with the methods "
+                "of Tensor, not with x.data"
+            )
             assert out.shape == wanted.shape, (
                 f"var along {axis}, keepdims={keepdims} has shape {wanted.shape}, yours "
                 f"{out.shape}"
@@ -836,7 +889,7 @@ def test_large_numbers_do_not_cancel():
         f"var of shape (2, 3) along axis 1 has shape (2,), yours {found.shape}"
     )
     assert abs(found[1] * 18 / 7 - 1) < 1e-4, (
-        f"var of 3, 3.5, 4.5 should be 0.3889, yours is {found[1]:.4g}: how many numbers does "
+        f"var of 3, 3.5, 4.5 should be 0.3889, yours is {found[1]:.4g}: how many elements does "
         "one row have?"
     )
     assert abs(found[0] * 3 / 128 - 1) < 1e-4, (
@@ -845,14 +898,14 @@ def test_large_numbers_do_not_cancel():
     )
 
 
-def test_the_variance_of_whole_numbers_is_noted_and_narrow():
+def test_the_variance_of_integers_is_float32_and_is_recorded():
     out = var(Tensor([1, 2, 6]))
     assert out.dtype.name == "float32" and abs(float(out) - 14 / 3) < 1e-5, (
         f"var of 1, 2, 6 is 4.6667 in float32, yours {out!r} in {out.dtype}"
     )
     x = Tensor([1.0, 2.0, 6.0], requires_grad=True)
     assert var(x).requires_grad, (
-        "x wants a gradient and var lost it: compute with tensors, not with x.data"
+        "x requires a gradient and its var does not: compute with tensors, not with x.data"
     )
     assert np.array_equal(x.data, [1, 2, 6]), f"var changed its input to {x.data}"
 
@@ -889,11 +942,11 @@ def test_the_variance_of_other_numbers():
     )
     found = var(Tensor(np.array([[1, 5], [3, 9]])), 0, False, 1)
     assert found.dtype.name == "float32" and np.array_equal(found.data, [2, 8]), (
-        "var of whole numbers [[1, 5], [3, 9]] along 0 with correction 1 is [2, 8] in float32, "
+        "var of integers [[1, 5], [3, 9]] along 0 with correction 1 is [2, 8] in float32, "
         f"got {found.data}"
     )
     assert var(Tensor([[1.0, 4.0]], requires_grad=True), 1, correction=1).requires_grad, (
-        "var lost the gradient"
+        "the var of a tensor that requires a gradient should require one, too"
     )
 
 
@@ -911,7 +964,7 @@ def test_minus_one_is_filled_in():
         except ValueError as error:
             found = f"an error ({error})"
         assert found == wanted, (
-            f"{size} numbers in shape {shape} make {wanted}, yours is {found}"
+            f"{size} elements in shape {shape} make {wanted}, yours is {found}"
         )
 
 
@@ -921,10 +974,10 @@ def test_a_full_shape_stays():
             found = infer_shape(shape, size)
         except ValueError as error:
             found = f"an error ({error})"
-        assert found == shape, f"shape {shape} fits {size} numbers as it is, yours is {found}"
+        assert found == shape, f"shape {shape} fits {size} elements as it is, yours is {found}"
     found = infer_shape((3, -1), 6)
     assert found == (3, 2), (
-        f"only a full shape does: (3, -1) with 6 numbers is (3, 2), yours is {found}"
+        f"only a full shape does: (3, -1) with 6 elements is (3, 2), yours is {found}"
     )
 
 
@@ -933,16 +986,21 @@ def test_shapes_that_do_not_fit_are_refused():
         ((2, 3), 7, "2 * 3 is 6, not 7"),
         ((2, 4), 7, "2 * 4 is 8, not 7"),
         ((4, -1), 13, "4 does not divide 13"),
-        ((-1, -1), 4, "only one length may be left open"),
-        ((-1, -1), 1, "only one length may be left open"),
+        ((-1, -1), 4, "only one length may be -1"),
+        ((-1, -1), 1, "only one length may be -1"),
         ((0, -1), 0, "for 0 rows any length would do"),
-        ((0, -1), 6, "0 rows hold no numbers, whatever their length"),
+        ((0, -1), 6, "0 rows hold no elements, whatever their length"),
         ((-2, 3), 6, "no length is -2"),
         ((-2, -3), 6, "no length is -2"),
-        ((), 2, "a shape without axes holds one number"),
+        ((), 2, "a shape without axes holds one element"),
     ]:
         try:
             found = infer_shape(shape, size)
+        except ZeroDivisionError as error:
+            assert False, (
+                f"infer_shape({shape}, {size}) should raise ValueError, because {why}; yours "
+                f"raises ZeroDivisionError: {error}"
+            )
         except ValueError as error:
             named = str(shape) in str(error) and str(size) in str(error)
             assert named, (
@@ -954,7 +1012,7 @@ def test_shapes_that_do_not_fit_are_refused():
                 f"{found}"
             )
     found = infer_shape((-1, 3), 6)
-    assert found == (2, 3), f"(-1, 3) fits 6 numbers as (2, 3), yours gives {found}"
+    assert found == (2, 3), f"(-1, 3) fits 6 elements as (2, 3), yours gives {found}"
 
 
 # %% infer-shape hidden points=1
@@ -976,7 +1034,7 @@ def test_other_shapes_are_filled_in_or_refused():
         for given in (shape, left_open):
             found = infer_shape(shape=given, size=size)
             assert isinstance(found, tuple) and found == shape, (
-                f"{size} numbers in shape {given} make {shape}, got {found!r}"
+                f"{size} elements in shape {given} make {shape}, got {found!r}"
             )
         refused += [(shape, size + 1), (shape, size * 2)]
         if size > shape[place]:
@@ -988,7 +1046,7 @@ def test_other_shapes_are_filled_in_or_refused():
         ((1, 1, -1), 1, (1, 1, 1)),
     ]:
         found = infer_shape(shape, size)
-        assert found == wanted, f"{size} numbers in shape {shape} make {wanted}, got {found}"
+        assert found == wanted, f"{size} elements in shape {shape} make {wanted}, got {found}"
     for shape, size in refused:
         try:
             found = infer_shape(shape, size)
@@ -1000,18 +1058,28 @@ def test_other_shapes_are_filled_in_or_refused():
 
 
 # %% transpose points=5
-def test_axes_go_where_they_are_sent():
+def test_axes_are_permuted():
     array = np.arange(24, dtype="float32").reshape(2, 3, 4)
     x = Tensor(array)
     for axes in [(2, 0, 1), (1, 2, 0), (0, 2, 1), (-1, 0, 1), (0, 1, 2)]:
         out, wanted = transpose(x, *axes), np.transpose(array, axes)
+        assert isinstance(out, Tensor), (
+            f"transpose should return a Tensor, yours returns {out!r}: call apply"
+        )
         assert out.shape == wanted.shape, (
             f"(2, 3, 4) with axes {axes} has shape {wanted.shape}, yours {out.shape}"
         )
         assert np.array_equal(out.data, wanted), (
             f"axes {axes}: the shape is right, the numbers are not: move axes, do not reshape"
         )
-        assert np.array_equal(transpose(x, axes).data, wanted), (
+        try:
+            found = transpose(x, axes).data
+        except (TypeError, ValueError) as error:
+            assert False, (
+                f"transpose(x, {axes}), one tuple, should do the same as several ints; yours "
+                f"raises {type(error).__name__}: {error}. as_tuple makes both alike."
+            )
+        assert np.array_equal(found, wanted), (
             f"one tuple {axes} should do the same as several ints"
         )
     assert np.array_equal(x.data, array), "transpose changed its input"
@@ -1030,21 +1098,23 @@ def test_without_axes_the_order_is_reversed():
 
 
 def test_each_axis_is_named_once():
-    for axes in [(0, 0, 1), (0, 1), (1,), (0, 1, 2, 0), (2, 1, -1)]:
+    for axes in [(0, 0, 1), (0, 1), (1,), (0, 1, 2, 0), (2, 1, -1), (0, 1, 5), (-4, 1, 0)]:
         try:
             out = transpose(Tensor(np.ones((2, 3, 4), "float32")), *axes)
         except ValueError as error:
             assert "(2, 3, 4)" in str(error), (
-                f"the error should name the shape (2, 3, 4), yours: {error}"
+                f"axes {axes} are refused, but the error should name the shape (2, 3, 4), "
+                f"yours: {error}"
             )
         else:
             assert False, (
-                f"axes {axes} do not name each of three axes once, "
-                f"yours gives shape {out.shape}"
+                f"axes {axes} do not name each of the axes 0, 1, 2 of shape (2, 3, 4) once, "
+                f"yours gives shape {out.shape}. (Adding ndim to a negative axis is right; "
+                "taking every axis modulo ndim accepts axes that do not exist.)"
             )
 
 
-def test_no_number_moves():
+def test_the_result_is_a_view():
     for axes in [(), (2, 0, 1), (0, 1, 2)]:
         x = Tensor(np.ones((2, 3, 4), "float32"))
         out = transpose(x, *axes)
@@ -1055,23 +1125,21 @@ def test_no_number_moves():
         )
 
 
-def test_a_transpose_is_noted():
+def test_a_transpose_is_recorded():
     x = Tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     for out in (transpose(x), transpose(x, 1, 0)):
-        assert out.requires_grad, (
-            "x wants a gradient and its transpose lost it: go through apply"
-        )
+        assert out.requires_grad, "x requires a gradient and its transpose does not: call apply"
     options = transpose(
         Tensor(np.ones((2, 3, 4)), requires_grad=True), -1, 0, 1
     ).creator.options
     assert options == {"axes": (2, 0, 1)}, (
-        "the note should say axes (2, 0, 1) for -1, 0, 1, so that it can be undone; yours says "
-        f"{options}"
+        "the creator's options should be {'axes': (2, 0, 1)} for -1, 0, 1, ints from 0, from "
+        f"which the order can be undone; yours are {options}"
     )
 
 
 # %% transpose hidden points=1
-def test_four_axes_go_where_they_are_sent():
+def test_four_axes_are_permuted():
     array = np.random.default_rng(15).normal(size=(2, 1, 3, 5)).astype("float32")
     x = Tensor(array, requires_grad=True)
     for axes in itertools.permutations(range(4)):
@@ -1083,13 +1151,15 @@ def test_four_axes_go_where_they_are_sent():
                 f"(2, 1, 3, 5) with axes {given} has shape {wanted.shape}, got shape "
                 f"{out.shape} or other numbers"
             )
-            noted = tuple(out.creator.options["axes"])
-            assert noted == axes, f"the note for axes {given} should say {axes}, got {noted}"
+            recorded = tuple(out.creator.options["axes"])
+            assert recorded == axes, (
+                f"the options for axes {given} should say {axes}, got {recorded}"
+            )
     out = transpose(x)
-    noted = tuple(out.creator.options["axes"])
-    assert np.array_equal(out.data, array.T) and noted == (3, 2, 1, 0), (
-        f"without axes, four are reversed and noted as (3, 2, 1, 0), got shape {out.shape} and "
-        f"{noted}"
+    recorded = tuple(out.creator.options["axes"])
+    assert np.array_equal(out.data, array.T) and recorded == (3, 2, 1, 0), (
+        f"without axes, four are reversed and recorded as (3, 2, 1, 0), got shape {out.shape} "
+        f"and {recorded}"
     )
     for shape, axes in [((4,), (-1,)), ((0, 4), ()), ((0, 4), (1, 0)), ((3, 1, 2), (2, 0, 1))]:
         plain = np.ones(shape)
@@ -1102,7 +1172,7 @@ def test_four_axes_go_where_they_are_sent():
         assert np.array_equal(found, np.full(wanted.shape, -2.5)), (
             f"transpose of {shape} with axes {axes} is a copy"
         )
-    for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0)]:
+    for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0), (0, 1, 2, 7)]:
         try:
             out = transpose(Tensor(array), *axes)
         except ValueError as error:
@@ -1116,16 +1186,20 @@ def test_four_axes_go_where_they_are_sent():
 
 
 # %% matmul-by-broadcasting points=3
-def test_rows_meet_columns():
+def test_each_element_is_a_row_times_a_column():
     a = np.array([[1, 2, 3], [0, -1, 4]], "float32")
     b = np.array([[2, 0, 1, 5], [1, 3, -2, 0], [4, 1, 0, 7]], "float32")
     try:
         out = matmul_by_broadcasting(Tensor(a), Tensor(b))
     except ValueError as error:
         assert False, (
-            f"(2, 3) times (3, 4): {error}. Does k, which both have, stand on the same axis in "
-            "both?"
+            f"(2, 3) times (3, 4): {error}. Is the inner dimension k on the same axis of both, "
+            "and the other axis of length 1?"
         )
+    assert isinstance(out, Tensor), (
+        f"the product of two Tensors should be a Tensor, yours is {out!r}: compute with "
+        "tensors, not with .data"
+    )
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     assert out.shape == (2, 4), f"(2, 3) times (3, 4) has shape (2, 4), yours {out.shape}"
     assert np.array_equal(out.data, wanted), (
@@ -1146,17 +1220,17 @@ def test_thin_and_empty_matrices_multiply():
         )
 
 
-def test_the_product_is_noted():
-    for wants in (True, False):
-        a, b = Tensor([[1.0, 2.0, 3.0]], wants), Tensor([[1.0], [0.5], [4.0]], not wants)
+def test_the_product_is_recorded():
+    for required in (True, False):
+        a, b = Tensor([[1.0, 2.0, 3.0]], required), Tensor([[1.0], [0.5], [4.0]], not required)
         out = matmul_by_broadcasting(a, b)
         assert out.requires_grad, (
-            f"{'ab'[not wants]} wants a gradient and the product lost it: compute with tensors,"
-            " not with .data"
+            f"{'ab'[not required]} requires a gradient and the product does not: compute with "
+            "tensors, not with .data"
         )
         made = out.creator.op.__name__
         assert made != "matmul", (
-            "the product was made by NumPy's matmul, which is `@`: do it by `*` and a sum"
+            "the product was computed by NumPy's matmul, which is `@`: use `*` and a sum"
         )
 
 
@@ -1206,15 +1280,15 @@ def test_matrices_and_stacks_of_them():
     ]:
         try:
             found = matmul_shape(a, b)
-        except ValueError as error:
-            found = f"an error ({error})"
+        except (ValueError, IndexError, TypeError) as error:
+            found = f"an error ({type(error).__name__}: {error})"
         assert isinstance(found, (tuple, str)), (
             f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
         )
         assert found == wanted, f"{a} @ {b} has shape {wanted}, yours is {found}"
 
 
-def test_one_axis_joins_and_goes():
+def test_a_vector_takes_part_as_row_or_column():
     for a, b, wanted in [
         ((3,), (3,), ()),
         ((3,), (3, 4), (4,)),
@@ -1224,14 +1298,14 @@ def test_one_axis_joins_and_goes():
     ]:
         try:
             found = matmul_shape(a, b)
-        except ValueError as error:
-            found = f"an error ({error})"
+        except (ValueError, IndexError, TypeError) as error:
+            found = f"an error ({type(error).__name__}: {error})"
         assert isinstance(found, (tuple, str)), (
             f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
         )
         assert found == wanted, (
-            f"{a} @ {b} has shape {wanted}, yours is {found}: an axis that joined for the "
-            "product goes again"
+            f"{a} @ {b} has shape {wanted}, yours is {found}: the axis of a "
+            "tensor of rank 1 is summed over, so it is missing in the result"
         )
 
 
@@ -1248,25 +1322,44 @@ def test_shapes_that_do_not_multiply_are_refused():
     ]:
         try:
             found = matmul_shape(a, b)
+        except (IndexError, TypeError) as error:
+            assert False, (
+                f"matmul_shape({a}, {b}) should raise ValueError, yours raises "
+                f"{type(error).__name__}: {error}. A shape can have fewer than two lengths."
+            )
         except ValueError as error:
             assert str(a) in str(error) and str(b) in str(error), (
                 f"the error should name {a} and {b}, yours: {error}"
             )
         else:
-            assert False, f"{a} @ {b} has no result, yours has shape {found}"
+            assert False, f"{a} @ {b} cannot be multiplied, yours has shape {found}"
     found = matmul_shape((2, 3), (3, 4))
     assert found == (2, 4), f"(2, 3) @ (3, 4) has shape (2, 4), yours {found}"
 
 
-def test_matmul_tells_both_shapes():
-    try:
-        out = Tensor(np.ones((2, 3), "float32")) @ Tensor(np.ones((2, 5), "float32"))
-    except ValueError as error:
-        assert "(2, 3)" in str(error) and "(2, 5)" in str(error), (
-            f"the error of @ should name (2, 3) and (2, 5), yours: {error}"
+def test_matmul_raises_your_error():
+    for a, b in [((2, 3), (2, 5)), ((4, 2, 3), (5, 3, 2))]:
+        try:
+            mine = f"the shape {matmul_shape(a, b)}"
+        except ValueError as error:
+            mine = str(error)
+        try:
+            out = Tensor(np.ones(a, "float32")) @ Tensor(np.ones(b, "float32"))
+        except ValueError as error:
+            assert str(error) == mine, (
+                f"{a} @ {b} should raise the error of matmul_shape, which gives {mine!r}; "
+                f"@ says {error}"
+            )
+        else:
+            assert False, f"{a} @ {b} should raise ValueError, yours has shape {out.shape}"
+        assert str(a) in mine and str(b) in mine, (
+            f"the error of {a} @ {b} should name both shapes, yours: {mine}"
         )
-    else:
-        assert False, f"(2, 3) @ (2, 5) should raise ValueError, yours has shape {out.shape}"
+    out = Tensor(np.ones((2, 3), "float32")) @ Tensor(np.ones((3, 5), "float32"))
+    found = matmul_shape((2, 3), (3, 5))
+    assert found == out.shape, (
+        f"(2, 3) @ (3, 5) has shape {out.shape}, matmul_shape says {found}"
+    )
 
 
 # %% matmul-shape hidden points=1
@@ -1311,9 +1404,9 @@ def test_other_shapes_multiply_as_in_numpy():
 
 # %% learner-side
 def index_after_writing(part, number):
-    """The second part of plain_index((0, part)), as a list, read after `number` was written
+    """The second part of copy_index((0, part)), as a list, read after `number` was written
     into `part`."""
-    found = plain_index((0, part))[1]
+    found = copy_index((0, part))[1]
     numbers = part.data if isinstance(part, Tensor) else part
     while isinstance(numbers[0], list):
         numbers = numbers[0]
@@ -1322,7 +1415,7 @@ def index_after_writing(part, number):
 
 
 # %% index points=3
-def test_every_kind_of_index_picks_what_numpy_picks():
+def test_every_kind_of_index_selects_what_numpy_selects():
     array = np.arange(24, dtype="float32").reshape(2, 3, 4)
     x = Tensor(array)
     for index in [
@@ -1345,7 +1438,20 @@ def test_every_kind_of_index_picks_what_numpy_picks():
         array > 7,
         (1, array[1, :, 0] > 12),
     ]:
-        out, wanted = x[index], array[index]
+        try:
+            parts = copy_index(index)
+        except (TypeError, AttributeError) as error:
+            assert False, (
+                f"copy_index({index}) raises {type(error).__name__}: {error}. Only x[a, b] "
+                "gives a tuple; a single part is not in one: begin with (index,) then"
+            )
+        try:
+            out, wanted = x[index], array[index]
+        except (IndexError, TypeError) as error:
+            assert False, (
+                f"x[{index}] of shape (2, 3, 4) has shape {array[index].shape}, yours raises "
+                f"{type(error).__name__}: {error}. copy_index({index}) is {parts}"
+            )
         assert out.shape == wanted.shape, (
             f"x[{index}] of shape (2, 3, 4) has shape {wanted.shape}, yours {out.shape}"
         )
@@ -1363,14 +1469,14 @@ def test_tensors_can_be_indices():
         ("x[[0, 1], Tensor([2, 0])]", ([0, 1], Tensor([2, 0])), [7, -2]),
         ("x[Tensor([True, False]), 1]", (Tensor([True, False]), 1), [-1]),
     ]:
-        parts = plain_index(index)
+        parts = copy_index(index)
         assert isinstance(parts, tuple), (
-            f"{name}: plain_index should return a tuple, also for one part; yours "
+            f"{name}: copy_index should return a tuple, also for one part; yours "
             f"returns\n{parts!r}"
         )
         left = [n for n, part in enumerate(parts) if isinstance(part, Tensor)]
         assert not left, (
-            f"{name}: part {left} of your index is still a Tensor; look inside tuples too"
+            f"{name}: part {left} of your index is still a Tensor; look inside tuples, too"
         )
         out = x[index]
         assert np.array_equal(out.data, wanted), (
@@ -1378,7 +1484,7 @@ def test_tensors_can_be_indices():
         )
 
 
-def test_an_index_in_a_note_stays_true():
+def test_a_recorded_index_is_a_copy():
     for name, part, wanted in [
         ("array", np.array([1, 0, 1]), [1, 0, 1]),
         ("tensor", Tensor([2, 0]), [2, 0]),
@@ -1388,12 +1494,12 @@ def test_an_index_in_a_note_stays_true():
         found = index_after_writing(part, 5)
         assert found == wanted, (
             f"I wrote 5 into my {name} {wanted}, and your index became {found}. Copy arrays, "
-            "tensors and lists."
+            "tensors and lists, with as_index_array."
         )
 
 
 # %% index hidden points=1
-def test_other_indices_pick_what_numpy_picks_and_stay_true():
+def test_other_indices_select_what_numpy_selects_and_are_copies():
     array = np.random.default_rng(18).normal(size=(3, 4, 2)).round(2)
     x, places, flags = (
         Tensor(array),
@@ -1429,18 +1535,18 @@ def test_other_indices_pick_what_numpy_picks_and_stay_true():
     for index, same in cases:
         parts = same if isinstance(same, tuple) else (same,)
         wanted = array[same]
-        out, plain = x[index], plain_index(index)
+        out, plain = x[index], copy_index(index)
         assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
             f"x[{index}] should be {wanted}, got {out.data}"
         )
         assert isinstance(plain, tuple) and len(plain) == len(parts), (
-            f"plain_index({index}) should be a tuple of {len(parts)}, got {plain!r}"
+            f"copy_index({index}) should be a tuple of {len(parts)}, got {plain!r}"
         )
         left = [n for n, part in enumerate(plain) if isinstance(part, (Tensor, list))]
-        assert not left, f"plain_index({index}): parts {left} are no arrays"
+        assert not left, f"copy_index({index}): parts {left} are no arrays"
     for index, wanted in [(-2, (-2,)), ((1, None), (1, None)), ((), ())]:
-        found = plain_index(index)
-        assert found == wanted, f"plain_index({index}) should be {wanted}, got {found}"
+        found = copy_index(index)
+        assert found == wanted, f"copy_index({index}) should be {wanted}, got {found}"
     for part, wanted in [
         (np.array([[2, 0], [1, 3]]), [[2, 0], [1, 3]]),
         (Tensor([[2, 0], [1, 3]]), [[2, 0], [1, 3]]),

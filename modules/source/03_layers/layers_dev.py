@@ -19,23 +19,40 @@
 #     prerequisites:
 #     - tensor
 #     - activations
-#     summary: Numbers to be learned, kept where they can be found, set well and saved
-#     terms: []
+#     pytorch:
+#       nn.Module: torch.nn.Module
+#       nn.Linear: torch.nn.Linear
+#       nn.Dense: torch.nn.Linear
+#       nn.Sequential: torch.nn.Sequential
+#       nn.Flatten: torch.nn.Flatten
+#       nn.Dropout: torch.nn.Dropout
+#       nn.manual_seed: torch.manual_seed
+#       nn.xavier_uniform: torch.nn.init.xavier_uniform_
+#       nn.he_normal: torch.nn.init.kaiming_normal_
+#       core.layers.linear: torch.nn.functional.linear
+#       module: torch.nn.Module
+#       parameter: torch.nn.Parameter
+#       state dict: torch.nn.Module.state_dict
+#       training and evaluation mode: torch.nn.Module.train
+#       serialization: torch.save
+#       fully connected layer: torch.nn.Linear
+#     summary: Fully connected layers, initialization, modules, dropout, saving and loading
+#     terms: [parameter, fully connected layer, weight, bias, initialization, symmetry breaking,
+#       exploding and vanishing activations, fan-in, module, submodule, buffer,
+#       training and evaluation mode, dropout, state dict, serialization]
 #     title: Layers
 # ---
 
 # %% [markdown]
 # # 03. Layers
 #
-# A network is a long formula with thousands of numbers in it that nobody has chosen yet. Before
-# they can be learned, somebody must say where they live, how to find them all, what they are on
-# the first day, and how to keep them overnight. This chapter answers these four.
-#
-# **You need** 01 (Tensor); 02 (Activations) says why layers need bends between them. **You
-# write** the dense layer, two ways to start it, the walk that finds every parameter, dropout,
-# and saving.
+# How do you build a network of many layers, and which numbers should it start with? The
+# picture shows that the second question matters. It compares three networks that nobody has
+# trained. Each has twenty layers with tanh, and all get the same inputs. Only the standard
+# deviation (std) of their random weights differs. Each blue shape is a histogram of the
+# outputs of one layer: it is wide where many outputs lie.
 
-# %%
+# %% tags=["payoff"]
 #| default_exp core.layers
 #| export
 import math
@@ -43,46 +60,88 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.support.summary import name_of, summary  # noqa: F401
+
+# %% tags=["payoff"]
+from tinytorch.support.signals import draw_histograms, plot_stds
+
+draw_histograms(stds=(0.03, 0.1, 0.3))
+# alt: Three rows of twenty histograms. With std 0.03 the outputs are almost 0 from the fourth
+# layer on. With 0.1 they stay spread around 0. With 0.3 most lie near -1 and 1 in every layer.
 
 # %% [markdown]
-# ## Weigh and add
+# In the first network all outputs become almost 0. In the third most are close to −1 or 1,
+# whatever the input is. Only in the second do the last outputs still carry usable information
+# about the input, so only the second can be trained well.
 #
-# A dense layer asks every input about every output: each output is a weighted sum of all the
-# inputs, plus a number of its own, the *bias*. For a batch of rows that is one matrix product:
-# $y = xW + b$, where column $j$ of $W$ holds the weights of output $j$.
+# A **parameter** is a number, or an array of numbers, that training changes. In this chapter
+# you choose the initial values of the parameters, you build networks from layers, and you
+# write what every deep-learning library needs: find all parameters of a network, save them and
+# load them.
 #
-# Predict both shapes, and what would happen if `b` had the shape (3, 1).
+# **You need** 01 (Tensor); 02 (Activations) explains why there are activation functions
+# between layers. **You write** `linear`, two initializations, `Dense`, `Sequential`,
+# `named_parameters`, `state_dict`, `load_state_dict` and `Dropout`.
+
+# %% [markdown]
+# ## Fully connected layers
+#
+# A **fully connected layer**, also called a dense or linear layer, computes each output as a
+# weighted sum of all inputs plus a constant. A **weight** is the factor by which a layer
+# multiplies one input for one output. A **bias** is the constant that a layer adds to one
+# output. For a batch of examples, one per row, all sums together are a matrix product:
+#
+# $$y = xW + b$$
+#
+# Column $j$ of $W$ holds the weights of output $j$. The picture shows one output in blue, and
+# all the numbers that it is computed from.
 
 # %%
+from tinytorch.support.fully_connected import draw_fully_connected
+
 x = Tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])  # three examples of two numbers
-W = Tensor([[1.0, 0.0, 3.0, -1.0], [0.0, 1.0, 4.0, 2.0]])  # from two numbers to four
+W = Tensor([[1.0, 0.0, 3.0, -1.0], [0.0, 1.0, 4.0, 2.0]])  # two inputs, four outputs
 b = Tensor([10.0, 20.0, 30.0, 40.0])
-print((x @ W).shape, (x @ W + b).shape)
+draw_fully_connected(x, W, b, example=1, output=2)
+# alt: x of shape (3, 2) at the left, W of shape (2, 4) above, y of shape (3, 4) in the corner
+# between them, b of shape (4,) below. Counted from 0, row 1 of x, column 2 of W and element 2
+# of b are blue: 0 times 3 plus -1 times 4 plus 30 gives y[1, 2] = 26.
 
 # %% [markdown]
-# A bias of shape (3, 1) would also have been added without a word, one number per *example*
-# instead of one per output; with another batch size it would crash. So the bias has shape
-# (out,), and lines up at the right.
+# The bias has shape (4,), so broadcasting adds it to every row. Predict: what happens with a
+# bias of shape (3, 1), for this batch of three examples and for a batch of two?
+
+# %% tags=["answer"]
+column = Tensor([[100.0], [200.0], [300.0]])
+print(x @ W + column)
+try:
+    x[:2] @ W + column
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# With three examples the column is broadcast too, but it adds one number per *example* instead
+# of one per output. No error tells you. With two examples the shapes do not fit.
 #
-# **Task.** Write `linear`. Some layers go without a bias; then it is `None`.
+# **Task.** Write `linear`. Some layers have no bias; then `bias` is `None`.
 
 # %% exercise="linear"
 #| export
 def linear(x, weights, bias=None):
-    """x @ weights + bias: every output is a weighted sum of all inputs.
+    """The outputs of a fully connected layer, x @ weights + bias.
 
-    x        Tensor of shape (..., in): any axes in front, or none
+    x        Tensor of shape (..., in): any number of axes before the last
     weights  Tensor of shape (in, out)
     bias     Tensor of shape (out,), or None
-    returns  Tensor of shape (..., out)
+    returns  Tensor of shape (..., out). Use Tensor operations, not .data: then the result
+             requires a gradient when an input does
 
-    Raises ValueError with both shapes in it when the last length of `x` is not `in`.
+    Raises ValueError that names both shapes when the last length of `x` is not `in`.
 
     >>> linear(Tensor([[1, 2]]), Tensor([[1, 0, 3], [0, 1, 4]]), Tensor([10, 20, 30]))
     Tensor([[11, 22, 41]])
 
-    Source: torch.nn.functional.linear, which keeps its weights the other way round, as (out,
-    in).
+    Source: torch.nn.functional.linear, whose weight has shape (out, in) instead.
     """
     ### BEGIN SOLUTION
     out = x @ weights
@@ -92,86 +151,121 @@ def linear(x, weights, bias=None):
 # %% checks="linear"
 check("linear")
 
+# %%
+print(linear(x, W, b))
+
 # %% [markdown]
-# ## The first day
+# ## Initialization
 #
-# What should the weights be before anything was learned? All equal will not do: then all
-# outputs of a layer are equal too, and whatever changes one changes the others. So they are
-# drawn at random. How far from 0?
-#
-# Predict what twenty layers of 100 numbers do to a signal of spread 1 when the weights have a
-# standard deviation of 0.01, and of 0.2.
+# **Initialization** is the choice of the values that the parameters have before training. All
+# weights equal is a bad choice: all outputs of a layer are equal too.
 
 # %%
-def spreads(std, bend, layers=20, width=100):
-    """The standard deviation of a signal after each of `layers` random layers with `bend`
-    behind them."""
+print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
+
+# %% [markdown]
+# Training changes equal outputs in the same way, so they stay equal, and a hundred outputs do
+# the work of one. **Symmetry breaking** means giving the weights different initial values, so
+# that the outputs of a layer differ and can learn different things. Random values do it.
+#
+# ## Exploding and vanishing activations
+#
+# How large should the random weights be? The **fan-in** of a layer is the number of inputs that
+# each of its outputs sums over. So one output is a sum of fan-in products $wx$. When the
+# weights have mean 0 and do not depend on the inputs, the mean of a product is 0, and its
+# variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean square* of the inputs.
+# Independent weights make the variances add:
+#
+# $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
+#
+# Inputs with mean 0 have a mean square equal to their variance. Then a layer multiplies the
+# standard deviation by $\sqrt{\text{fan-in}}$ times that of the weights.
+
+# %% [markdown]
+# The outputs of a layer, after the activation function, are called its *activations*. The next
+# function passes random inputs through twenty random layers of 100 numbers each, and measures
+# the standard deviation of the activations of each layer. It uses your `linear`.
+
+# %%
+def activation_stds(std, activation, layers=20, width=100):
+    """The standard deviation of the activations after each of `layers` random layers.
+
+    std         the standard deviation of the weights
+    activation  the function after each layer: Tensor -> Tensor
+    """
     rng = np.random.default_rng(0)
-    x, found = Tensor(rng.normal(size=(100, width)).astype("float32")), []
+    x, stds = Tensor(rng.normal(size=(100, width)).astype("float32")), []
     for _ in range(layers):
-        x = bend(linear(x, Tensor(rng.normal(0, std, (width, width)).astype("float32"))))
-        found.append(float(x.std()))
-    return found
+        x = linear(x, Tensor(rng.normal(0, std, (width, width)).astype("float32")))
+        x = activation(x)
+        stds.append(float(x.std()))
+    return stds
 
 
-def as_is(x):
+def identity(x):
     return x
 
+# %% [markdown]
+# Predict: the inputs have standard deviation 1, and there is no activation function. What is
+# the standard deviation after twenty layers when that of the weights is 0.01? And 0.2? A line
+# is blue when it ends near where it began, and red otherwise.
 
-for std in (0.01, 0.2):
-    found = spreads(std, as_is)
-    print(f"std {std}: after 1, 2, 10 and 20 layers {found[0]:.2g}, {found[1]:.2g}, "
-          f"{found[9]:.2g}, {found[19]:.2g}")
+# %% tags=["answer"]
+curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
+plot_stds(curves, "linear layers, by the std of the weights")
+# alt: Standard deviation of a signal over 20 linear layers, on a logarithmic axis. Weights with
+# standard deviation 0.1 give a level line. With 0.2 the line rises to 940,000, with 0.05 it
+# falls to about a millionth, with 0.01 to 9e-21.
 
 # %% [markdown]
-# Each layer multiplies the spread by the same factor, and twenty layers by its twentieth power.
-# One output is a sum of `fan_in` products, and variances of independent terms add:
-#
-# $$\mathrm{var}(y) = \text{fan\_in} \cdot \mathrm{var}(w) \cdot \mathrm{var}(x).$$
-#
-# The spread stays when $\mathrm{var}(w) = 1 / \text{fan\_in}$. Here that is a standard
-# deviation of $1/\sqrt{100} = 0.1$:
-
-# %%
-print(" ".join(f"{s:.2f}" for s in spreads(0.1, as_is)))
+# Weights with std 0.01 multiply the standard deviation by $\sqrt{100} \cdot 0.01 = 0.1$ in each
+# layer, and by $0.1^{20} = 10^{-20}$ in all. **Exploding and vanishing activations** are
+# outputs of layers that grow or shrink by a constant factor per layer, until they carry no
+# usable information. The factor is 1 when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs
+# that is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
 
 # %% [markdown]
-# Slopes travel backward through the same weights, and each is a sum over the layer's `fan_out`
-# outputs; they ask for $1 / \text{fan\_out}$. Glorot and Bengio took the middle:
+# ## Xavier initialization
 #
-# $$\mathrm{var}(w) = 2 / (\text{fan\_in} + \text{fan\_out}).$$
+# Training also sends gradients backward through the same weights (lesson 05). There, the
+# number of terms in each sum is the *fan-out*, the number of outputs that use one input. The
+# variance of the gradients stays the same when $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier
+# Glorot and Yoshua Bengio proposed a compromise, now called *Xavier* or *Glorot
+# initialization*:
 #
-# It is called Xavier, by Glorot's first name, and often drawn evenly between $-a$ and $a$,
-# which has the variance $a^2 / 3$.
+# $$\mathrm{var}(w) = \frac{2}{\text{fan-in} + \text{fan-out}}$$
 #
-# First, where chance comes from: one generator of this module, never NumPy's global one, which
-# any library may draw from.
+# Often the weights are drawn from the uniform distribution between $-a$ and $a$. Its variance
+# is $a^2 / 3$.
+
+# %% [markdown]
+# All random numbers of this course come from `generator(rng)`, where `rng` is a NumPy
+# Generator, a seed, or `None` for one generator that all layers share. `manual_seed` restarts
+# the shared generator, so that a program can be repeated exactly. NumPy's global generator
+# would not do: any library may draw from it.
 
 # %%
-#| exporti
+#| export
 class RandomState:
-    """Where layers draw from when nobody hands them a generator. The seed differs in every run
-    until `manual_seed`."""
+    """Holds the generator that all layers share, with a new seed in every run."""
 
     rng = np.random.default_rng()
 
 
 def generator(rng=None):
-    """The NumPy Generator to draw from: `rng` itself, a new one for a whole number, the
-    module's own for None."""
+    """The NumPy Generator to draw from: `rng` itself if it is one, a new one if `rng` is a
+    seed, an int >= 0, and the shared one if it is None."""
     return RandomState.rng if rng is None else np.random.default_rng(rng)
 
-# %%
-#| export
+
 def manual_seed(seed):
-    """Start the layers' generator anew, so that the same program draws the same numbers again.
-
-    seed     a whole number >= 0
-
-    Everything drawn after this depends on `seed` and on the order of drawing, and on nothing
-    else.
-    """
+    """Restart the shared generator with this seed, an int >= 0, as torch.manual_seed does."""
     RandomState.rng = np.random.default_rng(seed)
+
+# %%
+for _ in range(2):
+    manual_seed(7)
+    print(generator().uniform(-1, 1, 4), generator().uniform(-1, 1, 1))
 
 # %% [markdown]
 # **Task.** Write `xavier_uniform`.
@@ -179,21 +273,20 @@ def manual_seed(seed):
 # %% exercise="xavier"
 #| export
 def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
-    """Weights drawn evenly between -a and a, with the variance 2 / (fan_in + fan_out): for
-    tanh, sigmoid or no bend.
+    """Weights from the uniform distribution between -a and a with variance
+    2 / (fan_in + fan_out): for layers with tanh, sigmoid or no activation function.
 
-    fan_in   how many inputs each output weighs
-    fan_out  how many outputs each input goes to
-    rng      a NumPy Generator, a seed, or None for this module's own generator (see
-             `generator`)
-    shape    of the result; (fan_in, fan_out) if None
+    fan_in   int: how many inputs each output sums over
+    fan_out  int: how many outputs use each input
+    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
+    shape    shape of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
     >>> bool(np.abs(xavier_uniform(4, 2)).max() <= 1)
     True
 
     Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
-    networks (2010), (16).
+    networks (2010), equation 16; torch.nn.init.xavier_uniform_.
     """
     ### BEGIN SOLUTION
     a = math.sqrt(6 / (fan_in + fan_out))
@@ -205,38 +298,46 @@ def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
 check("xavier")
 
 # %% [markdown]
-# Now the bends. `tanh` leaves small numbers nearly alone. `relu` sets half of them to 0, and
-# with them goes half of the mean square. Predict what Xavier's weights do to twenty layers with
-# relu, in powers of two.
+# ## He initialization
+#
+# Now the activation functions. `relu` sets half of the numbers to 0. What is left no longer has
+# mean 0, but the formula for $\mathrm{var}(y)$ needs only its mean square, and relu halves
+# that.
+#
+# Predict: the weights have Xavier's standard deviation for 100 inputs and outputs, 0.1. Which
+# power of two is the standard deviation after twenty layers with relu?
 
-# %%
-print(f"tanh {spreads(0.1, Tensor.tanh)[-1]:.3f}   relu {spreads(0.1, Tensor.relu)[-1]:.5f}   "
-      f"{2**-10:.5f}")
+# %% tags=["answer"]
+print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
 
 # %% [markdown]
-# What relu halves, the weights can double: $\mathrm{var}(w) = 2 / \text{fan\_in}$. He and
-# colleagues found it for networks of thirty layers that would not start to learn otherwise;
-# PyTorch calls it Kaiming, again by a first name.
+# Halved twenty times, the mean square is $2^{-20}$, so the standard deviation is near
+# $2^{-10}$. The cure is to double the variance of the weights:
 #
-# **Task.** Write `he_normal`, with the bell curve this time.
+# $$\mathrm{var}(w) = \frac{2}{\text{fan-in}}$$
+#
+# Kaiming He and his colleagues used it to train networks of thirty layers that did not learn
+# otherwise. It is called *He* or *Kaiming initialization*.
+#
+# **Task.** Write `he_normal`, this time with the normal distribution.
 
 # %% exercise="he"
 #| export
 def he_normal(fan_in, fan_out, rng=None, shape=None):
-    """Weights drawn from the normal distribution with the variance 2 / fan_in: for relu and its
-    kin.
+    """Weights from the normal distribution with mean 0 and variance 2 / fan_in: for layers with
+    relu and similar functions.
 
-    fan_in   how many inputs each output weighs
-    fan_out  how many outputs each input goes to; only the shape depends on it
-    rng      a NumPy Generator, a seed, or None for this module's own generator (see
-             `generator`)
-    shape    of the result; (fan_in, fan_out) if None
+    fan_in   int: how many inputs each output sums over
+    fan_out  int: how many outputs use each input; it changes the shape only
+    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
+    shape    shape of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
     >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape
     (8, 3, 3, 3)
 
-    Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015), (10).
+    Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015), equation 10;
+    torch.nn.init.kaiming_normal_.
     """
     ### BEGIN SOLUTION
     shape = (fan_in, fan_out) if shape is None else shape
@@ -246,120 +347,113 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
 # %% checks="he"
 check("he")
 
+# %%
+he = math.sqrt(2 / 100)
+curves = {"3 × He": 3 * he, "He": he, "He / 3": he / 3}
+plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.items()},
+          "layers with relu")
+# alt: Standard deviation of a signal over 20 layers with relu, on a logarithmic axis. He
+# initialization gives a level line near 1; three times its weights explode to 4e9, a third
+# vanishes to 3e-10.
+
 # %% [markdown]
-# All of it in one picture. Predict the six lines, and look at the one that seems not to mind.
+# Predict the same three lines for tanh and Xavier initialization. Which line has a different
+# shape than in the picture above?
+
+# %% tags=["answer"]
+xavier = math.sqrt(2 / (100 + 100))
+curves = {"3 × Xavier": 3 * xavier, "Xavier": xavier, "Xavier / 3": xavier / 3}
+plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.items()},
+          "layers with tanh")
+# alt: Standard deviation of a signal over 20 layers with tanh, on a logarithmic axis. The line
+# of three times Xavier's weights is blue and level near 0.8. Xavier's falls more and more
+# slowly, to 0.15. A third of Xavier's weights vanish to 2e-10.
+
+# %% [markdown]
+# tanh cannot explode: its outputs lie between −1 and 1. Xavier's line falls, because tanh
+# shrinks every number a little, but ever less as the numbers get smaller. And a level line is
+# not enough: with weights three times as large the outputs saturate, as in the third row of the
+# first picture. This *optional* experiment measures the damage. Two inputs differ by 1 % of
+# their standard deviation. By what part of their standard deviation do the outputs differ in
+# the end?
 
 # %%
-import matplotlib.pyplot as plt
+from tinytorch.support.signals import relative_distance
 
-xavier, he = math.sqrt(2 / (100 + 100)), math.sqrt(2 / 100)
-figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
-for axis, bend, right, name in [(axes[0], Tensor.tanh, xavier, "Xavier"),
-                                (axes[1], Tensor.relu, he, "He")]:
-    for std, label in [(3 * right, "3 times as large"), (right, name), (right / 3, "a third")]:
-        axis.semilogy(range(1, 21), spreads(std, bend), label=label)
-    axis.set(xlabel=f"layers with {bend.__name__}", xticks=(1, 5, 10, 15, 20))
-    axis.set_ylabel("spread of the signal")
-    axis.legend(loc="lower left")
-# alt: Spread of the signal over 20 layers, on a logarithmic scale, with tanh and with relu. The
-# recommended start stays level; a third of it dies out to 1e-10; three times as much explodes
-# with relu.
+for label, std in curves.items():
+    print(f"{label:11} {relative_distance(std):.3f}")
 
 # %% [markdown]
-# Too large weights cannot make tanh explode: its ends, -1 and 1, hold the spread. Something
-# else goes wrong. Send two signals through that differ by 1 % of their spread, and ask by how
-# much the results differ. Predict it for Xavier's weights, and for three times as much.
-
-# %%
-def apart(std, layers=20):
-    """How far two signals are apart after `layers` layers with tanh, in units of their spread;
-    at first 0.01."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(100, 100))
-    near = Tensor(np.stack([x, x + 0.01 * rng.normal(size=x.shape)]).astype("float32"))
-    for _ in range(layers):
-        near = linear(near, Tensor(rng.normal(0, std, (100, 100)).astype("float32"))).tanh()
-    return float((near[1] - near[0]).std() / near.std())
-
-
-print(f"Xavier {apart(xavier):.3f}   3 times as large {apart(3 * xavier):.3f}")
+# Unrelated outputs would give $\sqrt{2} = 1.41$. With weights three times too large, the
+# outputs for two nearly equal inputs differ by 1.07, as much as outputs vary at all. So what
+# the network computes for one picture says little about a similar one.
 
 # %% [markdown]
-# Neighbours become strangers: what the network says of one picture tells nothing of the next,
-# and slopes, which measure just that, explode.
-
-# %% [markdown]
-# ## Where the numbers live
+# ## Modules
 #
-# Training needs every number of a network that may be learned: to change it, to save it, to
-# count it. Nobody should have to list them by hand, because the one that is forgotten never
-# learns, and nothing complains. So a network is an object, its numbers are `Variable`s among
-# its attributes, and finding them is a walk.
+# A **module** is an object that holds parameters and computes tensors from tensors: a layer, a
+# network, or a part of a network. It can hold other modules. `Module` is the base class of all
+# of them, as in PyTorch. A subclass stores its parameters as attributes in `__init__` and
+# computes its output in `forward`.
 #
-# `Module` is the class of all layers and networks. Its methods call functions that you write
-# below; a subclass adds attributes and `forward`.
+# Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
+# write later in this chapter, and can wait until then.
 
 # %%
 #| export
 class Module:
-    """A layer, or a network of layers: something with parameters that makes tensors from
-    tensors.
+    """The base class of layers and networks.
 
-    A subclass keeps Variables, tensors and other modules as attributes, also in lists, tuples
-    and dicts, and writes `forward`. It is called like a function: `net(x)`.
+    A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
+    and dicts, and defines `forward`. A module is called like a function: `net(x)`.
 
-    .training   True at first; dropout and its kin behave differently in training
+    .training   True in training mode, where a module starts; False in evaluation mode
     """
 
-    training = True  # on the class, so that no subclass needs to call super().__init__()
+    training = True  # of the class, so that no subclass needs to call super().__init__()
 
     def forward(self, *inputs):
-        raise NotImplementedError(f"{type(self).__name__} has no method forward; "
-                                  "it says what the layer computes")
+        raise NotImplementedError(f"{type(self).__name__} has no method forward, "
+                                  "which computes the output of a module from its inputs")
 
     def __call__(self, *inputs, **options):
         return self.forward(*inputs, **options)
 
     def modules(self):
-        """This module and all modules inside it, a list."""
-        return [part for _, part in walk(self) if isinstance(part, Module)]
+        """This module and all its submodules, a list."""
+        return [part for _, part in traverse(self) if isinstance(part, Module)]
 
     def named_parameters(self):
-        """The tensors to be learned, as a list of (name, tensor); a name is a path, such as
-        "hidden.bias"."""
+        """The parameters, a list of (name, Tensor); names are paths such as "hidden.bias"."""
         return named_parameters(self)
 
     def parameters(self):
-        """The tensors to be learned, as a list."""
+        """The parameters, a list of Tensors."""
         return [tensor for _, tensor in named_parameters(self)]
 
     def zero_grad(self):
-        """Forget the gradients of all parameters."""
+        """Set the gradients of all parameters to None."""
         for tensor in self.parameters():
             tensor.grad = None
 
     def train(self, mode=True):
-        """Set `training` here and in every module inside. Returns the module."""
+        """Put this module and its submodules into training mode. Returns the module."""
         set_training(self, mode)
         return self
 
     def eval(self):
-        """The opposite of `train`."""
+        """Put this module and its submodules into evaluation mode. Returns the module."""
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all that the module has learned: {name: ndarray}. `numpy.savez(file,
-        **state)` keeps it."""
-        return state_of(self)
+        """A copy of all parameters and buffers: {name: ndarray}. `numpy.savez(file, **state)`
+        saves it."""
+        return state_dict(self)
 
     def load_state_dict(self, state):
-        """Take over what `state_dict` gave, all of it or nothing. ValueError tells every name
-        that does not fit."""
-        problems = state_problems(self, state)
-        if problems:
-            raise ValueError("this state does not fit, nothing was loaded: "
-                             f"{'; '.join(problems)}")
-        load_state(self, state)
+        """Copy the arrays of `state`, as `state_dict` returns it, into this module. ValueError
+        with every key that does not fit; then nothing is loaded."""
+        load_state_dict(self, state)
 
     def __repr__(self):
         return f"{type(self).__name__}({sum(p.size for p in self.parameters()):,} parameters)"
@@ -368,153 +462,48 @@ class Module:
 Layer = Module
 
 # %% [markdown]
-# Modules hold modules: a transformer keeps its blocks in a list, its heads in another, and
-# somebody will use a dict. The walk needs one small thing that knows what is directly inside
-# what.
+# ## The Dense layer
 #
-# **Task.** Write `parts_of`. What an attribute is called is its name; what stands in a list has
-# its place for a name.
-
-# %% exercise="parts"
-#| export
-def parts_of(thing):
-    """What is directly inside `thing`, in order.
-
-    thing    anything
-    returns  list of (name, part) with names of type str: the attributes of a Module, the items
-             of a dict, the places of a list or tuple; an empty list for anything else
-
-    >>> parts_of(["a", 5])
-    [('0', 'a'), ('1', 5)]
-
-    Source: The Python Language Reference, section 3.2, "Class instances".
-    """
-    ### BEGIN SOLUTION
-    if isinstance(thing, Module):
-        thing = vars(thing)
-    if isinstance(thing, (list, tuple)):
-        thing = dict(enumerate(thing))
-    return ([(str(name), part) for name, part in thing.items()]
-            if isinstance(thing, dict) else [])
-    ### END SOLUTION
-
-# %% checks="parts"
-check("parts")
-
-# %% [markdown]
-# A part may have parts, so the walk calls itself. Two traps lie on the way. One tensor can be
-# met twice: language models use the same table to read words and to write them. An optimizer
-# that gets it twice takes two steps with it. And a module may point back to the one that holds
-# it: a walk that follows every arrow never ends.
+# `linear` computes, an initialization chooses the weights, and a module holds them. Together
+# they are the fully connected layer, `Dense`. Its parameters are `Variable`s, tensors with
+# `requires_grad=True`. The bias starts at 0; symmetry is already broken by the weights.
 #
-# **Task.** Write `walk`. The cure for both traps is the same.
-
-# %% exercise="walk"
-#| export
-def walk(thing, path="", seen=None):
-    """Every Module and every Tensor in `thing`, itself included, however deep.
-
-    thing    a Module, or a list, tuple or dict
-    path     the path of `thing`: names joined by dots; "" at the start
-    seen     a set with the id of everything met before; None at the start
-    returns  list of (path, Module or Tensor) in the order of `parts_of`, parts behind what
-             holds them; each thing once, under the first path that leads to it
-
-    >>> walk({"a": [Tensor(1), Tensor(2)]})
-    [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
-
-    Source: depth-first search, Cormen et al., Introduction to Algorithms (4th edition), section
-    20.3.
-    """
-    ### BEGIN SOLUTION
-    seen = set() if seen is None else seen
-    if id(thing) in seen:
-        return []
-    seen.add(id(thing))
-    found = [(path, thing)] if isinstance(thing, (Module, Tensor)) else []
-    for name, part in parts_of(thing):
-        found += walk(part, f"{path}.{name}" if path else name, seen)
-    return found
-    ### END SOLUTION
-
-# %% checks="walk"
-check("walk")
-
-# %% [markdown]
-# Not every tensor in a module is to be learned. Some are measured, such as a running mean; they
-# must be saved, but no optimizer may touch them. Some are results that a layer keeps for a look
-# later: they want a gradient, because what they were made from does. Predict which two
-# attributes of a Tensor tell the three kinds apart.
-
-# %%
-learned = Variable([2.0, 3.0])
-for name, tensor in [("learned", learned), ("measured", Tensor([0.5, 0.25])),
-                     ("result", learned * 2)]:
-    print(f"{name:9} requires_grad {tensor.requires_grad!s:6} has a creator: "
-          f"{tensor.creator is not None}")
-
-# %% [markdown]
-# The third kind is an old trap: `self.bias = Variable(numbers).reshape(1, -1)` looks like a
-# parameter, but it is a result, and its gradient goes to a tensor that nobody holds.
+# Predict: how many numbers are the parameters of a layer from a picture of 28 by 28 pixels to
+# 128 outputs?
 #
-# **Task.** Write `named_parameters`.
-
-# %% exercise="parameters"
-#| export
-def named_parameters(module):
-    """The tensors to be learned: those that want a gradient and are no result of an operation.
-
-    module   a Module, or a list, tuple or dict
-    returns  list of (name, Tensor), as `walk` found them
-
-    >>> named_parameters([Variable(1), Tensor(2)])
-    [('0', Tensor(1., requires_grad=True))]
-
-    Source: torch.nn.Module.named_parameters.
-    """
-    ### BEGIN SOLUTION
-    return [(path, part) for path, part in walk(module)
-            if isinstance(part, Tensor) and part.requires_grad and part.creator is None]
-    ### END SOLUTION
-
-# %% checks="parameters"
-check("parameters")
-
-# %% [markdown]
-# ## The dense layer
-#
-# All the parts are there: `linear`, a way to draw, and an object that keeps. Predict how many
-# numbers a layer from a photograph of 28 by 28 to 128 outputs has to learn.
-#
-# **Task.** Write the missing lines of `Dense`: its two parameters, under the names `weights`
-# and `bias`. The bias starts at 0; the weights already differ.
+# **Task.** Write the missing lines of `Dense.__init__`: the parameters `weights` and `bias`.
 
 # %% exercise="dense"
 #| export
 class Dense(Module):
-    """A layer in which every output is a weighted sum of all inputs, plus a bias.
+    """A fully connected layer: each output is a weighted sum of all inputs, plus a bias.
 
-    in_features   how many numbers each example has
-    out_features  how many it shall have
-    bias          whether a number is added to each output
-    init          draws the first weights, as init(in_features, out_features, rng):
-                  xavier_uniform, he_normal, ...
-    rng           a NumPy Generator, a seed, or None for this module's own generator
+    in_features   int: how many numbers each example has
+    out_features  int: how many outputs each example gets
+    bias          whether the layer has a bias
+    init          the initialization of the weights: xavier_uniform, he_normal, or another
+                  function, called as init(in_features, out_features, rng)
+    rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
+                  as it is
 
-    .weights      Variable of shape (in_features, out_features)
-    .bias         Variable of shape (out_features,), zeros at first; or None
+    .weights      Variable of shape (in_features, out_features), as `init` returns it
+    .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
 
     >>> Dense(3, 4)(Tensor([[1, 2, 3], [4, 5, 6]])).shape
     (2, 4)
 
-    Source: torch.nn.Linear, but for the transposed weights and the way they start.
+    Source: torch.nn.Linear, whose weight is transposed and initialized in another way.
     """
 
     def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
-        if in_features < 1 or out_features < 1:
-            raise ValueError("Dense needs 1 number or more on both sides, "
+        sizes = in_features, out_features
+        if not all(isinstance(size, (int, np.integer)) for size in sizes):
+            raise TypeError("Dense(in_features, out_features) needs two whole numbers, not "
+                            f"{in_features!r} and {out_features!r}")
+        if min(sizes) < 1:
+            raise ValueError("Dense needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
-        self.in_features, self.out_features = in_features, out_features
+        self.in_features, self.out_features = sizes
         ### BEGIN SOLUTION
         self.weights = Variable(init(in_features, out_features, rng))
         self.bias = Variable(np.zeros(out_features, np.float32)) if bias else None
@@ -522,9 +511,9 @@ class Dense(Module):
 
     def forward(self, x):
         if np.shape(x)[-1:] != (self.in_features,):
-            raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), "
-                             f"not {np.shape(x)}: does the layer before give another width, "
-                             "or is a Flatten() missing?")
+            raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
+                             f"{np.shape(x)}: does the layer before it have another number of "
+                             "outputs, or is Flatten() missing?")
         return linear(x, self.weights, self.bias)
 
     def __repr__(self):
@@ -532,35 +521,35 @@ class Dense(Module):
                 f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
-Linear = Dense
+Linear = Dense  # PyTorch's name
 
 # %% checks="dense"
 check("dense")
 
-# %%
+# %% tags=["answer"]
 manual_seed(0)
-photograph = Dense(28 * 28, 128, init=he_normal)
-print(photograph, sum(p.size for p in photograph.parameters()))
+layer = Dense(28 * 28, 128, init=he_normal)
+print(layer, layer.weights.size + layer.bias.size)
 
 # %% [markdown]
-# ## One after the other
+# ## Sequential networks
 #
-# Most networks are rows of layers: what one gives, the next takes. `Sequential` keeps its
-# layers under the names "0", "1", ... so that the first layer's weights are called "0.weights".
-# A bend has nothing to learn, so any function may be a member.
+# In most networks each layer takes the output of the layer before it. `Sequential` is a module
+# that holds such layers and calls them in order. An activation function has no parameters, so
+# any function of one tensor may be a layer too. The layers are attributes with the names "0",
+# "1", ..., so the weights of the first one are called "0.weights".
 #
-# **Task.** Write `forward` of `Sequential`.
+# **Task.** Write `Sequential.forward`.
 
 # %% exercise="sequential"
 #| export
 class Sequential(Module):
-    """Layers one after the other: Sequential(f, g)(x) is g(f(x)). With no layers, it gives back
-    x.
+    """Layers in order: Sequential(f, g)(x) is g(f(x)), and Sequential()(x) is x.
 
-    layers   Modules, or functions of one tensor
+    layers   Modules, or functions of one Tensor
 
-    .layers  the members as a list; net[0] and net[-1] are members, net[:2] is a new Sequential
-             of the same members, len(net) counts them and `for layer in net` walks them
+    .layers  the layers as a list. net[0] and net[-1] are layers, net[:2] is a new Sequential
+             with the same layers, len(net) counts them, `for layer in net` iterates over them
 
     >>> Sequential(Tensor.exp, Tensor.sum)(Tensor([0.0, 0.0]))
     Tensor(2.)
@@ -569,11 +558,11 @@ class Sequential(Module):
     """
 
     def __init__(self, *layers):
-        for place, layer in enumerate(layers):
+        for index, layer in enumerate(layers):
             if not callable(layer):
-                raise TypeError("Sequential takes layers and functions, one by one, "
-                                f"not {layer!r:.60}: Sequential(*layers) opens a list")
-            setattr(self, str(place), layer)
+                raise TypeError("Sequential takes layers and functions one by one, "
+                                f"not {layer!r:.60}: Sequential(*layers) unpacks a list")
+            setattr(self, str(index), layer)
 
     def forward(self, x):
         ### BEGIN SOLUTION
@@ -584,15 +573,15 @@ class Sequential(Module):
 
     @property
     def layers(self):
-        """The members, a list."""
-        return [part for name, part in vars(self).items() if name.isdigit()]
+        """The layers, a list."""
+        return [layer for name, layer in vars(self).items() if name.isdigit()]
 
     def __iter__(self):
         return iter(self.layers)
 
-    def __getitem__(self, place):
-        found = self.layers[place]
-        return Sequential(*found) if isinstance(place, slice) else found
+    def __getitem__(self, index):
+        chosen = self.layers[index]
+        return Sequential(*chosen) if isinstance(index, slice) else chosen
 
     def __len__(self):
         return len(self.layers)
@@ -600,22 +589,17 @@ class Sequential(Module):
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(map(name_of, self.layers))})"
 
-
-def name_of(layer):
-    """What to call a member of a network: a layer's own text, a function's name."""
-    return repr(layer) if isinstance(layer, Module) else getattr(layer, "__name__", repr(layer))
-
 # %% checks="sequential"
 check("sequential")
 
 # %% [markdown]
-# Pictures come as grids, and a dense layer takes rows. `Flatten` joins all axes but the first,
-# which counts the examples.
+# A picture is a grid, and a dense layer takes a row. `Flatten` joins all axes except the first,
+# the batch axis. With it, a whole network runs:
 
 # %%
 #| export
 class Flatten(Module):
-    """The axes from `start_axis` on joined into one.
+    """Join the axes from `start_axis` on into one.
 
     >>> Flatten()(Tensor(np.ones((5, 2, 3)))).shape
     (5, 6)
@@ -630,25 +614,360 @@ class Flatten(Module):
     def __repr__(self):
         return f"Flatten({self.start_axis})"
 
+# %%
+net = Sequential(Flatten(), Dense(28 * 28, 128, init=he_normal), Tensor.relu, Dense(128, 10))
+pictures = np.random.default_rng(0).normal(size=(32, 28, 28)).astype("float32")
+print(net, net(Tensor(pictures)).shape, sep="\n")
+
 # %% [markdown]
-# ## Two modes
+# ## Finding all submodules
 #
-# A network of many numbers can learn its examples by heart. *Dropout* makes that hard: in
-# training, each number that passes is set to 0 with probability $p$, so that no output can rely
-# on one particular input. In use, nothing is dropped.
+# An optimizer needs a list of all parameters of a network. A list written by hand is dangerous:
+# a parameter that was forgotten is never trained, and no error tells you. So the network
+# finds them itself.
 #
-# So a layer must know which of the two it is doing, deep inside whatever holds it. Predict what
-# `net.training = False` does to a dropout layer in a list in a block in `net`.
+# A **submodule** is a module that another module holds, directly or inside another submodule.
+# Networks keep them in attributes, and also in lists, tuples and dicts. The picture shows a
+# module with two outputs, its submodules and its tensors. The *name* of each is its path from
+# the top:
+
+# %%
+from tinytorch.support.module_tree import draw_module_tree
+
+
+class TwoHeads(Module):
+    """One body and two heads: a network with two outputs."""
+
+    def __init__(self):
+        self.body = Sequential(Dense(8, 5), Tensor.tanh)
+        self.heads = [Dense(5, 3), Dense(5, 1, bias=False)]
+        self.mean = Tensor(np.zeros(8, "float32"))  # measured, not trained
+        self.tied = self.heads[0].weights
+
+    def forward(self, x):
+        return [head(self.body(x - self.mean)) for head in self.heads]
+
+
+draw_module_tree(TwoHeads())
+# alt: A tree. TwoHeads holds body, a Sequential with a Dense layer; heads, a list of two Dense
+# layers; the tensor mean; and tied. The parameters are blue boxes with names such as
+# body.0.weights and heads.1.weights. The box of mean is grey. The box of tied is dashed and
+# labelled "= heads.0.weights", because it is that tensor again.
+
+# %% [markdown]
+# The tree is traversed by asking each object for its children: what it holds directly.
 #
-# **Task.** Write `set_training`.
+# `vars(obj)` is the dict of the attributes of an object.
+#
+# **Task.** Write `named_children`. The name of a child is that of its attribute or key; in a
+# list or tuple it is the index. Names are always text.
+
+# %% exercise="children"
+#| export
+def named_children(thing):
+    """What `thing` holds directly, in order.
+
+    thing    anything
+    returns  list of (name, child), each name a str: the attributes of a Module, the items of a
+             dict, the elements of a list or tuple, named by their index; an empty list for
+             anything else, Tensors and arrays included
+
+    >>> named_children(["a", 5])
+    [('0', 'a'), ('1', 5)]
+
+    Source: The Python Language Reference, section 3.2, "Class instances".
+    """
+    ### BEGIN SOLUTION
+    if isinstance(thing, Module):
+        thing = vars(thing)
+    if isinstance(thing, (list, tuple)):
+        thing = dict(enumerate(thing))
+    if not isinstance(thing, dict):
+        return []
+    return [(str(name), child) for name, child in thing.items()]
+    ### END SOLUTION
+
+# %% checks="children"
+check("children")
+
+# %% [markdown]
+# A child can have children, so the traversal is recursive: a *depth-first search*. Two cases
+# need care. A tensor can be held twice, like `tied` above: many language models have one tensor
+# with a row of weights for each word, and use it in their first and in their last layer. If an
+# optimizer got it twice, it would update it twice per step. And a module may hold a reference
+# to the one that holds it. So each object counts once.
+#
+# **Task.** Write `traverse`. `seen` holds the `id` of every object found so far.
+
+# %% exercise="traverse"
+#| export
+def traverse(thing, path="", seen=None):
+    """Every Module and every Tensor in `thing`, itself included, at any depth.
+
+    thing    a Module, or a list, tuple or dict
+    path     the path of `thing`: names joined by dots, "" at the top
+    seen     a set with the id of every object found so far; None at the top
+    returns  list of (path, Module or Tensor). A module stands before what it holds, and
+             children in the order of `named_children`. Each object stands there once, with
+             the first path that leads to it
+
+    >>> traverse({"a": [Tensor(1), Tensor(2)]})
+    [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
+
+    Source: depth-first search, Cormen et al., Introduction to Algorithms (4th edition), section
+    20.3.
+    """
+    ### BEGIN SOLUTION
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return []
+    seen.add(id(thing))
+    found = [(path, thing)] if isinstance(thing, (Module, Tensor)) else []
+    for name, child in named_children(thing):
+        found += traverse(child, f"{path}.{name}" if path else name, seen)
+    return found
+    ### END SOLUTION
+
+# %% checks="traverse"
+check("traverse")
+
+# %%
+for path, part in traverse(TwoHeads()):
+    print(f"{path!r:18} {type(part).__name__}")
+
+# %% [markdown]
+# ## Named parameters
+#
+# Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
+# saved with it but not trained, such as a mean that was measured. And a module may keep a
+# result of its last computation, to be looked at later. Predict `requires_grad` and `creator`
+# for a parameter, a buffer, and results computed from each of them.
+
+# %% tags=["answer"]
+parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
+for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
+                     ("buffer", buffer), ("buffer * 2", buffer * 2)]:
+    print(f"{name:13} requires_grad {tensor.requires_grad!s:5}  has a creator: "
+          f"{tensor.creator is not None}")
+
+# %% [markdown]
+# The two attributes together identify parameters. But `buffer * 2` looks like a buffer: an
+# operation without gradients is not recorded. A module that stores such a result in `forward`
+# gets a buffer that a new network does not have, and its saved state does not fit the new one.
+# Store `result.numpy()` instead: arrays are neither parameters nor buffers.
+#
+# Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but
+# `reshape` returns a result: the gradient goes to the Variable, which nobody holds, and the
+# bias is never trained.
+#
+# **Task.** Write `named_parameters`.
+
+# %% exercise="parameters"
+#| export
+def named_parameters(module):
+    """The parameters: the tensors that require a gradient and are not the result of an
+    operation (their `creator` is None).
+
+    module   a Module, or a list, tuple or dict
+    returns  list of (name, Tensor), with the paths and in the order of `traverse`
+
+    >>> named_parameters([Variable(1), Tensor(2)])
+    [('0', Tensor(1., requires_grad=True))]
+
+    Source: torch.nn.Module.named_parameters, which lists those with requires_grad=False too.
+    """
+    ### BEGIN SOLUTION
+    return [(path, part) for path, part in traverse(module)
+            if isinstance(part, Tensor) and part.requires_grad and part.creator is None]
+    ### END SOLUTION
+
+# %% checks="parameters"
+check("parameters")
+
+# %% [markdown]
+# These are the parameters of the network for pictures, found without a list:
+
+# %%
+for name, tensor in net.named_parameters():
+    print(f"{name:10} {tensor.shape!s:11} {tensor.size:7,}")
+print(net)
+
+# %% [markdown]
+# ## The state dict
+#
+# What a network has learned is its parameters and buffers. A **state dict** is a dictionary
+# from the name of each parameter and buffer of a module to a copy of its array. It must be a
+# copy: training changes the live arrays, and a state that changes with them saves nothing.
+#
+# **Task.** Write `state_dict`.
+
+# %% exercise="state"
+#| export
+def state_dict(module):
+    """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
+
+    module   a Module
+    returns  dict of {name: ndarray}, with the paths, the order and the dtypes of what
+             `traverse` finds; the arrays share no memory with the module
+
+    >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
+    (1, 3)
+
+    Source: torch.nn.Module.state_dict, which does not copy.
+    """
+    ### BEGIN SOLUTION
+    return {path: part.numpy() for path, part in traverse(module)
+            if isinstance(part, Tensor) and part.creator is None}
+    ### END SOLUTION
+
+# %% checks="state"
+check("state")
+
+# %% [markdown]
+# **Serialization** means turning the data of a program into bytes that can be stored or sent,
+# and read back later. NumPy serializes a dict of arrays in one line, so a network can be kept
+# in a file:
+
+# %%
+import io
+
+file = io.BytesIO()  # or a path, such as "net.npz"
+np.savez(file, **net.state_dict())
+file.seek(0)
+print({name: array.shape for name, array in np.load(file).items()})
+
+# %% [markdown]
+# ## Loading a state dict
+#
+# Loading is where work gets lost: half of a state fits, the rest is ignored, and nobody
+# notices. An array of shape (1,) would even be broadcast over a whole bias. So we compare all
+# names and shapes first, and report every problem at once.
+#
+# **Task.** Write `incompatible_keys`. The text of each problem is yours, as long as it
+# contains the name and the shapes.
+
+# %% exercise="keys"
+#| export
+def incompatible_keys(module, state):
+    """Why `state` does not fit `module`: one text for each key with a problem.
+
+    module   a Module
+    state    dict of {name: array, Tensor or nested lists}
+    returns  list of str, empty when all keys fit. There is one text for each of:
+             a missing key, with its name and the shape in the module;
+             an unexpected key, with its name and the shape in `state`;
+             a different shape, with the name and both shapes.
+
+    Changes nothing. Shapes are compared exactly: (1,) does not fit (3,), nor (6,) (2, 3).
+
+    >>> incompatible_keys(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
+    []
+    >>> len(incompatible_keys(Dense(1, 3), {"weights": [1, 2, 3], "wieghts": 5}))
+    3
+
+    Source: torch.nn.Module.load_state_dict with strict=True.
+    """
+    ### BEGIN SOLUTION
+    own = state_dict(module)
+    missing = [f"missing key {name}, shape {own[name].shape}"
+               for name in own if name not in state]
+    unexpected = [f"unexpected key {name}, shape {np.shape(state[name])}"
+                  for name in state if name not in own]
+    different = [f"{name} has shape {np.shape(state[name])}, the module needs {own[name].shape}"
+                 for name in own if name in state and np.shape(state[name]) != own[name].shape]
+    return missing + unexpected + different
+    ### END SOLUTION
+
+# %% checks="keys"
+check("keys")
+
+# %% [markdown]
+# Now the copying. Others hold the module's tensors too: an optimizer, a layer that shares them.
+# If loading replaced a tensor or its array, the optimizer would go on training the old one. So
+# the numbers are written *into* the existing arrays.
+#
+# Predict: what do `a[...] = b` and `a = b` do, for two arrays?
+
+# %% tags=["answer"]
+a, b = np.zeros(3), np.ones(3)
+held = a  # as an optimizer holds it
+a[...] = b
+print(held, a is held, a is b)
+a = b
+print(held, a is held, a is b)
+
+# %% [markdown]
+# The first writes into the array that others hold too. The second only gives `b` another name.
+#
+# **Task.** Write `load_state_dict`. The dtype may not fit either: `astype(dtype,
+# casting="same_kind")` raises TypeError instead of cutting 0.5 to 0. Convert everything before
+# you write anything, so that an error leaves the module unchanged.
+
+# %% exercise="load"
+#| export
+def load_state_dict(module, state):
+    """Copy the arrays of `state` into the arrays of the tensors in `module`.
+
+    module   a Module
+    state    dict of {name: array, Tensor or nested lists}; these may be arrays and tensors of
+             `module` itself, even two of them exchanged
+    returns  None
+
+    Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
+    `state`. ValueError with the texts of `incompatible_keys` when there are any. TypeError when
+    floating-point numbers would have to become integers. After an error, nothing in the module
+    has changed.
+
+    >>> net = Dense(1, 3)
+    >>> load_state_dict(net, {"weights": [[1, 2, 3]], "bias": Tensor([0.5, 0, 0])})
+    >>> net.weights
+    Tensor([[1., 2., 3.]], requires_grad=True)
+
+    Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
+    """
+    if not hasattr(state, "keys"):
+        raise TypeError(f"a state dict maps names to arrays, {state!r:.60} does not; "
+                        "load a file with load_state_dict(np.load(path))")
+    ### BEGIN SOLUTION
+    problems = incompatible_keys(module, state)
+    if problems:
+        raise ValueError(f"nothing was loaded: {'; '.join(problems)}")
+    own = [(path, part) for path, part in traverse(module)
+           if isinstance(part, Tensor) and part.creator is None]
+    new = {path: np.array(state[path]).astype(part.dtype, casting="same_kind")
+           for path, part in own}
+    for path, part in own:
+        part.data[...] = new[path]
+    ### END SOLUTION
+
+# %% checks="load"
+check("load")
+
+# %%
+try:
+    Dense(2, 3).load_state_dict({"weights": np.ones((3, 2)), "bais": np.ones(3)})
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ## Training and evaluation mode
+#
+# Some layers compute one thing while the network is trained and another when it is used.
+# **Training and evaluation mode** are the two states of a module: in the first its network is
+# being trained, in the second it is used. The attribute `training` is True in the first and
+# False in the second.
+#
+# Predict: does `net.training = False` change the mode of a layer in a module in `net`?
+#
+# **Task.** Write `set_training`, which `net.train()` and `net.eval()` call.
 
 # %% exercise="training"
 #| export
 def set_training(module, mode):
-    """Set the attribute `training` of every module in `module`, itself included, to `mode`.
+    """Set the attribute `training` of `module` and of all its submodules to `mode`.
 
     module   a Module
-    mode     True in training, False in use
+    mode     True for training mode, False for evaluation mode
     returns  None
 
     >>> net = Sequential(Sequential(Flatten()))
@@ -659,7 +978,7 @@ def set_training(module, mode):
     Source: torch.nn.Module.train.
     """
     ### BEGIN SOLUTION
-    for _, part in walk(module):
+    for _, part in traverse(module):
         if isinstance(part, Module):
             part.training = mode
     ### END SOLUTION
@@ -667,38 +986,53 @@ def set_training(module, mode):
 # %% checks="training"
 check("training")
 
-# %% [markdown]
-# Now the dropping. If a fifth of the inputs goes to 0, the sums in the next layer shrink, and
-# in use, with nothing dropped, that layer meets larger sums than it ever saw. Predict by which
-# factor:
-
-# %%
-rng = np.random.default_rng(1)
-ones, weights = (Tensor(np.ones((2000, 100), "float32")),
-                 Tensor(rng.uniform(0, 1, (100, 1)).astype("float32")))
-kept = rng.random((2000, 100)) >= 0.2
-print(f"in use {float(linear(ones, weights).mean()):.1f}, "
-      f"in training {float(linear(ones * kept, weights).mean()):.1f}")
+# %% tags=["answer"]
+outer = Sequential(Sequential(Flatten()))
+outer.training = False
+print("outer.training = False:", outer[0][0].training)
+outer.eval()
+print("outer.eval():          ", outer[0][0].training)
 
 # %% [markdown]
-# The usual cure is to enlarge what survives, in training, so that the mean stays and use costs
-# nothing.
+# ## Dropout
 #
-# **Task.** Write `forward` of `Dropout`. The layer has a generator of its own, so that its
-# masks do not change when a layer elsewhere draws its weights.
+# A network with many parameters can memorize its examples instead of learning what they have
+# in common (lesson 08). **Dropout** is a layer that sets each of its inputs to 0 with
+# probability $p$ during training, so that no output can rely on one particular input. In
+# evaluation mode it changes nothing.
+#
+# If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
+# Predict by which factor they differ from those of evaluation mode:
+
+# %% tags=["answer"]
+rng = np.random.default_rng(1)
+ones = Tensor(np.ones((2000, 100), "float32"))
+weights = Tensor(rng.uniform(0, 1, (100, 1)).astype("float32"))
+kept = rng.random((2000, 100)) >= 0.2
+print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
+      f"training {float(linear(ones * kept, weights).mean()):.1f}")
+
+# %% [markdown]
+# The next layer would meet sums in evaluation mode that it never saw in training. So the
+# inputs that are kept are divided by $1 - p$ in training; then the mean is the same in both
+# modes.
+#
+# **Task.** Write `Dropout.forward`. The layer has its own generator, `self.rng`, so its masks
+# do not depend on how many weights other layers drew. `spawn(1)`, in `__init__`, returns a list
+# with one new generator, which is independent of the shared one but repeats with `manual_seed`.
 
 # %% exercise="dropout"
 #| export
 class Dropout(Module):
-    """In training: each number becomes 0 with probability p, and the others are divided by 1 -
-    p. In use: nothing.
+    """In training mode: set each element to 0 with probability p, independently, and divide
+    the others by 1 - p. In evaluation mode: return the input.
 
-    p        from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a generator of the layer's own, split off
-             from the module's
+    p        the probability, from 0 up to, but not including, 1
+    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, derived
+             from the shared one
 
-    forward takes a Tensor of fractions and returns one of the same shape and dtype; every call
-    draws anew.
+    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
+    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
 
     >>> layer = Dropout(0.75, rng=0)
     >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
@@ -711,7 +1045,8 @@ class Dropout(Module):
 
     def __init__(self, p=0.5, rng=None):
         if not 0 <= p < 1:
-            raise ValueError(f"p is the share that is dropped, from 0 to below 1, not {p}")
+            raise ValueError("p is the probability of dropping an element, at least 0 and "
+                             f"less than 1, not {p}")
         self.p = p
         self.rng = generator().spawn(1)[0] if rng is None else generator(rng)
 
@@ -729,213 +1064,66 @@ class Dropout(Module):
 # %% checks="dropout"
 check("dropout")
 
+# %%
+layer = Dropout(0.5, rng=3)
+for mode in (True, True, False):
+    print("training  " if mode else "evaluation", layer.train(mode)(Tensor([1.0] * 10)))
+
 # %% [markdown]
-# ## A look at the whole
-#
-# Before training for a day, look at what was built: which shapes pass through, and where the
-# numbers are. `summary` sends a batch of zeros through and prints a row per layer.
-
-# %%
-#| exporti
-class Text(str):
-    """Text that a notebook shows as it is, without quotes."""
-
-    __repr__ = str.__str__
-
-
-def summary_rows(layer, x, path, counted):
-    """The rows (path and layer, shape of the result, parameters not counted before) below
-    `layer`, and its result."""
-    if isinstance(layer, Sequential) and type(layer).forward is Sequential.forward:
-        rows = []
-        for place, member in enumerate(layer):
-            more, x = summary_rows(member, x, f"{path}{place}.", counted)
-            rows += more
-        return rows, x
-    x = layer(x)
-    new = [p for _, p in named_parameters(layer) if id(p) not in counted]
-    counted |= {id(p) for p in new}
-    return ([(f"{path.rstrip('.')} {name_of(layer)}".strip(), str(x.shape),
-              f"{sum(p.size for p in new):,}")], x)
-
-# %%
-#| export
-def summary(model, input_shape, dtype=np.float32):
-    """A table of the layers of `model`: the shape of each result and how many numbers each
-    layer has to learn.
-
-    input_shape  the shape of a whole batch, such as (32, 784)
-    dtype        of the zeros that are sent through; np.int64 for models that read words
-    returns      text, shown as a table by print and by notebooks
-
-    A Sequential is opened, any other module is one row. A shared parameter is counted where it
-    is met first. Dropout is off meanwhile; afterwards every `training` is as it was.
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        rows, _ = summary_rows(model, Tensor(np.zeros(input_shape, dtype)), "", set())
-    finally:
-        for module, mode in modes:
-            module.training = mode
-    rows = [("layer", "result", "parameters"), ("input", str(tuple(input_shape)), ""), *rows,
-            ("total", "", f"{sum(p.size for p in model.parameters()):,}")]
-    wide = [max(len(row[column]) for row in rows) for column in range(3)]
-    return Text("\n".join(f"{a:{wide[0]}}  {b:{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows))
+# `summary`, imported at the top of the chapter, passes a batch of zeros through a network in
+# evaluation mode and returns a table with one row per layer. Look at it before every long
+# training:
 
 # %%
 net = Sequential(Flatten(), Dense(28 * 28, 128, init=he_normal), Tensor.relu, Dropout(0.2),
                  Dense(128, 10))
-print(net, summary(net, (32, 28, 28)), sep="\n")
+print(summary(net, input_shape=(32, 28, 28)))
 
 # %% [markdown]
-# ## Overnight
+# ## XOR with weights set by hand
 #
-# What a network has learned is its tensors under their names. To keep them means to copy them:
-# training changes the live arrays, and a "saved" state that changes with them saves nothing.
-# Measured numbers, such as a running mean, belong to it as well; results do not.
-#
-# **Task.** Write `state_of`.
-
-# %% exercise="state"
-#| export
-def state_of(module):
-    """A copy of the numbers in a module: all its tensors that are no result of an operation.
-
-    module   a Module
-    returns  dict of {name: ndarray}, named and ordered as in `walk`; no array is shared with
-             the module
-
-    >>> state_of(Dense(1, 3, bias=False))["weights"].shape
-    (1, 3)
-
-    Source: torch.nn.Module.state_dict.
-    """
-    ### BEGIN SOLUTION
-    return {path: part.numpy() for path, part in walk(module) if isinstance(part, Tensor)
-            and part.creator is None}
-    ### END SOLUTION
-
-# %% checks="state"
-check("state")
-
-# %% [markdown]
-# The way back is where work gets lost: a state that fits half of a network, loaded without a
-# word. A shape of (1,) would even broadcast over a whole row. So first look at everything, and
-# complain about everything at once.
-#
-# **Task.** Write `state_problems`. A list of complaints; an empty one means that all is well.
-
-# %% exercise="problems"
-#| export
-def state_problems(module, state):
-    """Why `state` does not fit `module`, in words.
-
-    module   a Module
-    state    dict of {name: array, Tensor or nested lists}
-    returns  list of str, one per name: for every name that `state` lacks, that it has too much,
-             or whose shape differs. Each tells the name and the shape, or both shapes. Empty
-             when all fits.
-
-    Changes nothing.
-
-    >>> state_problems(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
-    []
-    >>> len(state_problems(Dense(1, 3), {"weights": [1, 2, 3], "wieghts": 5}))
-    3
-
-    Source: torch.nn.Module.load_state_dict with strict=True.
-    """
-    ### BEGIN SOLUTION
-    mine = state_of(module)
-    problems = [f"{name} of shape {mine[name].shape} is missing"
-                for name in mine if name not in state]
-    problems += [f"{name} of shape {np.shape(state[name])} is unknown here"
-                 for name in state if name not in mine]
-    return problems + [
-        f"{name} has shape {np.shape(state[name])} where {mine[name].shape} is needed"
-        for name in mine if name in state and np.shape(state[name]) != mine[name].shape]
-    ### END SOLUTION
-
-# %% checks="problems"
-check("problems")
-
-# %% [markdown]
-# Now the writing. Others hold the module's tensors: an optimizer, a layer that shares them. If
-# loading put new tensors, or new arrays, in their place, the optimizer would go on improving
-# the old ones, which nobody uses. So the numbers go *into* the arrays that are there.
-#
-# Predict what `a[...] = b` does, and what `a = b` does, for two arrays.
-#
-# **Task.** Write `load_state`. All names and shapes fit, that was asked before. A dtype may
-# not: then `astype` should refuse, and before the first number is written.
-
-# %% exercise="load"
-#| export
-def load_state(module, state):
-    """Write the numbers of `state` into the arrays that the tensors of `module` have.
-
-    module   a Module
-    state    dict of {name: array, Tensor or nested lists}, with all the names and shapes of
-             state_of(module)
-    returns  None
-
-    Tensors and arrays stay the same objects, with their dtypes; nothing is shared with `state`.
-    TypeError, and no change at all, when fractions would have to become whole numbers.
-
-    >>> net = Dense(1, 3)
-    >>> load_state(net, {"weights": [[1, 2, 3]], "bias": Tensor([0.5, 0, 0])})
-    >>> net.weights
-    Tensor([[1., 2., 3.]], requires_grad=True)
-
-    Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
-    """
-    ### BEGIN SOLUTION
-    mine = [(path, part) for path, part in walk(module) if isinstance(part, Tensor)
-            and part.creator is None]
-    new = {path: np.array(state[path]).astype(part.dtype, casting="same_kind")
-           for path, part in mine}
-    for path, part in mine:
-        part.data[...] = new[path]
-    ### END SOLUTION
-
-# %% checks="load"
-check("load")
-
-# %% [markdown]
-# ## A network set by hand
-#
-# Everything at once: a network of two layers, with weights that nobody learned. Exclusive or is
-# true when exactly one of two inputs is 1, and no single layer can do it. Work out on paper
-# what the two relus give for (1, 1), then run.
+# Everything together: a network of two layers whose weights we choose ourselves. The
+# *exclusive or* (XOR) of two inputs is 1 when exactly one of them is 1, and no single layer can
+# compute it. The picture shows all nine parameters: a weight at each arrow, a bias in each box.
 
 # %%
+from tinytorch.support.small_network import draw_small_network
+
+W1, b1, W2, b2 = [[1, 1], [1, 1]], [0, -1], [[1], [-2]], [0]
+draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["output"]])
+# alt: Two inputs a and b, two relus, one output. All weights from the inputs are 1. Relu 1 has
+# bias 0, relu 2 has bias -1. The output has bias 0 and the weights 1 and -2.
+
+# %% [markdown]
+# Work out what the two relus and the output are for (1, 1). Then run:
+
+# %% tags=["answer"]
 xor = Sequential(Dense(2, 2), Tensor.relu, Dense(2, 1))
-xor.load_state_dict({"0.weights": [[1, 1], [1, 1]], "0.bias": [0, -1], "2.weights": [[1], [-2]],
-                     "2.bias": [0]})
+xor.load_state_dict({"0.weights": W1, "0.bias": b1, "2.weights": W2, "2.bias": b2})
 for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
-    print(pair, int(xor(Tensor(pair)).item()))
+    print(pair, "relus", xor[:2](Tensor(pair)).numpy(), "output", int(xor(Tensor(pair)).item()))
 
 # %% [markdown]
-# Nine numbers, chosen by thought. To find 101,770 of them nobody can think; for that, the next
-# lessons measure how wrong a network is, and in which direction each of its numbers should
-# move.
+# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both are, and its weight −2 then
+# takes the count of 2 back to 0.
 
-# %%
-try:
-    xor.load_state_dict({"0.weights": [[1, 1]], "0.bias": [0, -1], "weights": [[1], [-2]],
-                         "2.bias": [0]})
-except ValueError as error:
-    print(error)
-print(summary(xor, (4, 2)))
+# %% [markdown]
+# You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For
+# those, the next lessons measure how wrong a network is (04) and compute how each parameter
+# should change (05, 06).
 
 # %% [markdown]
 # ## Look back
 #
-# 1. Start all weights of a network of two dense layers with the same number. Which of the
-#    weights would ever become different from each other, and why is a bias of 0 no such
-#    trouble?
-# 2. With relu, does it matter whether He's variance is 2 / fan_in or 2 / fan_out? Measure a
-#    signal, with `spreads` changed to layers whose widths alternate between 50 and 200.
-# 3. Dropout is switched off for a `summary`, and for use. Send one input a hundred times
-#    through a network that stays in training. What does the spread of the answers tell?
+# 1. Initialize all weights of two dense layers with the same number. Which weights can ever
+#    become different from each other? Why is a bias of 0 no problem?
+# 2. Does it matter for relu whether the variance is 2 / fan-in or 2 / fan-out? Change
+#    `activation_stds` so that the widths alternate between 50 and 200, and measure.
+# 3. Pass one input a hundred times through a network with dropout in training mode. What does
+#    the standard deviation of the outputs tell you?
+#
+# In PyTorch the same things are called `torch.nn.Linear` (its `weight` has shape (out, in)),
+# `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
+# `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and
+# submodules in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
+# `torch.nn.ModuleDict`, and a buffer is announced with `register_buffer`.

@@ -19,79 +19,135 @@
 #     prerequisites:
 #     - tensor
 #     - activations
-#     summary: One number that says how wrong a network is, at any size
-#     terms: []
+#     pytorch:
+#       nn.MSELoss: torch.nn.MSELoss
+#       nn.BCEWithLogitsLoss: torch.nn.BCEWithLogitsLoss
+#       nn.CrossEntropyLoss: torch.nn.CrossEntropyLoss
+#       nn.mse_loss: torch.nn.functional.mse_loss
+#       nn.cross_entropy: torch.nn.functional.cross_entropy
+#       log-sum-exp: torch.logsumexp
+#       negative log-likelihood: torch.nn.NLLLoss
+#       one-hot: torch.nn.functional.one_hot
+#     summary: Mean squared error and cross-entropy, correct for logits of any size
+#     terms:
+#     - loss function
+#     - mean squared error
+#     - reduction
+#     - likelihood
+#     - negative log-likelihood
+#     - cross-entropy
+#     - one-hot
+#     - log-sum-exp
+#     - label smoothing
+#     - entropy
+#     - calibration
 #     title: Losses
 # ---
 
 # %% [markdown]
 # # 04. Losses
 #
-# A network is trained by making one number smaller. Whatever that number does not notice will
-# not be learned, and where it is flat, nothing will. This chapter asks how wrong a prediction
-# is, for amounts, for yes or no, and for one class among many.
-#
-# **You need** 01 (Tensor) and 02 (Activations). **You write** mean squared error, two kinds of
-# cross-entropy that survive scores of 1000, and the checks that keep their inputs honest.
+# A network says "no" with near certainty: its logit is -8. The right answer is "yes". Below, it
+# is trained on this one example with two different losses. With one of them it answers "yes"
+# after 9 steps, with the other after 1,507. Both losses are smallest for the same answer, so
+# what makes the difference?
 
-# %%
+# %% tags=["payoff"]
 #| default_exp core.losses
 #| export
 import numpy as np
 
-from tinytorch.core.tensor import Tensor, apply, copy_of
+from tinytorch.core.tensor import Tensor, apply
+from tinytorch.support.arrays import copy_of
+
+# %% tags=["payoff"]
+from tinytorch.support.drawing import panel
+
+
+def train_logit(derivative, z=-8.0, steps=2000):
+    """The logit after 0, 1, ..., `steps` steps of size 1 against the derivative of the loss."""
+    path = [z]
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-path[-1]))
+        path.append(path[-1] - derivative(p))
+    return path
+
+
+figure, axes = panel("the right answer is yes", "training step", "logit z", xscale="log",
+                     xlim=(1, 2000), ylim=(-9, 9))
+axes.plot(train_logit(lambda p: p - 1))
+axes.plot(train_logit(lambda p: 2 * (p - 1) * p * (1 - p)), "--", color="black")
+axes.axhline(0, color="C3", linewidth=1)
+axes.text(9, -2.8, "cross-entropy")
+axes.text(60, -6.6, "squared error")
+axes.text(1.2, 0.6, "yes");
+# alt: The logit against the training step, on a logarithmic axis. With cross-entropy it rises
+# at once and crosses 0 at step 9; with the squared error it stays near -8 until 1,500.
 
 # %% [markdown]
-# ## How far off?
+# A **loss function** computes one number from predictions and targets, which says how wrong the
+# predictions are. Training makes that number smaller, by its derivative. Errors that the loss
+# does not see are not learned, and where its derivative is 0, nothing is.
 #
-# Three houses, three guesses, in units of 100,000. The oldest answer to "how wrong?": subtract,
-# square, take the mean. Squaring makes every error positive, and makes one large error worse
-# than two half as large.
-#
-# Here each guess is exactly right. Predict the number before you run:
+# **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
+# `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, all correct for
+# logits of 1000, and the checks of their inputs.
 
-# %%
-guesses = Tensor([[1.0], [2.0], [3.0]])  # as a network returns them: one column
+# %% [markdown]
+# ## Mean squared error
+#
+# The **mean squared error** (MSE) is the mean of the squared differences between predictions
+# and targets. Squaring makes every error positive, and one large error worse than two half as
+# large.
+#
+# Below, a network predicts the prices of three houses, in units of 100,000. Each prediction is
+# exactly right. Predict the loss before you run:
+
+# %% tags=["answer"]
+predictions = Tensor([[1.0], [2.0], [3.0]])  # as a network returns them: one column
 prices = Tensor([1.0, 2.0, 3.0])
-print(((guesses - prices) ** 2).mean())
+print(((predictions - prices) ** 2).mean())
 
 # %% [markdown]
-# Shapes (3, 1) and (3,) broadcast to (3, 3): every guess was compared with every price. No
-# error, no warning, and a network trained on that number learns to guess the average. A second
-# accident needs no shapes at all. Pixels are often `uint8`, whole numbers from 0 to 255:
+# The shapes (3, 1) and (3,) broadcast to (3, 3): every prediction was compared with every
+# price. There is no error and no warning, and a network trained on that number learns to
+# predict the average. A second accident needs no shapes at all. Pixels are often `uint8`,
+# integers from 0 to 255:
 
 # %%
 print(np.array([3], "uint8") - np.array([5], "uint8"))
 
 # %% [markdown]
-# Both are cheap to rule out at the door. `fractions` is given: it turns whole numbers into
-# `float32` before anybody subtracts them, and lets fractions pass untouched.
+# Both accidents are easy to prevent before anything is computed. `as_float_tensor` is given: it
+# converts integers to `float32` and leaves floating-point tensors as they are.
 
 # %%
 #| exporti
 def as_float_tensor(x):
-    """`x` as a Tensor of fractions: a float Tensor as it is, whole numbers and lists as
+    """`x` as a Tensor of floating-point numbers: a float Tensor as it is, integers and lists as
     float32."""
     x = x if isinstance(x, Tensor) else Tensor(x)
     return x if x.dtype.kind == "f" else Tensor(x.data.astype(np.float32))
 
 # %% [markdown]
-# **Task.** Write `matched` for the other side, the target. What people hand in as a target is a
-# list, an array or a tensor, of any dtype. The prediction decides the dtype: one `float64`
-# target must not double the memory of everything that follows.
+# **Task.** Write `as_target` for the other side. A target may be a list, an array or a tensor
+# of any dtype. The prediction decides the dtype of the loss: one `float64` target must not
+# double the memory of everything that follows.
 
-# %% exercise="matched"
+# %% exercise="target"
 #| export
-def matched(prediction, target):
-    """The numbers of `target`, fit to be compared with `prediction` place by place.
+def as_target(prediction, target):
+    """`target` as an array that can be compared with `prediction` elementwise.
 
-    prediction  Tensor of fractions
+    prediction  Tensor of floating-point numbers
     target      Tensor, array, nested lists or a number, of exactly the prediction's shape
-    returns     a new ndarray with the prediction's dtype; no gradient goes into a target
+    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`
+                and records nothing: a target gets no gradient
 
-    Raises ValueError that names both shapes when they differ, even if they would broadcast.
+    Raises ValueError when the shapes differ, even if they would broadcast. The error names both
+    shapes.
 
-    >>> matched(Tensor([0.5, 2.0]), [1, 3])
+    >>> as_target(Tensor([0.5, 2.0]), [1, 3])
     array([1., 3.], dtype=float32)
 
     Source: PyTorch only warns: "Using a target size (...) that is different to the input size
@@ -100,41 +156,51 @@ def matched(prediction, target):
     ### BEGIN SOLUTION
     target = Tensor(target).data
     if target.shape != prediction.shape:
-        raise ValueError(f"the prediction has shape {prediction.shape}, "
-                         f"the target {target.shape}: they must be equal, "
-                         "or broadcasting would compare predictions with the targets of others")
+        raise ValueError(f"the prediction has shape {prediction.shape}, the target "
+                         f"{target.shape}: they must be equal, because broadcasting would "
+                         "compare predictions with the targets of other examples")
     return target.astype(prediction.dtype)
     ### END SOLUTION
 
-# %% checks="matched"
-check("matched")
+# %% checks="target"
+check("target")
 
 # %% [markdown]
-# ## Many losses, one number
+# ## Reduction
 #
-# A batch gives one loss per row, or per number, and training needs a single one. The mean keeps
-# its size when the batch grows. The sum grows with it, and the steps of training with the sum.
-# "none" keeps them apart, to look at the worst rows.
+# A batch has one loss for every example, or for every element, and training needs a single
+# number. A **reduction** turns many losses into one: "mean" or "sum". The mean stays the same
+# size when the batch grows; the sum grows with it, and so do the steps of training. With "none"
+# the losses stay apart, to look at the worst examples.
 #
-# Predict first: what is the mean of no losses at all, the last, empty batch of somebody's data?
-#
-# **Task.** Write `reduced`.
+# Predict: what is the mean of no losses at all, those of an empty batch?
 
-# %% exercise="reduced"
+# %% tags=["answer"]
+with np.errstate(invalid="ignore"):
+    print(Tensor(np.zeros((0, 3), "float32")).mean())
+
+# %% [markdown]
+# 0 / 0 is `nan`, and one step with it makes every weight `nan`. It has to be refused.
+#
+# **Task.** Write `reduce_losses`.
+
+# %% exercise="reduction"
 #| export
-def reduced(losses, reduction="mean"):
+def reduce_losses(losses, reduction="mean"):
     """One number for many losses, or the losses themselves.
 
     losses     Tensor of any shape
-    reduction  "mean" over every loss in it, "sum" of every loss, or "none"
-    returns    Tensor of shape (), or `losses` for "none"; how it was made is noted
+    reduction  "mean" over all elements, "sum" of all elements, or "none"
+    returns    Tensor of shape (), or `losses` for "none"; computed with Tensor operations, so
+               that it is recorded
 
-    Raises ValueError for any other word, and for the mean of no losses.
+    Raises ValueError for any other reduction, with its repr and the words mean, sum and none;
+    and for the mean of no losses, with the word empty and their shape.
 
-    >>> reduced(Tensor([[0.5, 2.0], [3.0, 4.5]]), "mean")
+    >>> reduce_losses(Tensor([[0.5, 2.0], [3.0, 4.5]]), "mean")
     Tensor(2.5)
 
-    Source: the same words as in torch.nn.functional.
+    Source: the parameter `reduction` of the losses in torch.nn.functional.
     """
     ### BEGIN SOLUTION
     if reduction not in ("mean", "sum", "none"):
@@ -144,30 +210,30 @@ def reduced(losses, reduction="mean"):
     if reduction == "sum":
         return losses.sum()
     if losses.size == 0:
-        raise ValueError(f"there is no mean of no losses: shape {losses.shape} is an empty "
-                         "batch")
+        raise ValueError(f"an empty batch has no mean loss: the losses have shape "
+                         f"{losses.shape}")
     return losses.mean()
     ### END SOLUTION
 
-# %% checks="reduced"
-check("reduced")
+# %% checks="reduction"
+check("reduction")
 
 # %% [markdown]
-# **Task.** Now `mse_loss`, from the pieces you have. Whatever it computes with must be a Tensor
-# of fractions on one side, and matched numbers on the other.
+# **Task.** Now write `mse_loss` with these functions. The prediction must be a tensor of
+# floating-point numbers, the target an array that fits it.
 
 # %% exercise="mse"
 #| export
 def mse_loss(prediction, target, reduction="mean"):
     """The squared error: (prediction - target) squared, in the square of their unit.
 
-    prediction  Tensor, array or list; whole numbers become float32
-    target      the same shape, in any form; no gradient goes into it
-    reduction   "mean" over every number, "sum", or "none"
+    prediction  Tensor, array or list; integers become float32
+    target      the same shape, in any form; it gets no gradient
+    reduction   "mean" over all elements, "sum", or "none"
     returns     Tensor of shape (), or of the prediction's shape for "none", in the prediction's
-                dtype
+                dtype; recorded
 
-    Raises ValueError when shapes differ, also when they would broadcast.
+    Raises ValueError when the shapes differ, even if they would broadcast, naming both.
 
     >>> mse_loss(Tensor([1.0, 2.0, 3.0]), [1.0, 0.5, 6.0], reduction="none")
     Tensor([0.  , 2.25, 9.  ])
@@ -176,8 +242,8 @@ def mse_loss(prediction, target, reduction="mean"):
     """
     ### BEGIN SOLUTION
     prediction = as_float_tensor(prediction)
-    error = prediction - matched(prediction, target)
-    return reduced(error * error, reduction)
+    error = prediction - as_target(prediction, target)
+    return reduce_losses(error * error, reduction)
     ### END SOLUTION
 
 # %% checks="mse"
@@ -185,69 +251,77 @@ check("mse")
 
 # %%
 try:
-    mse_loss(guesses, prices)
+    mse_loss(predictions, prices)
 except ValueError as error:
     print(error)
-print(mse_loss(guesses, prices.unsqueeze(1)))
+print(mse_loss(predictions, prices.unsqueeze(1)))
 
 # %% [markdown]
-# ## Yes or no
+# ## Negative log-likelihood
 #
-# Will it rain? A network gives a score $z$, the *logit*; the sigmoid makes it a probability
-# $p$. The natural price of a prediction is its surprise: $-\log p$ when it rained,
-# $-\log(1 - p)$ when it did not. Certain and right costs nothing; the price of certain and
-# wrong has no bound.
+# Will it rain? A network outputs a logit $z$, and sigmoid makes it the probability $p$ of
+# "yes". The **likelihood** is the probability that a model gave to what was then observed. Here
+# it is $p$ if it rained and $1 - p$ if it did not. The **negative log-likelihood** is minus the
+# logarithm of the likelihood: 0 for a certain and right prediction, and without limit for a
+# certain and wrong one. With the natural logarithm its unit is the *nat*.
 #
-# The table below follows that recipe in `float32`, for a day that stayed dry ($y = 0$), with
-# the two usual repairs: keep $p$ away from 0 and 1 by 1e-12, or by 1e-7. The true losses are
-# very nearly $z$ itself. Predict which column is right where.
+# For a target $y$, 1 for yes and 0 for no, it is $-y \log p - (1 - y) \log(1 - p)$. This is the
+# *binary cross-entropy*.
 
-# %%
-scores = np.array([5.0, 15.0, 20.0, 200.0], "float32")
-p = Tensor(scores).sigmoid()
+# %% [markdown]
+# The table below computes it in `float32`, for a day that stayed dry ($y = 0$): as written, and
+# with two usual repairs, which clip $p$ to between 1e-12 and 1 - 1e-12, or 1e-7 and 1 - 1e-7.
+# The true losses are very nearly $z$ itself. Predict which column is right in which rows.
+
+# %% tags=["answer"]
+logits = np.array([5.0, 15.0, 20.0, 200.0], "float32")
+p = Tensor(logits).sigmoid()
 with np.errstate(divide="ignore"):
-    recipe = -(1 - p).log()
-    repair = -(1 - p.clip(1e-12, 1 - 1e-12)).log()
-clipped = -(1 - p.clip(1e-7, 1 - 1e-7)).log()
-for z, *row in zip(scores, recipe, repair, clipped):
-    print(f"z {z:5.0f}   recipe {row[0]:8.4f}   1e-12 {row[1]:8.4f}   1e-7 {row[2]:8.4f}")
+    unclipped = -(1 - p).log()
+    clipped_12 = -(1 - p.clip(1e-12, 1 - 1e-12)).log()
+clipped_7 = -(1 - p.clip(1e-7, 1 - 1e-7)).log()
+for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
+    print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-12 {row[1]:8.4f}   1e-7 {row[2]:8.4f}")
 
 # %% [markdown]
-# From $z = 20$ on, `float32` cannot tell $p$ from 1, and $\log 0$ is infinite. The first repair
-# is none: `1 - 1e-12` is exactly 1 in `float32`. The second gives a finite number, the same for
-# 20 and for 200. There the loss is flat: its slope is 0, and the most mistaken predictions are
-# the ones that stop learning. The digits were lost in the sigmoid; no clip brings them back.
+# At $z = 15$ the decimals are already wrong. From $z = 20$ on, `float32` cannot tell $p$ from
+# 1, and $\log 0$ is infinite. The first repair does nothing: `1 - 1e-12` is exactly 1 in
+# `float32`. The second gives a finite number, but the same for 20 and for 200. There the loss
+# is flat, its derivative is 0, and the worst predictions are the ones that are not learned
+# from. The digits were lost in the sigmoid, and clipping does not bring them back.
 
 # %% [markdown]
-# So do not go through $p$ at all. Put the sigmoid into the price and simplify: with $y$ = 1 for
-# yes and 0 for no,
+# So do not compute $p$ at all. Insert the sigmoid into the loss and simplify:
 #
 # $$-y \log p - (1 - y) \log(1 - p) = \log(1 + e^z) - zy.$$
 #
-# Only $e^z$ is left to overflow, at 89 in `float32`. The larger part leaves the logarithm:
+# Only $e^z$ can still overflow, at 89 in `float32`. Take the larger part out of the logarithm:
 # $\log(1 + e^z) = \max(z, 0) + \log(1 + e^{-|z|})$. Check that for a positive and a negative
 # $z$.
-#
-# One more thing, for later. $\max(z, 0)$ has a corner at $z = 0$, where every untrained network
-# stands, and its slope there would be anybody's choice. $(z + |z|) / 2$ is the same number, and
-# its slope at 0 is a half, which is right.
 
 # %% [markdown]
-# A target between 0 and 1 is a fair wish (0.9: nearly sure). Others are accidents, -1 for "no"
-# the commonest: with it the loss falls below 0 without end. This check is given; you will write
-# its sister.
+# One trap is left: the kink. The loss is smooth, with the derivative $p - y$, which is
+# $1/2 - y$ at $z = 0$, where untrained networks begin. But $\max(z, 0)$ and $|z|$ have kinks
+# there, and the result depends on their conventions. The derivative of $|z|$ counts as 0 at 0.
+# So $\max(z, 0)$ must count as 1/2, the mean of both sides. `relu(z)` counts as 0 and is wrong
+# here; $(z + |z|) / 2$ is the same number with the right derivative.
+
+# %% [markdown]
+# A target may also be a probability, such as 0.9. Others are accidents: most often -1 for "no",
+# with which the loss falls below 0 without end. The check for it is given; you will write a
+# similar one.
 
 # %%
 #| exporti
 def check_probabilities(target):
-    """Raise ValueError unless every number in the ndarray `target` is from 0 to 1; names the
-    first that is not."""
-    # "not inside" rather than "outside", so that nan is bad
+    """Raise ValueError unless every element of the ndarray `target` is from 0 to 1; the error
+    names the first that is not and its index."""
+    # "not inside" rather than "outside", so that nan is refused, too
     bad = ~((target >= 0) & (target <= 1))
     if bad.any():
-        place = tuple(np.argwhere(bad)[0].tolist())
+        index = tuple(np.argwhere(bad)[0].tolist())
         raise ValueError(
-            f"the target {target[place]} at {place} is no probability: 0 is no, 1 is yes, "
+            f"the target {target[index]} at {index} is no probability: 0 is no, 1 is yes, "
             "or a number in between")
 
 # %% [markdown]
@@ -256,16 +330,17 @@ def check_probabilities(target):
 # %% exercise="bce"
 #| export
 def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
-    """The surprise at yes or no, in nats, where sigmoid(logit) is the probability of yes.
+    """The negative log-likelihood of yes or no, in nats, if sigmoid(logit) is the probability
+    of yes.
 
-    logits     Tensor, array or list of scores, any real numbers; not probabilities
-    target     the same shape: 0 for no, 1 for yes, or a probability of yes; no gradient goes
-               into it
-    reduction  "mean" over every number, "sum", or "none"
-    returns    Tensor of shape (), or of the logits' shape for "none", in the logits' dtype
+    logits     Tensor, array or list of real numbers; not probabilities
+    target     the same shape: 0 for no, 1 for yes, or a probability of yes; it gets no gradient
+    reduction  "mean" over all elements, "sum", or "none"
+    returns    Tensor of shape (), or of the logits' shape for "none", in the logits' dtype;
+               recorded, with the derivative sigmoid(z) - target, also at z = 0
 
-    Logits of +-1000 must work. Raises ValueError when shapes differ, also when they would
-    broadcast, and for targets outside 0 to 1, with the first of them and its place.
+    Logits of +-1000 must work. Raises ValueError when the shapes differ, even if they would
+    broadcast, naming both; and for targets outside 0 to 1, naming the first and its index.
 
     >>> binary_cross_entropy_with_logits(Tensor([1000.0, -1000.0]), [1, 1], reduction="none")
     Tensor([   0., 1000.])
@@ -274,104 +349,114 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
     """
     ### BEGIN SOLUTION
     z = as_float_tensor(logits)
-    y = matched(z, target)
+    y = as_target(z, target)
     check_probabilities(y)
     magnitude = abs(z)
-    return reduced((z + magnitude) / 2 - z * y + (1 + (-magnitude).exp()).log(), reduction)
+    losses = (z + magnitude) / 2 - z * y + (1 + (-magnitude).exp()).log()
+    return reduce_losses(losses, reduction)
     ### END SOLUTION
 
 # %% checks="bce"
 check("bce")
 
 # %%
-for z, *row in zip(scores, recipe, clipped,
-                   binary_cross_entropy_with_logits(Tensor(scores), np.zeros(4), "none")):
-    print(f"z {z:5.0f}   recipe {row[0]:8.4f}   1e-7 {row[1]:8.4f}   from logits {row[2]:8.4f}")
+stable = binary_cross_entropy_with_logits(Tensor(logits), np.zeros(4), "none")
+for z, *row in zip(logits, unclipped, clipped_7, stable):
+    print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-7 {row[1]:8.4f}   "
+          f"from logits {row[2]:8.4f}")
 
 # %% [markdown]
-# ## Why not the squared error?
+# ## Cross-entropy or squared error?
 #
-# One could also compare the probability with 0 or 1 by `mse_loss`. It has the same minimum.
-# What matters is the way there: training walks down the slope. The outcome below is yes.
-# Predict both curves at $z = -8$, where the network is sure of no: which is steep, which is
-# flat?
+# One could also compare the probability with the target by `mse_loss`. The minimum is the same.
+# But training follows the derivative. The answer below is yes. Predict the derivatives of both
+# curves at $z = -8$, where the network is sure of no: which one is steep, which one is flat?
 
 # %%
-import matplotlib.pyplot as plt
+from tinytorch.core.activations import numerical_derivative
 
-line = np.linspace(-8, 8, 161)
-yes = np.ones(161)
-figure, axes = plt.subplots(figsize=(6, 3.5))
-axes.plot(line, binary_cross_entropy_with_logits(line, yes, "none").data,
-          label="cross-entropy of the logit")
-axes.plot(line, mse_loss(Tensor(line).sigmoid(), yes, "none").data,
-          label="squared error of the probability")
-axes.set_xlabel("logit z (the outcome is yes)")
-axes.set_ylabel("loss")
-axes.legend()
-# alt: Two losses against the logit when the answer is yes. Far on the wrong side cross-entropy
-# rises in a straight line to 8, the squared error flattens out at 1; both go to 0 on the right
-# side.
+
+def squared_error(z):
+    return mse_loss(z.sigmoid(), np.ones(z.shape), "none")
+
+
+def cross_entropy_of_yes(z):
+    return binary_cross_entropy_with_logits(z, np.ones(z.shape), "none")
+
+
+line = Tensor(np.linspace(-8, 8, 161))
+figure, axes = panel("tangents at z = -8; the right answer is yes", "logit z", "loss",
+                     ylim=(-0.4, 9.5))
+for name, loss, look, place in (("cross-entropy", cross_entropy_of_yes, "C0-", (-4.5, 7.0)),
+                                ("squared error", squared_error, "k--", (1.2, 2.2))):
+    axes.plot(line.data, loss(line).data, look)
+    start, derivative = float(loss(line)[0]), float(numerical_derivative(loss, -8.0))
+    ends = np.array([-8.0, -4.5])
+    axes.plot(ends, start + derivative * (ends + 8), "C1", linewidth=6, alpha=0.5)
+    axes.text(*place, f"{name}\nderivative {derivative:.5f}")
+# alt: Two losses against the logit. At -8 cross-entropy is 8 and its tangent falls steeply,
+# derivative -0.99966; the squared error is 1 and its tangent is flat, derivative -0.00067. Both
+# go to 0 at the right.
 
 # %% [markdown]
-# Let both learn. Start at $z = -8$ and step against the slope, found by nudging $z$ a little,
-# until yes is the likelier answer. Predict how many steps each needs.
+# Now train with your own losses: start at $z = -8$ and repeat steps of size 1 against the
+# derivative until "yes" is the likelier answer. These are the steps of the first picture:
 
 # %%
-def steps_until_yes(loss, z=-8.0, nudge=1e-4):
-    """How many steps of size 1 take the logit z from "surely no" to "rather yes"."""
+def steps_until_yes(loss, z=-8.0):
+    """How many steps of size 1 against the derivative take the logit z above 0."""
     for step in range(5000):
         if z > 0:
             return step
-        z -= (float(loss(np.array(z + nudge))) - float(loss(np.array(z - nudge)))) / (2 * nudge)
+        z -= float(numerical_derivative(loss, z))
 
 
-print("cross-entropy", steps_until_yes(lambda z: binary_cross_entropy_with_logits(z, 1)))
-print("squared error", steps_until_yes(lambda z: mse_loss(Tensor(z).sigmoid(), 1)))
-
-# %% [markdown]
-# The slope of the cross-entropy is $p - y$: the error itself, close to -1 here. The squared
-# error's slope is that times $2p(1 - p)$, almost nothing when the network is sure. Sure and
-# wrong, it hardly learns.
+print("cross-entropy", steps_until_yes(cross_entropy_of_yes))
+print("squared error", steps_until_yes(squared_error))
 
 # %% [markdown]
-# ## One class among many
+# The derivative of the cross-entropy is $p - y$: the error itself, close to -1 here. That of
+# the squared error is $2(p - y)\,p(1 - p)$. The factor $p(1 - p)$ is the derivative of the
+# sigmoid, which is saturated. A network that is sure and wrong hardly learns from it.
+
+# %% [markdown]
+# ## Log-sum-exp
 #
-# Ten digits, ten scores $z_0 \dots z_9$. Softmax makes them probabilities, and the price is
-# again the surprise at the true class $y$:
+# Ten digits have ten logits $z_0 \dots z_9$. Softmax makes them probabilities, and the loss is
+# again the negative log-likelihood, now of the true class $y$:
 #
 # $$-\log \frac{e^{z_y}}{\sum_j e^{z_j}} = \log \sum_j e^{z_j} - z_y.$$
 #
-# The first part is called *log-sum-exp*. It is a soft maximum: never below the largest score,
-# and above it by at most the log of the number of classes. Predict it for 3, 1, 0 and for 0, 0,
-# 0, 0, then what this line makes of 1000, 998:
+# The **log-sum-exp** of some numbers is the logarithm of the sum of their exponentials. It is a
+# smooth maximum: never below the largest number, and above it by at most the logarithm of how
+# many there are. Predict it for 3, 1, 0 and for 0, 0, 0, 0. Then predict what this code makes
+# of 1000, 998:
 
-# %%
+# %% tags=["answer"]
 for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -998.0]):
     with np.errstate(over="ignore", divide="ignore"):
         print(row, np.log(np.exp(np.array(row, "float32")).sum()))
 
 # %% [markdown]
-# Infinity for one, minus infinity for the other: every power overflowed, or every power was 0.
-# But a constant taken off all scores of a row comes straight out, $\log \sum_j e^{z_j - c} =
-# \log \sum_j e^{z_j} - c$, and you may choose $c$. In the loss it even cancels: log-sum-exp
-# minus true score is the same before and after. So shift once, and go on with the shifted
-# scores. Small numbers keep their digits, too: near 10,000 `float32` has three after the point.
+# The exponentials overflow in the third row and are all 0 in the last. As with softmax,
+# subtract a constant: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$. In the loss $c$ even
+# cancels, because it is subtracted from $z_y$, too. So shift once, and compute everything from
+# the shifted logits. That also keeps digits: near 10,000, `float32` has three after the point.
 #
 # **Task.** Write `shifted_log_sum_exp` on plain NumPy arrays, along the *last* axis.
 
 # %% exercise="log-sum-exp"
 #| export
-def shifted_log_sum_exp(scores):
-    """The scores with each row's largest taken off, and log(sum of exp) of what is left, along
-    the last axis.
+def shifted_log_sum_exp(logits):
+    """The logits minus the largest of their row, and the log-sum-exp of these shifted logits,
+    along the last axis.
 
-    scores   ndarray of shape (..., classes), classes >= 1, numbers of any size
-    returns  two ndarrays: the shifted scores, all <= 0, of the same shape, and their
+    logits   ndarray of shape (..., classes), classes >= 1, of any size; -inf is allowed
+    returns  two ndarrays: the shifted logits, all <= 0, of the same shape, and their
              log-sum-exp, of shape (...), from 0 to log(classes); both with the dtype of
-             `scores`, which is not changed
+             `logits`, which is not changed
 
-    The log-sum-exp of the scores themselves is the second plus what was taken off.
+    The log-sum-exp of the logits themselves is the second plus what was subtracted.
 
     >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
     >>> shifted.tolist(), total.round(3).tolist()
@@ -381,7 +466,7 @@ def shifted_log_sum_exp(scores):
     functions (2021).
     """
     ### BEGIN SOLUTION
-    shifted = scores - scores.max(axis=-1, keepdims=True)
+    shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted, np.log(np.exp(shifted).sum(axis=-1))
     ### END SOLUTION
 
@@ -391,11 +476,14 @@ check("log-sum-exp")
 # %% [markdown]
 # ## Labels
 #
-# The true class comes as its number, from 0 to classes - 1: one whole number per row. NumPy,
-# asked for the score at that place, is too obliging. Predict what each line gives, for somebody
-# who marks "unknown" as -1, and for somebody who counts their three classes 1, 2, 3:
+# The true class is given by its number, its *label*: one integer per row, from 0 to
+# classes - 1. The alternative is one vector per row. A **one-hot** vector has one element per
+# class: 1 for the true class and 0 for all others. For many classes that is a lot of zeros.
+#
+# NumPy accepts more as an index than we want. Predict what each line prints, for somebody who
+# marks "unknown" as -1, and for somebody who counts three classes 1, 2, 3:
 
-# %%
+# %% tags=["answer"]
 row = np.array([0.1, 0.2, 0.7])
 print(row[-1])
 try:
@@ -405,53 +493,53 @@ except IndexError as error:
 
 # %% [markdown]
 # The first accident is silent: "unknown" is learned as the last class. So labels are checked
-# first. What they may be and which shape they must have is given; read what it refuses.
+# before they are used. The check of their dtype and shape is given; read what it refuses.
 
 # %%
 #| exporti
 def as_labels(labels, shape):
-    """`labels` as a new ndarray of whole numbers with one for each row of logits of `shape`.
+    """`labels` as a new ndarray of integers, one for each row of logits of `shape`.
 
     labels   int, nested lists, array or Tensor of any integer dtype
     shape    the logits' shape, (..., classes)
 
-    Raises TypeError for fractions, True and False, ValueError for one-hot rows and any other
-    shape.
+    Raises TypeError for floating-point numbers, True and False, ValueError for one-hot rows and
+    any other shape.
     """
     labels = copy_of(labels.data if isinstance(labels, Tensor) else labels)
     if not shape or shape[-1] == 0:
         raise ValueError(f"logits of shape {shape} have no classes: they must have shape (..., "
                          "classes)")
     if labels.shape == shape and labels.size:
-        raise ValueError(f"labels and logits both have shape {shape}: "
-                         f"labels are class numbers, one per row, of shape {shape[:-1]}; "
-                         "from one-hot rows take labels.argmax(-1)")
+        raise ValueError(f"labels and logits both have shape {shape}: labels are class "
+                         f"numbers, one per row, of shape {shape[:-1]}; from one-hot rows "
+                         "take labels.argmax(-1)")
     if labels.dtype.kind not in "iu" and labels.size:
-        raise TypeError(f"labels are class numbers, whole numbers from 0 to {shape[-1] - 1}; "
-                        f"yours are {labels.dtype}, the first is {labels.flat[0]}, "
-                        f"of shape {labels.shape} for logits of shape {shape}")
+        raise TypeError(f"labels are class numbers, integers from 0 to {shape[-1] - 1}; yours "
+                        f"are {labels.dtype}, the first is {labels.flat[0]}, of shape "
+                        f"{labels.shape} for logits of shape {shape}")
     if labels.shape != shape[:-1]:
-        raise ValueError(f"labels of shape {labels.shape} for logits of shape {shape}: "
-                         f"there must be one label per row of scores, shape {shape[:-1]}; "
-                         "the classes are the last axis")
+        raise ValueError(f"labels of shape {labels.shape} for logits of shape {shape}: there "
+                         f"must be one label per row of logits, shape {shape[:-1]}; the "
+                         "classes are the last axis")
     return labels if labels.size else labels.astype(np.int64)  # [] is float64 to NumPy
 
 # %% [markdown]
-# **Task.** Write `check_labels`, the sister of `check_probabilities`: which numbers name a
-# class? Ten thousand labels may come at once, so say *which* one is wrong and *where* it
-# stands.
+# **Task.** Write `check_labels`, which does for labels what `check_probabilities` does for
+# probabilities. A batch may hold ten thousand labels, so the error says *which* one is wrong
+# and *where* it is.
 
 # %% exercise="labels"
 #| export
 def check_labels(labels, shape):
-    """Raise ValueError unless every label is a class number of logits of `shape`.
+    """Raise ValueError unless every label is a class of logits of `shape`: 0 to classes - 1.
 
-    labels   ndarray of whole numbers, of shape shape[:-1] (or a single number, shape ())
+    labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
     returns  None
 
-    The error names the first bad label, its place (a tuple of ints), the labels' shape and the
-    logits' shape.
+    The error contains `label L at I` with the first bad label L and its index I, a tuple of
+    integers; both shapes; and `0 to C`, where C is the last class.
 
     >>> check_labels(np.array([0, 2, 1]), (3, 3))
     >>> check_labels(np.array([0, 3, -1]), (3, 3))  # doctest: +NORMALIZE_WHITESPACE
@@ -465,85 +553,95 @@ def check_labels(labels, shape):
     ### BEGIN SOLUTION
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():
-        place = tuple(np.argwhere(bad)[0].tolist())
-        raise ValueError(f"label {labels[place]} at {place} is no class: "
-                         f"logits of shape {shape} have classes 0 to {shape[-1] - 1} (labels "
-                         f"have shape {labels.shape})")
+        index = tuple(np.argwhere(bad)[0].tolist())
+        raise ValueError(f"label {labels[index]} at {index} is no class: logits of shape "
+                         f"{shape} have classes 0 to {shape[-1] - 1} (labels have shape "
+                         f"{labels.shape})")
     ### END SOLUTION
 
 # %% checks="labels"
 check("labels")
 
 # %% [markdown]
-# ## The score of the true class
+# ## The logit of the true class
 #
-# Row $i$ of the scores, column `labels[i]`. For each row one number, so the last axis goes.
-# Predict the shape of `scores[..., labels]` and of `scores[labels]` for scores of shape (4, 3)
-# and four labels: neither is (4,).
-#
-# **Task.** Write `true_scores` for any number of axes in front, without a loop.
+# The loss needs one logit of each row: of row $i$ the one in column `labels[i]`. The last axis
+# goes. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits of shape
+# (4, 3) and four labels:
 
-# %% exercise="true-scores"
+# %% tags=["answer"]
+logits, labels = np.zeros((4, 3)), np.array([2, 0, 1, 1])
+print(logits[..., labels].shape, logits[labels].shape)
+
+# %% [markdown]
+# Neither is (4,): the first takes four columns of every row, the second takes four whole rows.
+#
+# **Task.** Write `target_logits` for any number of leading axes, without a loop.
+
+# %% exercise="target-logits"
 #| export
-def true_scores(scores, labels):
-    """From each row of scores the one of its true class.
+def target_logits(logits, labels):
+    """From each row of logits the one of its true class.
 
-    scores   ndarray of shape (..., classes)
-    labels   ndarray of class numbers from 0, of shape (...)
-    returns  ndarray of shape (...), with the dtype of scores
+    logits   ndarray of shape (..., classes)
+    labels   ndarray of class numbers from 0, of shape (...) and any integer dtype
+    returns  ndarray of shape (...), with the dtype of logits
 
-    >>> true_scores(np.array([[5, 6, 7], [8, 9, 10]]), np.array([2, 0])).tolist()
+    >>> target_logits(np.array([[5, 6, 7], [8, 9, 10]]), np.array([2, 0])).tolist()
     [7, 8]
 
     Source: NumPy user guide, "Indexing on ndarrays"; PyTorch calls it gather.
     """
     ### BEGIN SOLUTION
-    return np.take_along_axis(scores, labels[..., None], axis=-1)[..., 0]
+    columns = labels[..., None]
+    return np.take_along_axis(logits, columns, axis=-1)[..., 0]
     ### END SOLUTION
 
-# %% checks="true-scores"
-check("true-scores")
+# %% checks="target-logits"
+check("target-logits")
 
 # %% [markdown]
-# ## Never quite sure
+# ## Cross-entropy and label smoothing
 #
-# The loss of the true class only reaches 0 when its score is infinitely far above the others,
-# so training pushes scores apart for ever. *Label smoothing* asks for less: of the target's
-# certainty, a share $s$ is spread evenly over all $C$ classes, the true one included.
+# The **cross-entropy** of target probabilities $t_j$ and predicted probabilities $p_j$ is
+# $-\sum_j t_j \log p_j$. If the target is one-hot, only the true class counts, and the
+# cross-entropy is the negative log-likelihood.
 #
-# Predict the target for $s = 0.1$ with 4 classes, true class 2. Does it add up to 1?
+# With a one-hot target the loss reaches 0 only when the true logit is infinitely far above the
+# others, so training increases the logits forever. **Label smoothing** replaces the one-hot
+# target: a share $s$ of its probability is spread evenly over all $C$ classes, the true one
+# included. Predict the target for $s = 0.1$, 4 classes and true class 2. Does it sum to 1?
 
-# %%
+# %% tags=["answer"]
 smoothing, classes = 0.1, 4
 print(np.full(classes, smoothing / classes) + (1 - smoothing) * np.eye(classes)[2])
 
 # %% [markdown]
-# The loss weighs the surprise at each class with the target. Mind that the weights add up to 1:
-# log-sum-exp comes out whole,
+# With $\log p_j = z_j - \log \sum_k e^{z_k}$, and because the targets sum to 1, the
+# cross-entropy is
 #
 # $$\sum_j t_j \left(\log \sum_k e^{z_k} - z_j\right) =
 # \log \sum_k e^{z_k} - (1 - s)\, z_y - s\, \bar z,$$
 #
-# where $\bar z$ is the plain mean of the row's scores. So smoothing costs one mean more, and no
-# table of targets is built.
-
-# %% [markdown]
+# where $\bar z$ is the mean of the row's logits. So smoothing costs one mean more, and no table
+# of targets is needed.
+#
 # **Task.** Write `cross_entropy_forward`: NumPy arrays in, one loss per row out. A trap: a
-# class may be ruled out by a score of $-\infty$, and 0 times that is nan. So without smoothing
-# there must be no mean.
+# class can be excluded by a logit of $-\infty$, and $0 \cdot \infty$ is `nan`. So do not
+# compute the mean when $s$ is 0.
 
 # %% exercise="forward"
 #| export
 def cross_entropy_forward(logits, labels, smoothing):
-    """The surprise of each row of scores at its true class, in nats.
+    """The cross-entropy of each row of logits, in nats.
 
     logits     ndarray of shape (..., classes)
     labels     ndarray of class numbers from 0, of shape (...)
     smoothing  the share of the target spread evenly over all classes, from 0 to 1; the true
-               class keeps 1 - smoothing + smoothing / classes
+               class gets 1 - smoothing + smoothing / classes
     returns    ndarray of shape (...), the same float dtype; no input is changed
 
-    Works at +-1000, and with scores of -inf when smoothing is 0.
+    Works at +-1000, and with logits of -inf when smoothing is 0.
 
     >>> cross_entropy_forward(np.array([[0.0, 0.0], [1000.0, 0.0]]),
     ...                       np.array([1, 1]), 0.0).round(3).tolist()
@@ -554,42 +652,83 @@ def cross_entropy_forward(logits, labels, smoothing):
     """
     ### BEGIN SOLUTION
     shifted, total = shifted_log_sum_exp(logits)
-    wanted = true_scores(shifted, labels)
+    true = target_logits(shifted, labels)
     if smoothing:
-        wanted = (1 - smoothing) * wanted + smoothing * shifted.mean(axis=-1)
-    return total - wanted
+        true = (1 - smoothing) * true + smoothing * shifted.mean(axis=-1)
+    return total - true
     ### END SOLUTION
 
 # %% checks="forward"
 check("forward")
 
+# %%
+for smoothing in (0.0, 0.1):
+    losses = cross_entropy_forward(np.array([[2.0, 1.0, 0.0], [9.0, 0.0, 0.0]]),
+                                   np.array([1, 0]), smoothing)
+    print(f"smoothing {smoothing}: losses {losses.round(3)}")
+
 # %% [markdown]
-# ## One operation
+# Smoothing raises the second loss most: that row is surer than its target asks for.
+
+# %% [markdown]
+# ## The derivative of cross-entropy
 #
-# The formula could be written with Tensor operations, as the binary one was: nine of them, nine
-# notes, and several arrays as large as the logits kept until the slopes are known. Or the whole
-# forward function goes through the door *once*. Its derivative then needs one rule, and that
-# rule is a surprise: softmax minus target. The autograd lesson writes it in one line.
-#
-# **Task.** Write `cross_entropy`. The pieces are there; the order matters, and so does what the
-# note will say.
+# The formula could be written with Tensor operations, as the binary one was. Instead, the whole
+# forward function becomes *one* operation: it goes through `apply` once. Lesson 06 then needs
+# only one derivative, and it is surprisingly simple: the derivative of the loss with respect to
+# the logits is softmax minus target, $p_j - t_j$. In the drawing, the true class is 1.
+
+# %%
+from tinytorch.support.probabilities import draw_cross_entropy_gradient
+
+draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)
+# alt: Bars of the probabilities 0.665, 0.245, 0.09, with the target 0, 1, 0 as dashed outlines.
+# Below, the gradient, probability minus target: 0.665, -0.755, 0.09, with the sum 0. Below it,
+# the logits after one step, 1.33, 1.76, -0.09, and the loss before and after, 1.41 and 0.596.
+
+# %% [markdown]
+# A step against the gradient lowers the logits of the wrong classes and raises that of the true
+# one, by the same amount in total. Check two of the numbers with a central difference:
+
+# %%
+logits, h = np.array([2.0, 1.0, 0.0]), 1e-5
+for j in range(2):
+    step = h * np.eye(3)[j]
+    up, down = [cross_entropy_forward(z, np.array(1), 0.0) for z in (logits + step,
+                                                                      logits - step)]
+    print(f"class {j}: {(up - down) / (2 * h):.6f}")
+
+# %% [markdown]
+# With label smoothing the same rule holds. Predict the sign of the gradient of the true class,
+# if its probability is .995 and its target .933:
+
+# %%
+draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
+# alt: Probabilities 0.995, 0.00247, 0.00247; targets 0.933, 0.0333, 0.0333. The gradient is
+# 0.0617 for the true class and -0.0309 for the others: a step lowers the true logit.
+
+# %% [markdown]
+# **Task.** Write `cross_entropy`. The functions are there. The order matters, and so does what
+# `apply` records as options: lesson 06 reads the labels from there, perhaps long after the
+# caller has filled the same array with the next batch.
 
 # %% exercise="cross-entropy"
 #| export
 def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
-    """The surprise at the true classes, in nats, where softmax(logits) are the probabilities.
+    """The cross-entropy of the true classes, in nats, if softmax(logits) are the probabilities.
 
-    logits           Tensor, array or list of scores of shape (..., classes); not probabilities.
-                     The classes are the LAST axis (PyTorch puts them second)
+    logits           Tensor, array or list of real numbers, shape (..., classes); not
+                     probabilities. The classes are the LAST axis (PyTorch: the second)
     labels           class numbers from 0, of shape (...): int, list, array or Tensor of any
                      integer dtype
     reduction        "mean" over the rows, "sum", or "none"
     label_smoothing  the share of the target spread evenly over all classes, from 0 to 1
     returns          Tensor of shape (), or (...) for "none", in the logits' dtype
 
-    One operation, `cross_entropy_forward`, with the options `labels` (a copy, checked) and
-    `smoothing` (a float); then `reduced`. Raises TypeError or ValueError for labels that name
-    no class or do not fit, ValueError for a label_smoothing outside 0 to 1.
+    Recorded as one operation, `cross_entropy_forward`, with the options `labels` (a checked
+    copy, by `as_labels` and `check_labels`, which raise their errors) and `smoothing` (a Python
+    float); then `reduce_losses`. Raises ValueError for a label_smoothing outside 0 to 1, naming
+    it.
 
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 0], reduction="none")
     Tensor([0.6931472, 0.       ])
@@ -604,67 +743,68 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
         raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     losses = apply(cross_entropy_forward, logits, labels=labels,
                    smoothing=float(label_smoothing))
-    return reduced(losses, reduction)
+    return reduce_losses(losses, reduction)
     ### END SOLUTION
 
 # %% checks="cross-entropy"
 check("cross-entropy")
 
 # %% [markdown]
-# What does one operation save? Here is the formula from Tensor operations, and a count of notes
-# and of the numbers they hold on to, for 64 rows of 1000 classes. Predict both ratios.
+# What does one operation save? Here is the same formula from Tensor operations, for 64 rows of
+# 1000 classes, with a count of the recorded operations and of the numbers that they keep for
+# their derivatives. Predict both ratios.
 
 # %%
 import time
 
 
 def composed(logits, labels):
-    """The same loss, from nine operations."""
+    """The same loss, from several Tensor operations."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return (shifted.exp().sum(axis=-1).log() - shifted[np.arange(len(labels)), labels]).mean()
 
-
+# %%
 def cost(loss, logits, labels):
-    """Milliseconds (the best of five), notes, and different numbers kept by the notes."""
+    """Milliseconds (the best of five), recorded operations, and different numbers they keep."""
     times = []
     for _ in range(5):
         start = time.perf_counter()
         out = loss(logits, labels)
         times.append(1000 * (time.perf_counter() - start))
-    notes, arrays, todo = {}, {}, [out]
+    nodes, arrays, todo = {}, {}, [out]
     while todo:
-        made = todo.pop().creator
-        if made is not None and made.created not in notes:
-            notes[made.created] = made
-            arrays |= {id(a): a.size for a in made.arrays if isinstance(a, np.ndarray)}
-            todo += [x for x in made.inputs if isinstance(x, Tensor)]
-    return min(times), len(notes), sum(arrays.values())
+        node = todo.pop().creator
+        if node is not None and node.created not in nodes:
+            nodes[node.created] = node
+            arrays |= {id(a): a.size for a in node.arrays if isinstance(a, np.ndarray)}
+            todo += [x for x in node.inputs if isinstance(x, Tensor)]
+    return min(times), len(nodes), sum(arrays.values())
 
-
+# %% tags=["answer"]
 random = np.random.default_rng(0)
 logits = Tensor(random.normal(size=(64, 1000)).astype("float32"), requires_grad=True)
 labels = random.integers(0, 1000, 64)
 print(f"the same loss: {float(composed(logits, labels)):.5f} and "
       f"{float(cross_entropy(logits, labels)):.5f}")
 for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
-    milliseconds, notes, numbers = cost(loss, logits, labels)
-    print(f"{name:14} {milliseconds:.2f} ms   {notes} notes   {numbers:,} numbers kept")
+    milliseconds, operations, numbers = cost(loss, logits, labels)
+    print(f"{name:14} {milliseconds:.2f} ms   {operations} operations   {numbers:,} numbers")
 
 # %% [markdown]
-# The way forward costs about the same: NumPy computes the same powers. The gain is on the way
-# back, where each of nine rules would walk over its array and one rule walks over one. And the
-# one rule cannot lose digits between steps.
+# Forward, both take about the same time: NumPy computes the same exponentials. The gain is in
+# the backward pass, which reads one large array instead of several, and in the numbers that are
+# kept until then.
 
 # %% [markdown]
-# ## As objects
+# ## Loss modules
 #
-# A training loop likes to choose its loss once, with its options, and call it a thousand times.
-# Three small classes, given, under PyTorch's names.
+# A training loop chooses its loss once, with its options, and calls it thousands of times. So
+# each loss exists as a class, too, with PyTorch's names. Two are given.
 
 # %%
 #| export
 class MSELoss:
-    """`mse_loss` with its reduction chosen beforehand.
+    """`mse_loss` with a fixed reduction.
 
     >>> MSELoss("sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
     Tensor(5.)
@@ -681,7 +821,7 @@ class MSELoss:
 
 
 class BCEWithLogitsLoss:
-    """`binary_cross_entropy_with_logits` with its reduction chosen beforehand.
+    """`binary_cross_entropy_with_logits` with a fixed reduction.
 
     >>> BCEWithLogitsLoss()(Tensor([0.0]), [1])
     Tensor(0.6931472)
@@ -696,81 +836,130 @@ class BCEWithLogitsLoss:
     def __repr__(self):
         return f"BCEWithLogitsLoss(reduction={self.reduction!r})"
 
+# %% [markdown]
+# **Task.** Write the third, `CrossEntropyLoss`.
 
+# %% exercise="cross-entropy-loss"
+#| export
 class CrossEntropyLoss:
-    """`cross_entropy` with its reduction and label smoothing chosen beforehand; the classes are
-    the last axis.
+    """`cross_entropy` with a fixed reduction and label smoothing, which are kept as the
+    attributes `reduction` and `label_smoothing`.
 
-    >>> CrossEntropyLoss(label_smoothing=0.1)
+    CrossEntropyLoss(reduction, label_smoothing)(logits, labels) is cross_entropy(logits,
+    labels, reduction, label_smoothing), with the same defaults.
+
+    >>> loss = CrossEntropyLoss(label_smoothing=0.1)
+    >>> loss
     CrossEntropyLoss(reduction='mean', label_smoothing=0.1)
+    >>> loss(Tensor([[0.0, 0.0]]), [1])
+    Tensor(0.6931472)
+
+    Source: torch.nn.CrossEntropyLoss.
     """
 
     def __init__(self, reduction="mean", label_smoothing=0.0):
-        self.reduction, self.label_smoothing = reduction, label_smoothing
+        ### BEGIN SOLUTION
+        self.reduction = reduction
+        self.label_smoothing = label_smoothing
+        ### END SOLUTION
 
     def __call__(self, logits, labels):
+        ### BEGIN SOLUTION
         return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
+        ### END SOLUTION
 
     def __repr__(self):
         return (f"CrossEntropyLoss(reduction={self.reduction!r}, "
                 f"label_smoothing={self.label_smoothing})")
 
-# %% [markdown]
-# ## What the numbers mean
-#
-# A network that has learned nothing scores all classes alike. Its loss is the first number that
-# a training run should print. Predict it for 10 classes before you run:
+# %% checks="cross-entropy-loss"
+check("cross-entropy-loss")
 
-# %%
+# %% [markdown]
+# ## Entropy
+#
+# The **entropy** of a probability distribution is its cross-entropy with itself,
+# $-\sum_j p_j \log p_j$: the smallest mean loss that any prediction can reach when the answers
+# follow that distribution. A network that has learned nothing gives all $C$ classes the same
+# probability. Predict its loss for 10 classes:
+
+# %% tags=["answer"]
 for classes in (2, 10, 1000, 50_000):
-    print(f"{classes:6,} classes   loss of a uniform guess "
+    print(f"{classes:6,} classes   loss of equal probabilities "
           f"{cross_entropy(np.zeros((1, classes)), [0]).item():.3f}")
 
 # %% [markdown]
-# It is $\ln C$. A first loss far above it says that the first scores are too large, not that
-# the problem is hard. Backwards, $e^{\text{loss}}$ is a number of classes: among how many the
-# network is as good as guessing.
+# It is $\ln C$, the entropy of a uniform distribution. A first loss far above it says that the
+# first logits are too large, not that the problem is hard. In the other direction,
+# $e^{\text{loss}}$ is a number of classes: the network is as good as guessing among that many.
 #
-# Next, ten classes, where the true one leads the others by the margin given. Is it worse to be
-# unsure or to be sure and wrong, and by how much?
+# Next, ten classes. The *margin* is the difference between the true logit and the others, all
+# equal. Predict: what does one more point of margin save when the network is right, and when it
+# is wrong?
 
 # %%
-for margin in (10.0, 5.0, 0.0, -5.0, -10.0):
-    scores = np.zeros((1, 10))
-    scores[0, 3] = margin
-    plain, smooth = (cross_entropy(scores, [3]).item(),
-                     cross_entropy(scores, [3], label_smoothing=0.1).item())
-    print(f"margin {margin:4.0f}   probability {np.exp(-plain):.5f}   loss {plain:8.5f}   "
-          f"smoothed {smooth:7.4f}")
+margins = np.linspace(-6, 10, 321)
+ten = np.zeros((321, 10))
+ten[:, 3] = margins
+plain, smooth = [cross_entropy(ten, np.full(321, 3), "none", s).data for s in (0.0, 0.1)]
+best = margins[smooth.argmin()]
+figure, axes = panel("ten classes", "margin of the true logit", "loss", ylim=(-1.1, 9))
+axes.plot(margins, plain)
+axes.plot(margins, smooth, "--", color="black")
+axes.plot(best, smooth.min(), "o", color="black")
+axes.text(-4, 7.2, "both fall by almost 1 per point")
+axes.text(2.6, 2.2, "label smoothing 0.1:\n" f"minimum at {best:.2f}")
+axes.text(5.0, -0.8, "no smoothing");
+# alt: The loss against the margin. Left of 0 both curves fall by almost 1 per point. Without
+# smoothing the loss goes to 0; with smoothing it has a minimum at 4.5 and rises again.
 
 # %% [markdown]
-# Above 0 the loss falls towards nothing, below 0 it grows by almost one per point of margin.
-# One row that is sure and wrong weighs as much as thousands that are right: a mean of losses is
-# led by its worst rows, and a wrong label in the data is one of them.
+# Above 0 the loss falls towards its minimum; below 0 it grows by almost one per point. One row
+# that is sure and wrong weighs as much as thousands that are right, so the worst rows dominate
+# a mean loss. A wrong label in the data is one of them. At the minimum of the smoothed loss,
+# the true class has the probability of its target, $1 - s + s/C = 0.91$.
+
+# %% [markdown]
+# ## Calibration
 #
-# In the last column a margin of 10 is *worse* than one of 5. Where is the best margin?
+# **Calibration** means that predicted probabilities agree with frequencies: of all predictions
+# made with probability 0.8, about 80 % turn out right. Below, the answers really are drawn with
+# the probabilities softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. Their
+# largest logit, and so their accuracy, is the same. Predict which loss is smallest.
 
-# %%
-margins = np.linspace(0, 10, 1001)
-scores = np.zeros((1001, 10))
-scores[:, 3] = margins
-losses = cross_entropy(scores, np.full(1001, 3), "none", label_smoothing=0.1)
-best = margins[losses.argmin().item()]
-print(f"best margin {best:.2f}, where the true class has probability "
-      f"{np.exp(best) / (np.exp(best) + 9):.3f}")
+# %% tags=["answer"]
+random = np.random.default_rng(5)
+logits = 1.5 * random.normal(size=(20_000, 4))
+probabilities = Tensor(logits).exp().data
+probabilities /= probabilities.sum(axis=-1, keepdims=True)
+labels = (probabilities.cumsum(axis=-1) < random.uniform(size=(20_000, 1))).sum(axis=-1)
+entropy = -(probabilities * np.log(probabilities)).sum(axis=-1).mean()
+for factor in (1 / 3, 1, 3):
+    shifted, total = shifted_log_sum_exp(factor * logits)
+    confidence = np.exp(-total).mean()  # the largest probability of each row
+    accuracy = (logits.argmax(axis=-1) == labels).mean()
+    print(f"logits * {factor:.2f}: confidence {confidence:.3f}, accuracy {accuracy:.3f}, "
+          f"loss {cross_entropy(factor * logits, labels).item():.3f}")
+print(f"entropy of the answers: {entropy:.3f}")
 
 # %% [markdown]
-# There the probability is that of the target, $1 - s + s/C = 0.91$. Smoothing asks the network
-# for exactly this much certainty, and charges for more.
+# The second network is calibrated: its mean confidence is its accuracy, and its loss is the
+# entropy, up to the chance of 20,000 draws. The first is underconfident, the third is
+# overconfident. On average over the answers, cross-entropy is smallest for their true
+# probabilities; so training with it also trains calibration.
 
 # %% [markdown]
 # ## Look back
 #
 # 1. Your training run prints 2.303 for ten classes and stays there; another prints 14 at first
 #    and then falls. What does each number tell you, before you read any code?
-# 2. Pass probabilities to `cross_entropy`: `cross_entropy([[0.98, 0.01, 0.01]], [0])`. Nothing
-#    complains. What is the smallest loss that probabilities can reach there, for 3 classes and
-#    for 1000? What would training make of it?
+# 2. Pass probabilities to `cross_entropy`: `cross_entropy([[0.98, 0.01, 0.01]], [0])`. No error
+#    is raised. What is the smallest loss that probabilities can reach there, for 3 classes and
+#    for 1000? What would training do?
 # 3. Two classes can be trained with one logit and `binary_cross_entropy_with_logits`, or with
 #    two and `cross_entropy`. For which two logits do both give the same loss? Check your answer
 #    with numbers.
+#
+# **In PyTorch**: `torch.nn.functional.mse_loss`, `binary_cross_entropy_with_logits` and
+# `cross_entropy`, and the classes under the same names. There the classes are the *second*
+# axis, labels must be `int64`, and -100 is a label that is left out (`ignore_index`).

@@ -15,148 +15,231 @@
 #     enables: [autograd]
 #     hours: 5
 #     prerequisites: []
-#     summary: A number that remembers how it was made, and 41 of them that learn
-#     terms: []
-#     title: Backprop
+#     pytorch:
+#       gradient: torch.Tensor.grad
+#       backpropagation: torch.Tensor.backward
+#     summary: A network that learns, today, from single numbers and their gradients
+#     terms: [derivative, partial derivative, gradient, finite difference, central difference,
+#       computation graph, chain rule, local gradient, upstream gradient, forward pass,
+#       backward pass, topological order, gradient accumulation, backpropagation, neuron,
+#       MLP, gradient descent, learning rate, forward mode, reverse mode]
+#     title: Backpropagation
 # ---
 
 # %% [markdown]
-# # 05. Backprop
+# # 05. Backpropagation
 #
-# A network with 41 numbers inside gives a wrong answer. Which of the 41 should grow, which
-# should shrink, and how much does each one matter? This chapter answers all 41 questions in one
-# walk, with plain Python numbers: no tensor, no NumPy, nothing hidden.
-#
-# **You need** Python and the slope of a curve. **You write** a number that remembers how it was
-# made, the walk that asks it, and the network that learns from the answer.
+# The picture below shows a small neural network after its training. Its input is a point of the
+# plane, its output says which of two classes the point belongs to. Nobody wrote down the curve
+# between the classes: the network found it from 26 examples, by changing its 25 parameters a
+# little at a time.
 
-# %%
+# %% tags=["payoff"]
 #| default_exp core.backprop
 #| export
 import itertools
 import math
 import random
-from operator import attrgetter
 
-from tinytorch.support.graphs import Graph as Drawing
-from tinytorch.support.handmade import derivatives_from, unknown_derivatives
+from tinytorch.support.computation_graph import graph_of_values
+from tinytorch.support.handmade import Handmade, unknown_derivatives
+from tinytorch.support.scalars import Scalar, as_float, real_power
+
+# %% tags=["payoff"]
+from tinytorch.support.rings import draw_boundary, make_rings, train_in_numpy
+
+points, targets = make_rings()
+trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.01, steps=100)
+draw_boundary(trained, points, targets, "25 parameters, 100 steps");
+# alt: 10 round points near the origin inside a closed curve that the network drew around them,
+# and 16 square points on a ring outside it.
 
 # %% [markdown]
-# ## Nudging
+# One number says how wrong the network is, its error. To choose a change, we need to know how
+# the error reacts to each of the 25 parameters. **How can we compute that for all parameters at
+# once?** The answer, *backpropagation*, trains nearly every neural network in use. You write it
+# in plain Python, without NumPy or tensors; at the end your code draws the picture again.
+# (Cells that begin with `#| export` become part of your package, by `tito export`.)
 #
-# Here is a machine with four dials and one number on its display. The *slope* of a dial says
-# how many units the display moves per unit of turning, for a tiny turn. That is what we want
-# for every dial.
+# **You need** Python, and what the tangent of a curve is; no other lesson. **You write** finite
+# differences, a number that records how it was computed, the backward pass, and a neural
+# network that learns.
+
+# %% [markdown]
+# ## Derivatives and gradients
 #
-# Predict from the formula: which dial moves the display most, and does any move it down?
+# Our first example has four inputs and one result, $L$:
 
 # %%
-def machine(a, b, c, d):
+def expression(a, b, c, d):
     return ((a * b) + c) * (a + d)
 
 
-dials = (2.0, -3.0, 10.0, 5.0)
-before = machine(*dials)
-for i, name in enumerate("abcd"):
-    turned = list(dials)
-    turned[i] += 0.001
-    print(f"{name} up by 0.001: display {before:.4f} -> {machine(*turned):.4f}")
+point = (2.0, -3.0, 10.0, 5.0)
+print("L =", expression(*point))
 
 # %% [markdown]
-# A single nudge looks to one side only, and where the curve bends it errs by about the size of
-# the nudge. Nudging both ways and taking the difference makes the bends on both sides cancel.
+# The **derivative** of a function at a point is the change of its result per unit of change of
+# its input, for a very small change. In a plot it is the slope of the tangent.
 #
-# **Task.** Write `slopes_by_nudging`. It knows nothing about `f`, which makes it slow and hard
-# to fool: the perfect judge of everything faster that we build.
+# A **partial derivative** of a function with several inputs is its derivative with respect to
+# one of them, while the others stay fixed; it is written $\partial L / \partial a$. The
+# **gradient** of a function is the list of all its partial derivatives, one per input.
+#
+# ## Finite differences
+#
+# A **finite difference** estimates a derivative from two values of the function: the change of
+# the result divided by the change of the input. The *one-sided* difference
+# $(f(x + h) - f(x)) / h$ looks in one direction only. Where the curve bends, it is wrong by an
+# amount proportional to $h$. A **central difference** is a finite difference with points on
+# both sides, in which most of this error cancels:
+#
+# $$f'(x) \approx \frac{f(x + h) - f(x - h)}{2h}$$
+#
+# The picture shows $L$ as a function of $a$, its tangent at $a = 2$, and both differences, each
+# as a line through its two points. Here $h = 2$, far too large, so that one can see the error.
+# For a parabola like this one, a central difference is exact; in general its error is about
+# proportional to $h^2$.
 
-# %% exercise="nudge"
+# %%
+from tinytorch.support.tangent import draw_tangent
+
+draw_tangent(lambda a: expression(a, *point[1:]), x=2.0, step=2.0, names=("a", "L"));
+# alt: L is nearly flat at the left, then falls ever more steeply. The tangent at a = 2 has the
+# slope -17. The dashed line through the points at a = 2 and a = 4 is steeper, -23; the one
+# through the points at a = 0 and a = 4 is parallel to the tangent, -17.
+
+# %% [markdown]
+# **Task.** Write `numerical_gradient`: a central difference for each input. It uses nothing but
+# the values of `f`, so it is slow, but it works for every function. We will test everything
+# faster against it.
+
+# %% exercise="numerical-gradient"
 #| export
-def slopes_by_nudging(f, *numbers, step=1e-5):
-    """The slope of f(*numbers) along each of the numbers, measured.
+def numerical_gradient(f, *numbers, step=1e-5):
+    """The gradient of f at the given numbers, estimated by central differences.
 
-    f        a function of as many numbers, returning one number
-    numbers  where to measure
-    step     how far each number is moved, up and down
-    returns  list of floats, one per number: units of f per unit of that number
+    f        function of as many floats, returning one float
+    numbers  floats: the point at which the gradient is wanted
+    step     float: how far each number is moved, up and down, while the others stay fixed
+    returns  list of floats, one partial derivative per number
 
-    >>> [round(slope, 6) for slope in slopes_by_nudging(lambda x, y: x * y, 2.0, 7.0)]
+    >>> [round(d, 6) for d in numerical_gradient(lambda x, y: x * y, 2.0, 7.0)]
     [7.0, 2.0]
 
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5, "centered
-    difference".
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
     """
     ### BEGIN SOLUTION
-    slopes = []
+    gradient = []
     for i in range(len(numbers)):
         up, down = list(numbers), list(numbers)
         up[i] += step
         down[i] -= step
-        slopes.append((f(*up) - f(*down)) / (2 * step))
-    return slopes
+        gradient.append((f(*up) - f(*down)) / (2 * step))
+    return gradient
     ### END SOLUTION
 
-# %% checks="nudge"
-check("nudge")
-
-# %%
-print(slopes_by_nudging(machine, *dials))
+# %% checks="numerical-gradient"
+check("numerical-gradient")
 
 # %% [markdown]
-# ## By hand, once
+# Predict from the formula of $L$: which input changes $L$ the most? Which inputs make $L$
+# smaller when they grow?
+
+# %% tags=["answer"]
+for name, partial in zip("abcd", numerical_gradient(expression, *point)):
+    print(f"dL/d{name} = {partial:9.5f}")
+
+# %% [markdown]
+# When $c$ grows by 0.001, $L$ grows by about 0.007. `a` changes $L$ the most, and only `a`
+# makes it smaller.
 #
-# Nudging calls the machine twice per dial. Forty-one dials, 82 calls; a language model has a
-# billion. There is a better way, and it is best done by hand once. Give every step of the
-# machine a name:
+# ## The computation graph
+#
+# Finite differences evaluate the function twice per input. For 25 parameters that is 50
+# evaluations; for a language model with a billion parameters, two billion. There is a faster
+# way, which uses the structure of the function. Give each intermediate result a name:
 #
 # $$e = a\,b \qquad f = e + c \qquad g = a + d \qquad L = f\,g$$
 #
-# At $a=2,\ b=-3,\ c=10,\ d=5$: $e=-6$, $f=4$, $g=7$, $L=28$.
-#
-# Now go backward. $L$ moves with itself: slope 1. $L = f\,g$, so turning $f$ by a little moves
-# $L$ by $g$ times as much. $e$ moves $f$ one for one, and $f$ moves $L$ with slope 7, so $e$
-# moves $L$ with slope $1 \cdot 7$: along a path, slopes multiply. That is the *chain rule*.
-#
-# `a` reaches $L$ on two paths, through $e$ and through $g$. Predict: do the two slopes add, or
-# multiply?
-#
-# **Task.** Fill in `traced` with pencil and paper: eight numbers, the slope of $L$ along each.
-# The checks compare them with nudging.
+# A **computation graph** has a node for each number in a calculation, and an edge from each
+# input of an operation to its result.
 
-# %% exercise="traced"
+# %%
+from tinytorch.support.computation_graph import draw
+
+inputs = dict(zip("abcd", point))
+steps = {"e": ("a", "*", "b"), "f": ("e", "+", "c"), "g": ("a", "+", "d"), "L": ("f", "*", "g")}
+places = {"c": (0, 0), "b": (1, 0), "a": (2, 0), "d": (3, 0),
+          "e": (1.3, 1), "f": (0.6, 2), "g": (2.5, 2), "L": (1.5, 3)}
+draw(inputs, steps, places)
+# alt: The computation graph of L, from the inputs at the top to L = 28 at the bottom. a has two
+# edges, to e and to g. Each of the eight boxes has its value, and an empty place for its grad.
+
+# %% [markdown]
+# Evaluating the function fills in the values from top to bottom. The gradients are filled in
+# from bottom to top. Into each `grad` goes the derivative of $L$ with respect to that node:
+#
+# - `L`: when $L$ grows by 1, $L$ grows by 1. Its gradient is 1.
+# - `f`: $L = f\,g$, so $\partial L / \partial f = g = 7$.
+# - `e`: $f$ changes as much as $e$ does, $\partial f / \partial e = 1$. So
+#   $\partial L / \partial e = 7 \cdot 1$.
+#
+# The last step used the chain rule. The **chain rule** says that derivatives along a path
+# multiply: $\partial L / \partial e = \partial L / \partial f \cdot \partial f / \partial e$ if
+# $L$ depends on $f$ and $f$ depends on $e$.
+#
+# There are two paths from `a` to $L$. Predict: are their contributions added or multiplied?
+#
+# **Task.** Compute all eight numbers with pencil and paper. The checks compare them with
+# finite differences.
+
+# %% exercise="by-hand"
 #| exporti
-def traced():
-    """Slopes of L = ((a*b) + c) * (a + d) at a=2, b=-3, c=10, d=5, worked out by hand.
+def gradients_by_hand():
+    """The gradient at every node of L = ((a*b) + c) * (a + d), at a=2, b=-3, c=10, d=5.
 
-    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d) and one
-             number each: units of L per unit of that number
+    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d), and for
+             each the derivative of L with respect to it, a number
 
-    >>> traced()["L"]
+    >>> gradients_by_hand()["L"]
     1
-
-    Source: pencil and paper.
     """
     ### BEGIN SOLUTION
     return {"L": 1, "f": 7, "g": 4, "e": 7, "c": 7, "d": 4, "b": 14, "a": -17}
     ### END SOLUTION
 
-# %% checks="traced"
-check("traced")
+# %% checks="by-hand"
+check("by-hand")
 
 # %% [markdown]
-# ## A number that remembers
+# Here are your numbers in the graph. On each edge stands the factor by which it multiplies.
+
+# %% tags=["answer"]
+draw(inputs, steps, places, gradients_by_hand())
+# alt: The same graph with gradients: L 1, f 7, g 4, e 7, c 7, d 4, b 14 and a -17. The edges
+# have the factors 7 and 4 into L, 1 into f and g, 2 from b and -3 from a into e.
+
+# %% [markdown]
+# Check one box: `b` has $14 = 7 \cdot 2$, the gradient of `e` times the factor on the edge.
+# Into `a` come two products: $7 \cdot (-3) + 4 \cdot 1 = -17$.
 #
-# Look at what you did: for each result you needed the numbers it was made from, and the slope
-# along each of them. Nothing else. So let every number remember exactly that. First, what
-# Python calls when such numbers meet an operator; the functions behind it come later in the
-# chapter, most of them yours.
+# ## Recording operations
+#
+# At each node you needed three things: its inputs, the factors on its edges, and the gradient
+# of its result. So we make a number that stores them, a `Value`. Python calls the
+# methods below when a `Value` meets an operator. A plain number becomes a `Value` first. The
+# functions `add`, `multiply` and so on come later in this chapter.
 
 # %%
 #| exporti
-class Operators:
-    """Arithmetic with Values and plain numbers, each of which becomes a Value of its own."""
+next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
+
+
+class Operators(Scalar, Handmade):
+    """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # makes `np.float64(2) * value` call Value.__rmul__
 
     def __add__(self, other):
         return add(self, other if isinstance(other, Value) else Value(other))
@@ -175,45 +258,38 @@ class Operators:
     def __rpow__(self, other): return power_of_values(Value(other), self)
     def __neg__(self): return negate(self)
 
-    def __lt__(self, other): return self.data < float(other)
-    def __le__(self, other): return self.data <= float(other)
-    def __gt__(self, other): return self.data > float(other)
-    def __ge__(self, other): return self.data >= float(other)
-
 # %% [markdown]
-# `<` compares the numbers, so `max(values)` works. `==` does not: it asks whether two Values
-# are the same object, because two Values that both hold 3 are still two places in a
-# calculation.
-#
-# Now the class. `data` is the number; `grad` will be the slope of the final result along it;
-# `_prev` are its inputs and `_slopes` its own slope along each. `_age` counts up: the younger,
-# the larger.
+# Now the class. `data` is the number. `grad` will be the derivative of the final result with
+# respect to it. `_prev` holds its inputs and `_local_gradients` the factors, one per input.
+# `_created` counts the Values in the order of their creation; `__slots__` saves memory. `==`
+# compares objects: two Values that both hold 3 are two different nodes.
 
 # %%
 #| export
 class Value(Operators):
-    """One number that remembers how it was made.
+    """A number that records how it was computed.
 
     data       the number
-    _children  the Values it was made from; `_op` says how, as text
+    _children  the Values it was computed from; `_op` names the operation
+    label      a name for pictures
 
-    .data .grad  two floats: the number, and the slope of what `backward` started from
-    ._prev ._op  the inputs and the operation, () and "" for a number that was not computed
-    ._backward() hands `grad` on to the inputs       .label  a name for pictures
+    .data .grad  two floats: the number, and the derivative of the result that `backward` was
+                 called on, with respect to this number
+    ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
     """
 
-    __slots__ = ("data", "grad", "_prev", "_op", "_slopes", "_age", "label")
+    __slots__ = ("data", "grad", "_prev", "_op", "_local_gradients", "_created", "label")
 
     def __init__(self, data, _children=(), _op="", label=""):
         self.data = data if type(data) is float else as_float(data)
         self.grad = 0.0
         self._prev = tuple(_children) if _children else ()
         self._op = _op
-        self._slopes = unknown_derivatives if self._prev else ()
-        self._age = next_age()
+        self._local_gradients = unknown_derivatives if self._prev else ()
+        self._created = next_creation()
         self.label = label
 
     def tanh(self): return tanh(self)
@@ -224,86 +300,52 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Add the slope of this number along each Value it was made from to that `grad`."""
+        """Add the derivative of this number with respect to each leaf to the leaf's `grad`."""
         backward(self)
-
-    @property
-    def _backward(self):
-        """Call it to hand `grad` on to the inputs; assign a function to change how."""
-        return lambda: pull(self)
-
-    @_backward.setter
-    def _backward(self, function):
-        self._slopes = derivatives_from(function, self)
-
-    def __float__(self):
-        return float(self.data)
 
     def __repr__(self):
         return f"Value(data={self.data}, grad={self.grad})"
 
-    def __format__(self, spec):
-        return format(self.data, spec) if spec else repr(self)
-
 # %% [markdown]
-# Beside it, `as_float` refuses what is no single number; a Value inside a Value would lose its
-# past. (`unknown_derivatives` and `derivatives_from` are for operations that somebody adds from
-# outside, with inputs for the constructor and a handmade `_backward`.)
-
-# %%
-#| exporti
-next_age = itertools.count().__next__
-
-
-def as_float(data):
-    """`data` as a float. TypeError unless it is one plain number."""
-    if isinstance(data, Value) or not hasattr(data, "__float__"):
-        raise TypeError(f"a Value holds one plain number, not {data!r:.60}")
-    return float(data)
-
-# %% [markdown]
-# And the door that every operation comes through. It takes the name, the result, the inputs,
-# and **one slope per input**: how many units the result moves per unit of that input. It skips
-# the checks of the constructor, since a network makes thousands of these per step.
+# Every operation creates its result with `record`. It takes the name of the operation, the
+# result, the inputs, and one factor per input, called its local gradient.
 
 # %%
 #| export
-def record(op, data, inputs, slopes):
-    """A Value that remembers: `data` came from `inputs` by `op`, and moves with each of them by
-    its slope.
+def record(op, data, inputs, local_gradients):
+    """A Value that records that `data` was computed from `inputs` by `op`.
 
-    op      text for pictures           data    float, the result
-    inputs  tuple of Values             slopes  tuple of as many floats
+    op, data         str, for pictures, and float: the operation and the result
+    inputs           tuple of Values
+    local_gradients  tuple of floats: the derivative of the result with respect to each input
 
     >>> x = Value(3.0)
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = object.__new__(Value)  # without running the constructor
+    out = object.__new__(Value)  # faster than the constructor, which checks its argument
     out.data = data
     out.grad = 0.0
     out._prev = inputs
     out._op = op
-    out._slopes = slopes
-    out._age = next_age()
+    out._local_gradients = local_gradients
+    out._created = next_creation()
     out.label = ""
     return out
 
 # %% [markdown]
-# ## Addition
+# The first operation is addition. For $s = a + b$, predict: if $a$ grows by 0.001 and $b$ stays
+# fixed, by how much does $s$ grow? Does the answer depend on $a$ or $b$?
 #
-# For $s = a + b$, predict: if $a$ grows by 0.001 and $b$ stays, by how much does $s$ grow? Does
-# the answer depend on $a$ or $b$?
-#
-# **Task.** Write `add` for two Values. One line is enough.
+# **Task.** Write `add` for two Values: one line.
 
 # %% exercise="add"
 #| export
 def add(a, b):
-    """a + b, remembered.
+    """a + b, recorded.
 
     a, b     Values
-    returns  a Value made by "+" from (a, b), with the slope along each
+    returns  a Value that records "+", the inputs (a, b), and the local gradient for each
 
     >>> add(Value(2.0), Value(-5.0)).data
     -3.0
@@ -318,85 +360,28 @@ def add(a, b):
 check("add")
 
 # %% [markdown]
-# ## Handing back
+# ## Local and upstream gradients
 #
-# Suppose the walk has reached `out`, and `out.grad` is complete: the slope of $L$ along `out`.
-# What should each input of `out` get? Predict for `out = add(a, b)` with `out.grad = 7`, and
-# for `out = add(a, a)`.
+# Backpropagation multiplies two factors at each edge of the graph. A **local gradient** is the
+# derivative of a node with respect to one of its inputs. An **upstream gradient** is the
+# derivative of the final result with respect to the node. The local gradient depends on one
+# operation only, so it can be recorded together with the result.
 #
-# You did both by hand: $c$ got $1 \cdot 7$; and $a$, which was used twice, got a sum.
-#
-# **Task.** Write `pull`. It is the chain rule, and the only place in this chapter where it
-# stands.
-
-# %% exercise="pull"
-#| export
-def pull(node):
-    """Hand the gradient of `node` on: add (slope along the input) * (gradient of node) to the
-    `grad` of each input.
-
-    node     a Value whose own `grad` is complete; its inputs are changed, itself is not
-    returns  None
-
-    >>> x, y = Value(3.0), Value(5.0)
-    >>> out = record("f", 1.0, (x, y), (2.0, -4.0))
-    >>> out.grad = 10.0
-    >>> pull(out)
-    >>> x.grad, y.grad
-    (20.0, -40.0)
-
-    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
-    (1986).
-    """
-    ### BEGIN SOLUTION
-    g = node.grad
-    # the loop below in two lines: two inputs are so common that the walk gains a quarter
-    if len(node._prev) == 2:
-        (x, y), (slope_x, slope_y) = node._prev, node._slopes
-        x.grad += slope_x * g
-        y.grad += slope_y * g
-    else:
-        for x, slope in zip(node._prev, node._slopes):
-            x.grad += slope * g
-    ### END SOLUTION
-
-# %% checks="pull"
-check("pull")
-
-# %% [markdown]
-# ## The other operators
-#
-# Each is one line and one question: how does the result move with each input while the other
-# stays? Negation is given. Its slope does not depend on `x` either.
-
-# %%
-#| export
-def negate(x):
-    """-x, remembered.
-
-    >>> negate(Value(3.0)).data
-    -3.0
-    """
-    return record("neg", -x.data, (x,), (-1.0,))
-
-# %% [markdown]
-# Note the comma in `(x,)`. Without it Python sees brackets around `x`, not a tuple with one
-# entry.
-#
-# Predict: in $p = a\,b$ with $a = 2$ and $b = -3$, by how much does $p$ grow when $a$ grows by
-# 0.001?
+# Predict: in $p = a\,b$ with $a = 2$ and $b = -3$, by how much does $p$ change when $a$ grows
+# by 0.001?
 #
 # **Task.** Write `multiply`.
 
 # %% exercise="multiply"
 #| export
 def multiply(a, b):
-    """a * b, remembered.
+    """a * b, recorded.
 
     a, b     Values
-    returns  a Value made by "*" from (a, b), with the slope along each
+    returns  a Value that records "*", the inputs (a, b), and the local gradient for each, as
+             plain floats
 
-    >>> multiply(Value(2.0), Value(-5.0))._slopes
+    >>> multiply(Value(2.0), Value(-5.0))._local_gradients
     (-5.0, 2.0)
 
     Source: the product rule, Spivak, Calculus (2008), chapter 10.
@@ -409,237 +394,189 @@ def multiply(a, b):
 check("multiply")
 
 # %% [markdown]
-# **Task.** Write `subtract`. Python hands the left number in first, whichever side the Value
-# stood on: `5 - x` arrives as `subtract(Value(5), x)`.
-
-# %% exercise="subtract"
-#| export
-def subtract(a, b):
-    """a - b, remembered.
-
-    a, b     Values
-    returns  a Value made by "-" from (a, b), with the slope along each
-
-    >>> subtract(Value(2.0), Value(5.0)).data
-    -3.0
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.2.
-    """
-    ### BEGIN SOLUTION
-    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
-    ### END SOLUTION
-
-# %% checks="subtract"
-check("subtract")
-
-# %% [markdown]
-# **Task.** Write `divide`. Predict first for $q = a/b$ at $a = 6$, $b = 2$: $q$ is 3. Which is
-# felt more, a nudge of $a$ or a nudge of $b$, and which way does each go?
-
-# %% exercise="divide"
-#| export
-def divide(a, b):
-    """a / b, remembered.
-
-    a, b     Values; ZeroDivisionError when b holds 0
-    returns  a Value made by "/" from (a, b), with the slope along each
-
-    >>> divide(Value(1.0), Value(4.0))._slopes
-    (0.25, -0.0625)
-
-    Source: the quotient rule, Spivak, Calculus (2008), chapter 10.
-    """
-    ### BEGIN SOLUTION
-    quotient = a.data / b.data
-    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
-    ### END SOLUTION
-
-# %% checks="divide"
-check("divide")
-
-# %% [markdown]
-# For powers, Python needs some care: `(-2.0) ** 0.5` would become a complex number, and
-# `10.0 ** 1000` an error in the middle of training. `raised` takes that care.
+# `expression` contains only `+` and `*`, so it works on Values now, unchanged. These are the
+# numbers on the edges of the picture:
 
 # %%
-#| exporti
-def raised(x, n):
-    """x ** n for floats; infinite where it is too large or x is 0 and n < 0. ValueError if it
-    is no real number."""
-    try:
-        return math.pow(x, n)
-    except OverflowError:
-        return -math.inf if x < 0 and n % 2 == 1 else math.inf
-    except ValueError:
-        if x == 0:
-            return math.inf
-        raise ValueError(f"{x} ** {n} is no real number: a negative base needs a whole "
-                         "exponent") from None
+a, b, c, d = [Value(number) for number in point]
+L = expression(a, b, c, d)
+f, g = L._prev
+for node in (L, f, g):
+    print(f"{node.data:g} by {node._op!r}, local gradients {node._local_gradients}")
 
 # %% [markdown]
-# **Task.** Write `power` for a Value and a plain number `n`, with `raised` in place of `**`.
-# The slope of $x^n$ is $n\,x^{n-1}$: one power less. Predict it for $n = 0$ at $x = 0$ from the
-# meaning of a slope, before you trust the formula.
-
-# %% exercise="power"
-#| export
-def power(x, n):
-    """x ** n, remembered.
-
-    x        a Value
-    n        a plain number: whole, negative, zero, fractional
-    returns  a Value made by "**2" (or whatever n is) from (x,), with the slope along x.
-             Infinite where it is too large; ValueError where x ** n is no real number
-
-    >>> power(Value(3.0), 2)
-    Value(data=9.0, grad=0.0)
-    >>> power(Value(2.0), 3)._slopes
-    (12.0,)
-
-    Source: the power rule, Spivak, Calculus (2008), chapter 10.
-    """
-    ### BEGIN SOLUTION
-    slope = n * raised(x.data, n - 1) if n else 0.0
-    return record(f"**{n}", raised(x.data, n), (x,), (slope,))
-    ### END SOLUTION
-
-# %% checks="power"
-check("power")
-
-# %% [markdown]
-# Two Values can meet at `**` as well. Along the exponent, $x^y$ moves with slope $x^y \log x$.
-
-# %%
-#| exporti
-def power_of_values(x, y):
-    """x ** y for two Values. ValueError for a negative base, whose power would not be defined
-    beside y."""
-    if x.data < 0:
-        raise ValueError(f"{x.data} ** Value({y.data}): a negative base needs a plain number "
-                         "as exponent")
-    result = raised(x.data, y.data)
-    along_x = y.data * raised(x.data, y.data - 1) if y.data else 0.0
-    along_y = result * math.log(x.data) if x.data > 0 else 0.0
-    return record("**", result, (x, y), (along_x, along_y))
-
-# %%
-x = Value(3.0)
-for out in (x**2 - 1, 1 / x, 2**x, -x, x**0.5):
-    print(f"{out._op:5} {out.data:8.4f}  slopes {out._slopes}")
-
-# %% [markdown]
-# ## Who goes first?
+# ## The chain rule
 #
-# Handing back needs a node whose own gradient is complete. So before a node hands on, *all* its
-# users must have handed back to it. Here `s` has two users, one near the end and one far from
-# it.
+# Suppose the gradient of a node is known: `out.grad`. By the chain rule, each input of `out`
+# receives the product of the local gradient and this upstream gradient. What if it has received
+# something already, as `a` did, $-21$ over one path and $4$ over the other? Predict for
+# `out = add(a, b)` with `out.grad = 7`, and for `out = add(a, a)`.
 #
-# The constants 3 and 5 are nodes as well. Predict: walking from `r` to its inputs, then to
-# theirs, in which order would you meet s, t, u, r, 3 and 5, and who would hand on too early?
+# **Task.** Write `propagate`, one step of backpropagation. It is the only place in this chapter
+# where the chain rule is applied.
+
+# %% exercise="propagate"
+#| export
+def propagate(node):
+    """Add to the `grad` of each input of `node`: its local gradient times the `grad` of `node`.
+
+    node     a Value whose own `grad` is complete, with any number of inputs; it stays as it is
+    returns  None
+
+    >>> x, y = Value(3.0), Value(5.0)
+    >>> out = record("f", 1.0, (x, y), (2.0, -4.0))
+    >>> out.grad = 10.0
+    >>> propagate(out)
+    >>> x.grad, y.grad
+    (20.0, -40.0)
+
+    Source: Rumelhart, Hinton, Williams, Nature 323 (1986), pages 533-536.
+    """
+    ### BEGIN SOLUTION
+    g = node.grad
+    # The loop below, written out for two inputs: most nodes have two, and this is faster.
+    if len(node._prev) == 2:
+        (x, y), (local_x, local_y) = node._prev, node._local_gradients
+        x.grad += local_x * g
+        y.grad += local_y * g
+    else:
+        for x, local in zip(node._prev, node._local_gradients):
+            x.grad += local * g
+    ### END SOLUTION
+
+# %% checks="propagate"
+check("propagate")
+
+# %% [markdown]
+# In `add(a, b)`, both inputs receive 7; in `add(a, a)`, the one input receives 14. Now two
+# steps backward through the example, by hand: first from $L$, then from its input $g$.
 
 # %%
-s = Value(2.0)      # used by r directly...
-t = s * 3           # ...and by t, whose share arrives much later
+L.grad = 1.0
+propagate(L)
+propagate(g)
+print(f"f.grad {f.grad:g}, g.grad {g.grad:g}, d.grad {d.grad:g}, a.grad {a.grad:g} so far")
+
+# %% [markdown]
+# ## Topological order
+#
+# `propagate` needs a node whose gradient is *complete*: everything that uses the node must have
+# been propagated before. In the next graph, `s` is used twice: by `r` directly, and by `t`,
+# which is far away from `r`.
+
+# %%
+draw({"s": 2.0, "3": 3.0, "5": 5.0},
+     {"t": ("s", "*", "3"), "u": ("t", "*", "5"), "r": ("s", "+", "u")},
+     {"s": (0, 0), "3": (1.4, 0), "t": (1, 1), "5": (2.3, 1), "u": (1.8, 2), "r": (0.6, 3)})
+# alt: A computation graph with two paths from s = 2 to r = 32: one edge from s directly to r,
+# and a longer path over t = s * 3 and u = t * 5. The gradients are empty.
+
+# %% [markdown]
+# Suppose we go from `r` to its inputs, then to theirs, and so on, level by level. Predict: in
+# which order do we meet s, t, u, 3 and 5? Which node is propagated too early?
+
+# %% tags=["answer"]
+s = Value(2.0, label="s")
+t = s * 3
 u = t * 5
 r = s + u
-for node, name in zip((s, t, u, r), "stur"):
-    node.label = name
-print("ages:", {node.label: node._age for node in (s, t, u, r)})
+t.label, u.label, r.label = "t", "u", "r"
+level = [r]
+while level:
+    print("level", [node.label or node.data for node in level])
+    level = [x for node in level for x in node._prev]
+print("created as number", {node.label: node._created - s._created for node in (s, t, u, r)})
 
 # %% [markdown]
-# The ages hold the answer. A result is always younger than its inputs. So if the youngest goes
-# first, every user of a number comes before the number itself.
+# `s` appears in the second level, before `t` has contributed to its gradient, and once more at
+# the end: level by level, a node is met once per path.
 #
-# **Task.** Write `order`: first find every node, each once, without recursion (Python stops at
-# a depth of about 1,000, and a loss can be 10,000 operations deep); then sort.
+# A **topological order** is a list of the nodes of a graph in which no node comes before one
+# that it has to wait for. Here every result must come before its inputs. The last line above
+# shows how to find such an order: a result is always created after its inputs, so reverse
+# creation order is a topological order.
+#
+# **Task.** Write `topological_order` in two parts. First collect all nodes, each once; keep the
+# nodes seen in a set. Do not use recursion: Python stops at a depth of about 1,000 calls, and a
+# loss can be 10,000 operations deep. Then sort the nodes by `_created`.
 
-# %%
-#| exporti
-age = attrgetter("_age")  # age(node) is node._age
-
-# %% exercise="order"
+# %% exercise="topological-order"
 #| export
-def order(root):
-    """Everything that `root` was made from, in the order in which gradients can be handed back.
+def topological_order(root):
+    """All Values that `root` was computed from, in an order for backpropagation.
 
     root     a Value
     returns  list of Values, each once: `root` first, and every node before its own inputs
 
-    No recursion, and no path is walked twice.
+    Works without recursion, and visits the inputs of each node once, however many paths lead to
+    that node.
 
     >>> x = Value(3.0)
-    >>> [node.data for node in order((x + 1) * x)]
+    >>> [node.data for node in topological_order((x + 1) * x)]
     [12.0, 4.0, 1.0, 3.0]
 
-    Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3, "topological
-    sorting".
+    Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3.
     """
     ### BEGIN SOLUTION
-    found, nodes = {root}, [root]
-    for node in nodes:  # the list grows while we walk it
+    seen, nodes = {root}, [root]
+    for node in nodes:  # the list grows during the loop
         for x in node._prev:
-            if x not in found:
-                found.add(x)
+            if x not in seen:
+                seen.add(x)
                 nodes.append(x)
-    nodes.sort(key=age, reverse=True)
+    nodes.sort(key=lambda node: node._created, reverse=True)
     return nodes
     ### END SOLUTION
 
-# %% checks="order"
-check("order")
-
-# %% [markdown]
-# First level by level, then yours. How often does `s` come in the first, and before whom?
+# %% checks="topological-order"
+check("topological-order")
 
 # %%
-def names(nodes):
-    return [node.label or f"{node.data:g}" for node in nodes]
-
-
-level = [r]
-while level:
-    print("level", names(level))
-    level = [x for node in level for x in node._prev]
-print("by age", names(order(r)))
+print([node.label or node.data for node in topological_order(r)])
 
 # %% [markdown]
-# ## Backward
+# ## The backward pass
 #
-# Order and handing back make the whole algorithm, with two beginnings. The walk needs a first
-# gradient: what is the slope of $L$ along $L$ itself? And a second walk needs a clean start,
-# which takes a moment of thought.
+# The **forward pass** computes the values of a graph, from the inputs to the result. The
+# **backward pass** computes its gradients, in the opposite order; it has three steps:
 #
-# Numbers that were not computed, the *leaves*, collect over many walks: one per example, say.
-# Whoever collects there decides when to start again from 0. But an inner node, such as $f$, is
-# only a stop on the way. What it still holds from the last walk would be handed on a second
-# time.
+# 1. List the nodes in topological order.
+# 2. Set the gradient of the result: the derivative of $L$ with respect to $L$.
+# 3. Propagate from each node in the list.
 #
-# Predict: `z = 4 * (3 * x)`, walked twice. What does `x.grad` hold if inner nodes are never
-# reset, and `z` itself starts each walk from what it held, plus 1?
+# **Gradient accumulation** means that contributions to the same gradient are added, never
+# overwritten: over all paths in a graph, and also over several backward passes. A *leaf*, a
+# Value that was not computed, keeps its gradient after a pass, so that the next one adds to it.
+# Intermediate results, such as $f$, must start each pass from 0.
+#
+# Predict: `z = 4 * (3 * x)`, two backward passes. What is `x.grad` if intermediate results
+# are *not* reset?
 
-# %%
+# %% tags=["answer"]
 x = Value(5.0)
 inner = 3 * x
 z = 4 * inner
-for walk in ("first", "second"):
+for number in ("first", "second"):
     z.grad += 1.0
-    for node in order(z):
-        pull(node)
-    print(f"{walk:6} walk: z.grad {z.grad:g}, inner.grad {inner.grad:g}, x.grad {x.grad:g}")
+    for node in topological_order(z):
+        propagate(node)
+    print(f"{number} pass: z.grad {z.grad:g}, inner.grad {inner.grad:g}, x.grad {x.grad:g}")
 
 # %% [markdown]
-# Two clean walks would have left 12 + 12 = 24 in `x.grad`.
+# Each pass should add 12, so the right answer is 24. In the second pass, `z` and `inner` still
+# held the gradients of the first and propagated them again.
 #
 # **Task.** Write `backward`.
 
 # %% exercise="backward"
 #| export
 def backward(root):
-    """Add to the `grad` of every leaf below `root` the slope of `root` along it, in one walk.
+    """Add to the `grad` of every leaf the derivative of `root` with respect to it.
 
     root     a Value
-    returns  None; afterwards an inner node holds its slope in this walk, a leaf the sum over
-             all walks so far
+    returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
+             with respect to it; that of a leaf is the sum over all backward passes so far. A
+             root that is a leaf itself accumulates 1 per pass
 
     >>> x = Value(3.0)
     >>> backward(x * x)
@@ -649,94 +586,169 @@ def backward(root):
     Source: Linnainmaa, Taylor expansion of the accumulated rounding error (1976).
     """
     ### BEGIN SOLUTION
-    nodes = order(root)
+    nodes = topological_order(root)
     for node in nodes:
         if node._prev:
             node.grad = 0.0
     root.grad += 1.0
     for node in nodes:
-        pull(node)
+        propagate(node)
     ### END SOLUTION
 
 # %% checks="backward"
 check("backward")
 
 # %% [markdown]
-# The machine again, with its dials as Values. Nothing in `machine` changed: it multiplies and
-# adds whatever it is given.
+# **Backpropagation** is the algorithm you have just written: it computes the derivatives of one
+# result with respect to all inputs in a single backward pass, by the chain rule. In the next
+# cell it agrees with the finite differences, which need eight evaluations. After it,
+# `draw_graph` draws the graph that your Values have recorded.
 
 # %%
-a, b, c, d = [Value(number) for number in dials]
-L = machine(a, b, c, d)
+a, b, c, d = [Value(number) for number in point]
+L = expression(a, b, c, d)
 L.backward()
 print([value.grad for value in (a, b, c, d)])
-print(slopes_by_nudging(machine, *dials))
-
-# %% [markdown]
-# Predict: how many milliseconds for 10,000 operations, forward and back?
-
-# %%
-import time
-
-start = time.perf_counter()
-x = y = Value(0.5)
-for _ in range(10_000):
-    y = y + x
-y.backward()
-print(f"slope {x.grad:g} after {1000 * (time.perf_counter() - start):.0f} ms")
-
-# %% [markdown]
-# ## A picture
-#
-# A graph wants to be seen. A `Drawing` holds boxes and arrows and knows nothing of Values. A
-# plain script prints its text; `tito notebook backprop` opens the chapter with its pictures.
+print(numerical_gradient(expression, *point))
 
 # %%
 #| export
 def draw_graph(root):
-    """A Drawing of how `root` was made: a box per Value, an arrow with its slope per input.
+    """A Graph of how `root` was computed: a box per Value, an arrow per input.
+
+    The boxes hold the data and the gradient, the arrows the local gradients.
 
     >>> print(draw_graph(Value(2.0, label="a")))
     a  data 2  grad 0
     """
-    drawing = Drawing()
-    for node in order(root):
-        drawing.box(node, f"{node.label} {node._op}".strip(), f"data {node.data:.5g}",
-                    f"grad {node.grad:.5g}")
-        slopes = itertools.repeat("?") if node._slopes is unknown_derivatives else node._slopes
-        for x, slope in zip(node._prev, slopes):
-            drawing.arrow(x, node, slope if slope == "?" else f"{slope:.4g}")
-    return drawing
-
-# %% [markdown]
-# Your machine. On each arrow stands the slope that `record` was given; in each box, the
-# gradient that `pull` made of them. Check one by eye: the gradient at the start of an arrow is
-# a product. For which box is it a sum of two?
+    return graph_of_values(topological_order(root))
 
 # %%
 for value, name in zip((a, b, c, d, L), "abcdL"):
     value.label = name
-picture = draw_graph(L)
-print(picture)
-picture
-# alt: The graph of L: boxes for a, b, c, d and what is made of them, with value and gradient in
-# each, and on every arrow the slope that was recorded.
+draw_graph(L)
+# alt: The graph of L, drawn from the Values: four rounded boxes for the inputs, two sums and a
+# product, and L at the bottom, each with data and grad; on the arrows the local gradients.
 
 # %% [markdown]
-# ## Functions that bend
+# ## Gradient check
 #
-# A network needs something between its sums that is no straight line. To the engine, a function
-# is one more operation: a result, an input, a slope. Three are given. Why is the slope of `exp`
-# so cheap?
+# A wrong local gradient raises no error: the network learns badly, or not at all. A *gradient
+# check* compares backpropagation with finite differences.
+#
+# **Task.** Write `gradient_check`. A difference of 0.001 is large for a derivative of 1 and
+# small for one of 1,000,000; the docstring says how the tolerance takes that into account. Wrap
+# `f` for `numerical_gradient`: floats in, a float out.
+
+# %% exercise="gradient-check"
+#| export
+def gradient_check(f, *numbers, tolerance=1e-5):
+    """Compare the gradient by `backward` with the one by `numerical_gradient`.
+
+    f          function of as many Values, returning a Value
+    numbers    floats: the point at which to compare
+    tolerance  float: the largest difference allowed; where the central difference is larger
+               than 1 in size, relative to it
+    returns    True. Where the two differ by more, or one is nan, raises AssertionError with the
+               index of the input and both derivatives in its message
+
+    >>> gradient_check(lambda x, y: x * y + y, 2.0, 0.5)
+    True
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
+    """
+    ### BEGIN SOLUTION
+    values = [Value(number) for number in numbers]
+    f(*values).backward()
+    expected = numerical_gradient(lambda *moved: float(f(*map(Value, moved))), *numbers)
+    for i, (value, right) in enumerate(zip(values, expected)):
+        if not abs(value.grad - right) <= tolerance * max(1.0, abs(right)):
+            raise AssertionError(f"input {i} = {numbers[i]}: backward gives {value.grad:.6g}, "
+                                 f"a central difference gives {right:.6g}")
+    return True
+    ### END SOLUTION
+
+# %% checks="gradient-check"
+check("gradient-check")
+
+# %% [markdown]
+# ## Division, powers and logarithms
+#
+# Negation, subtraction and division are given. Compare the second local gradient of `divide`
+# with the derivative of $1/b$, which is $-1/b^2$. (The comma in `(x,)` matters: `(x)` is just
+# `x`, and not a tuple.)
 
 # %%
 #| export
-def exp(x):
-    """e to the power of x, remembered; infinite for x above 709.
+def negate(x):
+    """-x, recorded."""
+    return record("neg", -x.data, (x,), (-1.0,))
 
-    >>> exp(Value(0.0))
-    Value(data=1.0, grad=0.0)
+
+def subtract(a, b):
+    """a - b, recorded."""
+    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
+
+
+def divide(a, b):
+    """a / b, recorded. ZeroDivisionError where b holds 0."""
+    quotient = a.data / b.data
+    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
+
+# %% [markdown]
+# For powers, Python needs some care: `(-2.0) ** 0.5` would be a complex number, and
+# `10.0 ** 1000` an error. `real_power(x, n)` computes $x^n$ as a float: infinite where it
+# overflows, and a ValueError where it is no real number. The exponent 0 is given, too: $x^0$ is
+# a constant, also at $x = 0$, where the formula would multiply 0 by infinity.
+#
+# **Task.** Write the rest of `power`, with `real_power` in place of `**`.
+
+# %% exercise="power"
+#| export
+def power(x, n):
+    """x ** n, recorded.
+
+    x        a Value
+    n        a plain number: whole or not, positive, negative or zero
+    returns  a Value that records "**2" (or whatever n is), the inputs (x,), and the local
+             gradient. Infinite where it overflows; ValueError where x ** n is no real number
+
+    >>> power(Value(3.0), 2)
+    Value(data=9.0, grad=0.0)
+    >>> power(Value(2.0), 3)._local_gradients
+    (12.0,)
+
+    Source: the power rule, Spivak, Calculus (2008), chapter 10.
     """
+    if n == 0:
+        return record(f"**{n}", 1.0, (x,), (0.0,))
+    ### BEGIN SOLUTION
+    derivative = n * real_power(x.data, n - 1)
+    return record(f"**{n}", real_power(x.data, n), (x,), (derivative,))
+    ### END SOLUTION
+
+# %% checks="power"
+check("power")
+
+# %% [markdown]
+# Four more are given: a power with a Value as exponent, the exponential function, the
+# logarithm and the sine. The local gradient of `exp` is its own result.
+
+# %%
+#| export
+def power_of_values(x, y):
+    """x ** y for two Values, recorded. ValueError where x is negative."""
+    if x.data < 0:
+        raise ValueError(f"{x.data} ** Value({y.data}): a negative base needs a plain number "
+                         "as exponent")
+    result = real_power(x.data, y.data)
+    to_x = y.data * real_power(x.data, y.data - 1) if y.data else 0.0
+    to_y = result * math.log(x.data) if x.data > 0 else 0.0
+    return record("**", result, (x, y), (to_x, to_y))
+
+
+def exp(x):
+    """e to the power of x, recorded; infinite for x above 709."""
     try:
         result = math.exp(x.data)
     except OverflowError:
@@ -745,68 +757,37 @@ def exp(x):
 
 
 def log(x):
-    """The natural logarithm of x > 0, remembered. ValueError otherwise.
-
-    >>> log(Value(4.0))._slopes
-    (0.25,)
-    """
+    """The natural logarithm of x, recorded. ValueError unless x is above 0."""
     if x.data <= 0:
         raise ValueError(f"log needs a number above 0, not {x.data}")
     return record("log", math.log(x.data), (x,), (1.0 / x.data,))
 
 
 def sin(x):
-    """The sine of x in radians, remembered.
-
-    >>> sin(Value(0.0))._slopes
-    (1.0,)
-    """
+    """The sine of x in radians, recorded."""
     return record("sin", math.sin(x.data), (x,), (math.cos(x.data),))
 
-# %% [markdown]
-# And the judge in a form for everyday use: it nudges any function of Values and compares.
-
 # %%
-#| export
-def check_slopes(f, *numbers, tolerance=1e-5):
-    """Compare the walk with nudging. AssertionError with the input and both slopes where they
-    disagree, else True.
-
-    f          a function of as many Values, returning a Value
-    tolerance  the largest difference allowed, relative to slopes above 1
-
-    >>> check_slopes(lambda x, y: x * y + y.sin(), 2.0, 0.5)
-    True
-    """
-    values = [Value(number) for number in numbers]
-    f(*values).backward()
-    nudged = slopes_by_nudging(lambda *moved: float(f(*map(Value, moved))), *numbers)
-    for i, (value, right) in enumerate(zip(values, nudged)):
-        if not abs(value.grad - right) <= tolerance * max(1.0, abs(right)):
-            raise AssertionError(f"input {i} = {numbers[i]}: "
-                                 f"the walk gives the slope {value.grad:.6g}, "
-                                 f"nudging {right:.6g}")
-    return True
-
-# %%
-print(check_slopes(lambda x, y: ((x * y) / (x + y)).sin() + 2**x - y.log(), 1.5, 0.4))
+print(gradient_check(lambda x, y: (x / y).sin() - 2**x * y.log() + x**y / -y.exp(), 1.5, 0.4))
 
 # %% [markdown]
-# The hyperbolic tangent squeezes every number into -1 to 1. In terms of its own result $t$, its
-# slope is $1 - t^2$.
+# ## Activation functions
 #
-# Predict its slope at 0, and at 20.
+# A network of sums and products by constants can only draw straight boundaries. Between them it
+# needs a function that is not linear, an *activation function* (lesson 02 has more about them).
 #
-# **Task.** Write `tanh`. It must survive $\pm 1000$; the schoolbook formula with $e^{2x}$ does
-# not.
+# The hyperbolic tangent maps every number to the interval from -1 to 1. Its derivative can be
+# written with its own result $t$: it is $1 - t^2$. Predict the derivative at 0, and at 20.
+#
+# **Task.** Write `tanh`. It must work for $\pm 1000$; the formula with $e^{2x}$ overflows.
 
 # %% exercise="tanh"
 #| export
 def tanh(x):
-    """The hyperbolic tangent of x, remembered; between -1 and 1 for every x.
+    """The hyperbolic tangent of x, recorded; between -1 and 1 for every x.
 
     x        a Value
-    returns  a Value made by "tanh" from (x,), with its slope
+    returns  a Value that records "tanh", the inputs (x,), and the local gradient
 
     >>> tanh(Value(1000.0)).data
     1.0
@@ -822,18 +803,19 @@ def tanh(x):
 check("tanh")
 
 # %% [markdown]
-# `relu` keeps what is positive and makes 0 of the rest. At 0 itself it has a corner and no
-# slope; by custom one writes 0 there. What would nudging both ways say at that place?
+# The *rectified linear unit*, ReLU, keeps positive numbers and replaces the others by 0. At 0
+# its curve has a corner, and no derivative. By convention one uses 0 there, as PyTorch does.
+# What would a central difference give at that point?
 #
 # **Task.** Write `relu`.
 
 # %% exercise="relu"
 #| export
 def relu(x):
-    """x where it is positive, else 0; remembered.
+    """x where it is positive, else 0; recorded.
 
     x        a Value
-    returns  a Value made by "relu" from (x,), with its slope: 0 at x = 0
+    returns  a Value that records "relu", the inputs (x,), and the local gradient: 0 at x = 0
 
     >>> relu(Value(-3.0)).data
     0.0
@@ -848,19 +830,20 @@ def relu(x):
 check("relu")
 
 # %% [markdown]
-# The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, makes a probability of any number. In terms of
-# its result $s$, its slope is $s\,(1 - s)$. Predict what the formula does at $x = -1000$, and
-# multiply it above and below by $e^x$.
+# The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, turns any number into a probability. Written with
+# its result $s$, its derivative is $s\,(1 - s)$. Predict what Python does with the formula at
+# $x = -1000$. The same number is $e^x / (1 + e^x)$, which fails at $x = 1000$.
 #
-# **Task.** Write `sigmoid` so that no number is too large for it.
+# **Task.** Write `sigmoid`. Use each of the two forms where it does not overflow.
 
 # %% exercise="sigmoid"
 #| export
 def sigmoid(x):
-    """1 / (1 + exp(-x)), remembered; between 0 and 1 for every x, and precise where it is tiny.
+    """1 / (1 + exp(-x)), recorded; between 0 and 1 for every x.
 
     x        a Value
-    returns  a Value made by "sigmoid" from (x,), with its slope
+    returns  a Value that records "sigmoid", the inputs (x,), and the local gradient. Very small
+             results are precise to nine digits, too: sigmoid(-30) is 9.357622969e-14
 
     >>> sigmoid(Value(-1000.0)).data
     0.0
@@ -876,101 +859,27 @@ def sigmoid(x):
 # %% checks="sigmoid"
 check("sigmoid")
 
-# %% [markdown]
-# ## Two directions
-#
-# The slopes on the arrows can be multiplied from either end. `backward` starts at the result
-# and learns, in one walk, how *one* result moves with *every* input. Starting at an input
-# instead, oldest first, one learns how *every* result moves with *one* input. The first is
-# called reverse mode, the second forward mode.
-#
-# Predict: for 41 parameters and one loss, how many walks does each of them need?
-
-# %%
-#| exporti
-def oldest_first(roots):
-    """The Values in `roots` and all that they were made from, inputs before their users."""
-    together = record("", 0.0, tuple(roots), (0.0,) * len(roots))
-    return order(together)[:0:-1]  # from the last to the second
+# %% tags=["answer"]
+print("tanh at 0 and 20:", [tanh(Value(x))._local_gradients[0] for x in (0.0, 20.0)])
+print("relu at 0:", numerical_gradient(lambda x: max(x, 0.0), 0.0), "by central difference")
 
 # %% [markdown]
-# **Task.** Write `forward_slopes`, and watch how little differs from `pull`.
-
-# %% exercise="forward"
-#| export
-def forward_slopes(roots, leaf):
-    """The slopes of several results along one number, in one walk from the oldest number to the
-    youngest.
-
-    roots    list of Values
-    leaf     a Value that they may have been made from
-    returns  list of floats, one per root: units of the root per unit of `leaf`. No `grad` is
-             touched.
-
-    >>> x = Value(3.0)
-    >>> forward_slopes([x * x, 5 * x], x)
-    [6.0, 5.0]
-
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
-    """
-    ### BEGIN SOLUTION
-    moved = {leaf: 1.0}
-    for node in oldest_first(roots):
-        if node is not leaf:
-            moved[node] = sum((slope * moved[x] for x, slope in zip(node._prev, node._slopes)),
-                              0.0)
-    return [moved[root] for root in roots]
-    ### END SOLUTION
-
-# %% checks="forward"
-check("forward")
-
-# %% [markdown]
-# Count the multiplications: in a walk of either kind, each arrow costs one. What differs is the
-# number of walks. First 41 numbers and one result, then one number and 41 results.
-
-# %%
-def arrows(nodes):
-    return sum(len(node._prev) for node in nodes)
-
-
-def compare(inputs, outputs):
-    """Find all slopes of all outputs in both directions, and print what each costs."""
-    forward = [forward_slopes(outputs, x) for x in inputs]
-    for out in outputs:
-        out.backward()
-    for slopes, x in zip(forward, inputs):  # x.grad has collected over all outputs
-        assert abs(sum(slopes) - x.grad) < 1e-9
-    ahead = len(inputs) * arrows(oldest_first(outputs))
-    back = sum(arrows(order(out)) for out in outputs)
-    print(f"{len(inputs):2} -> {len(outputs):2}: "
-          f"forward {len(inputs):2} walks, {ahead:6,} multiplications; "
-          f"backward {len(outputs):2} walks, {back:6,}")
-
-
-many = [Value(i / 10) for i in range(41)]
-compare(many, [sum(x * x.sin() for x in many)])
-trunk = one = Value(0.5)
-for _ in range(40):
-    trunk = (trunk * 1.1).sin()
-compare([one], [trunk * k for k in range(41)])
-
-# %% [markdown]
-# Training has millions of inputs and one loss. That is the whole reason why it goes backward.
+# At -1000 the first form of the sigmoid needs $e^{1000}$, and Python raises OverflowError.
 #
-# ## A neuron
+# ## Neurons
 #
-# $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$: a weight for each input, a bias, a bend. First what
-# everything with parameters shares, and a generator of our own, so that a seed fixes the
-# weights and nobody else's random numbers change.
+# A **neuron** computes a weighted sum of its inputs, adds a number called its *bias*, and
+# applies an activation function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$. The weights and the
+# bias are its *parameters*, the numbers that training changes. First a base class for
+# everything that has parameters, and a random-number generator for their initial values.
 
 # %%
 #| export
 class Module:
-    """Something with parameters."""
+    """A part of a network that may have parameters."""
 
     def parameters(self):
-        """The Values to learn, as a list."""
+        """The Values to train, as a list."""
         return []
 
     def zero_grad(self):
@@ -980,29 +889,29 @@ class Module:
 
 # %%
 #| exporti
-shared_generator = random.Random(5)  # for weights, when no other is given
+shared_generator = random.Random(5)  # for initial weights, when no other generator is given
 
 # %% [markdown]
-# **Task.** Write what a `Neuron` does when it is called. Inputs may be Values or plain numbers.
-# Predict what `zip` does with three weights and two inputs, and what would become of the third
-# weight.
+# **Task.** Write what a `Neuron` computes when it is called. Its inputs may be Values or plain
+# numbers. (With three weights and two inputs, `zip` would ignore the third weight.)
 
 # %% exercise="neuron"
 #| export
 class Neuron(Module):
-    """tanh(w[0]*x[0] + w[1]*x[1] + ... + b), or without the tanh.
+    """tanh(w[0]*x[0] + w[1]*x[1] + ... + b), or the sum without tanh.
 
-    nin        how many inputs          nonlin  whether it bends: tanh around the sum
+    nin        int: number of inputs
+    nonlin     bool: whether tanh is applied
     generator  a random.Random for the nin weights `w` and the bias `b`, each between -1 and 1
 
-    Called with a list of nin numbers or Values it returns a Value; with any other number of
-    inputs it raises ValueError with both numbers in it.
+    Called with a list of nin numbers or Values, it returns a Value. With any other number of
+    inputs it raises ValueError, whose message holds the number of weights and that of inputs.
 
     >>> neuron = Neuron(3)
     >>> len(neuron.parameters())
     4
 
-    Source: Rosenblatt, The perceptron (1958), with a smooth bend.
+    Source: Rosenblatt, The perceptron (1958), with tanh in place of a step.
     """
 
     def __init__(self, nin, nonlin=True, generator=None):
@@ -1027,14 +936,17 @@ class Neuron(Module):
 check("neuron")
 
 # %% [markdown]
-# A layer is several neurons that look at the same inputs. With one neuron it returns that Value
-# itself, so that a network's answer can be used as a number.
+# ## The multi-layer perceptron
+#
+# A *layer* is a list of neurons with the same inputs. A layer of one neuron returns a single
+# Value instead of a list, so that the output of a network can be used like a number.
 
 # %%
 #| export
 class Layer(Module):
-    """`nout` neurons with `nin` inputs each. Called with a list it returns a list of Values, or
-    one Value if nout is 1.
+    """`nout` neurons with `nin` inputs each.
+
+    Called with a list, it returns a list of Values, or one Value if nout is 1.
 
     >>> len(Layer(3, 2).parameters())
     8
@@ -1051,27 +963,28 @@ class Layer(Module):
         return [p for neuron in self.neurons for p in neuron.parameters()]
 
 # %% [markdown]
-# `MLP(3, [4, 4, 1])`, a *multi-layer perceptron*, has three inputs and layers of 4, 4 and 1
-# neurons. Predict by counting: how many parameters?
+# An **MLP**, a *multi-layer perceptron*, is a network of layers in which the outputs of each
+# layer are the inputs of the next. `MLP(3, [4, 4, 1])` has three inputs and layers of 4, 4 and
+# 1 neurons: it has 16 + 20 + 5 = 41 parameters.
 #
-# **Task.** Build the layers. Each takes as many inputs as the one before has neurons.
+# **Task.** Create the layers. Each has as many inputs as the layer before it has neurons.
 
 # %% exercise="mlp"
 #| export
 class MLP(Module):
-    """Layers one after the other, as `self.layers`: each feeds the next.
+    """Layers in `self.layers`, the outputs of each being the inputs of the next.
 
-    nin            how many inputs
+    nin            int: number of inputs
     nouts          list with the number of neurons of each layer
-    linear_output  the last layer does not bend; by default all bend, so answers lie between -1
-                   and 1
-    generator      a random.Random for all weights
+    linear_output  bool: whether the last layer is without tanh; by default every layer has
+                   tanh, so that outputs lie between -1 and 1
+    generator      a random.Random for all weights; with None, each neuron uses
+                   shared_generator
 
     >>> len(MLP(3, [4, 4, 1]).parameters())
     41
 
-    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
-    (1986).
+    Source: Rumelhart, Hinton, Williams, Nature 323 (1986), pages 533-536.
     """
 
     def __init__(self, nin, nouts, linear_output=False, generator=None):
@@ -1096,32 +1009,36 @@ class MLP(Module):
 check("mlp")
 
 # %% [markdown]
-# ## Learning
+# ## Gradient descent
 #
-# Four rows of three numbers, and for each the answer we want. The network's error is the sum of
-# squared differences, one number, the *loss*. And you can find its slope along all 41
-# parameters.
+# To train the network, we measure how wrong it is by one number, the *loss*: here the sum of
+# the squared differences between its outputs and the targets. **Gradient descent** makes the
+# loss smaller by repeating one step: compute the gradient of the loss, and move every parameter
+# a little against its partial derivative. The **learning rate** is the number by which the
+# derivative is multiplied to get the size of that move:
 #
-# Predict: a parameter with slope 5. Should it grow or shrink, if the loss is to fall?
+# $$p \leftarrow p - \text{learning rate} \cdot \frac{\partial \text{loss}}{\partial p}$$
 #
-# **Task.** Write `train_step`. The three words to remember: forget, walk, move.
+# Predict: the derivative with respect to a parameter is 5. Does the parameter grow or shrink?
+#
+# **Task.** Write `train_step`: the forward pass, the backward pass, the update.
 
-# %% exercise="train"
+# %% exercise="train-step"
 #| export
 def train_step(model, inputs, targets, learning_rate):
-    """Move every parameter once, against its slope of the loss, which is the sum of (answer -
-    target)**2.
+    """One step of gradient descent on the loss, the sum of (output - target)**2.
 
-    model          a Module that answers a list of numbers with one Value
+    model          a Module that maps a list of numbers to one Value; its parameters are moved,
+                   and gradients that they held before the step do not matter
     inputs         list of such lists           targets  list of as many numbers
-    learning_rate  units of parameter per unit of slope
+    learning_rate  units of parameter per unit of derivative
     returns        float, the loss before the step
 
     >>> model = MLP(1, [1], linear_output=True)
     >>> train_step(model, [[2.0]], [1.0], 0.1) > train_step(model, [[2.0]], [1.0], 0.1)
     True
 
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 8.3.1.
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
     """
     ### BEGIN SOLUTION
     loss = sum((model(x) - target) ** 2 for x, target in zip(inputs, targets))
@@ -1132,59 +1049,151 @@ def train_step(model, inputs, targets, learning_rate):
     return loss.data
     ### END SOLUTION
 
-# %% checks="train"
-check("train")
+# %% checks="train-step"
+check("train-step")
 
 # %% [markdown]
-# The whole chapter in a few lines: 41 numbers that start at random, and a walk that tells each
-# of them, every time, which way to go.
+# A parameter with derivative 5 shrinks. Now train the first network: 25 parameters, 100 steps.
 
 # %%
-rows = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
-targets = [1.0, -1.0, -1.0, 1.0]
-net = MLP(3, [4, 4, 1], generator=random.Random(0))
-print("before", [round(net(row).data, 3) for row in rows])
-losses = [train_step(net, rows, targets, learning_rate=0.1) for _ in range(100)]
-print("after ", [round(net(row).data, 3) for row in rows], "wanted", targets)
-print(f"{len(net.parameters())} parameters, loss {losses[0]:.3f} -> {losses[-1]:.4f}")
-
-# %% [markdown]
-# All that with a learning rate of 0.1. Predict the four curves before you look: which rate is
-# too slow, which is too wild, and which wins?
+net = MLP(2, [6, 1], generator=random.Random(0))
+losses = [train_step(net, points, targets, learning_rate=0.01) for _ in range(100)]
+correct = sum((net(x) > 0) == (target > 0) for x, target in zip(points, targets))
+print(f"{len(net.parameters())} parameters, loss {losses[0]:.1f} -> {losses[-1]:.2f}, "
+      f"{correct} of {len(points)} points classified correctly")
 
 # %%
-import matplotlib.pyplot as plt
-
-figure, axes = plt.subplots(figsize=(6, 3.5))
-for rate in (0.01, 0.1, 0.5, 1.0):
-    net = MLP(3, [4, 4, 1], generator=random.Random(0))
-    axes.plot([train_step(net, rows, targets, rate) for _ in range(100)],
-              label=f"learning rate {rate}")
-axes.set(xlabel="step", ylabel="loss", yscale="log", title="41 parameters, four rows")
-axes.legend();
-# alt: Loss against step, on a logarithmic scale, for four learning rates. 0.01 and 0.1 fall
-# slowly, 0.5 falls to 1e-4, 1.0 stays at 8.
+draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets,
+              "trained by your code");
+# alt: The picture from the beginning of the chapter, now from the learner's own network: a
+# closed curve around the 10 round points, the 16 square points outside.
 
 # %% [markdown]
+# A NumPy program has drawn the first picture, from the same initial parameters. Yours agrees.
+#
+# ## Choosing the learning rate
+#
+# Predict the three curves: which of the learning rates 0.001, 0.01 and 0.1 is too small, which
+# is too large, and what does too large look like?
+
+# %% tags=["answer"]
+from tinytorch.support.drawing import panel
+
+curves = {0.01: losses}
+for rate in (0.001, 0.1):
+    net = MLP(2, [6, 1], generator=random.Random(0))
+    curves[rate] = [train_step(net, points, targets, rate) for _ in range(100)]
+figure, axes = panel("", "step", "loss")
+for (rate, curve), color in zip(curves.items(), ("C0", "C3", "C2")):
+    axes.plot(curve, color)
+    axes.text(101, curve[-1], f"rate {rate}", color=color, va="center")
+axes.set_xlim(0, 130);
+# alt: The loss against the step, for three learning rates. With 0.001 it falls from 36 to 24 in
+# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down, stays at 64 for a while, then at 40.
+
+# %% [markdown]
+# With 0.001 the network has not learned much after 100 steps. With 0.1 the steps are so large
+# that after 12 of them every output is almost 1, wrong by 2 at 16 points: the loss is
+# $16 \cdot 2^2 = 64$. There `tanh` is nearly flat. The gradients are tiny, but not 0, and the
+# network escapes after about ten steps. After 32 steps every output is almost -1, wrong by 2 at
+# 10 points, and the loss stays at 40 until the end.
+#
+# ## Forward and reverse mode
+#
+# This section is optional: it shows why training propagates backward. The factors along a path
+# can be multiplied from either end. **Forward mode** computes the derivatives of all
+# results with respect to one input in one pass. **Reverse mode** computes those of one result
+# with respect to all inputs. Backpropagation is reverse mode.
+#
+# Predict: a loss with 25 parameters. How many passes does each mode need for all derivatives?
+
+# %%
+#| exporti
+def forward_order(roots):
+    """The Values in `roots` and all that they were computed from, inputs before results."""
+    joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))
+    return topological_order(joined)[:0:-1]  # from the last to the second
+
+# %% [markdown]
+# **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`. The
+# derivative of `leaf` is 1; that of another node is the sum, over its inputs, of local gradient
+# times derivative of the input.
+
+# %% exercise="forward-mode"
+#| export
+def forward_mode_derivatives(roots, leaf):
+    """The derivatives of several results with respect to one number, in one pass.
+
+    roots    list of Values, the results
+    leaf     a Value from which they may have been computed: an input or an intermediate result
+    returns  list of floats, one per root: its derivative with respect to `leaf`; 0 where it
+             does not depend on `leaf`. No `grad` is changed. However many roots there are, the
+             local gradients of each node are read once
+
+    >>> x = Value(3.0)
+    >>> forward_mode_derivatives([x * x, 5 * x], x)
+    [6.0, 5.0]
+
+    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    """
+    ### BEGIN SOLUTION
+    derivatives = {leaf: 1.0}
+    for node in forward_order(roots):
+        if node is not leaf:
+            terms = zip(node._prev, node._local_gradients)
+            derivatives[node] = sum((local * derivatives[x] for x, local in terms), 0.0)
+    return [derivatives[root] for root in roots]
+    ### END SOLUTION
+
+# %% checks="forward-mode"
+check("forward-mode")
+
+# %% [markdown]
+# In a pass of either mode, each edge costs one multiplication; what differs is the number of
+# passes. First 25 inputs and one result, then one input and 25 results.
+
+# %% tags=["answer"]
+def compare(inputs, outputs):
+    """Print the cost of all derivatives of all outputs, in both modes."""
+    forward = len(inputs) * sum(len(node._prev) for node in forward_order(outputs))
+    reverse = sum(len(node._prev) for out in outputs for node in topological_order(out))
+    print(f"{len(inputs)} inputs, {len(outputs)} results. Multiplications: "
+          f"{forward:,} in forward mode, {reverse:,} in reverse mode")
+
+
+many = [Value(i / 10) for i in range(25)]
+compare(many, [sum(x * x.sin() for x in many)])
+shared = one = Value(0.5)
+for _ in range(25):
+    shared = (shared * 1.1).sin()
+compare([one], [shared * k for k in range(25)])
+
+# %% [markdown]
+# For 25 parameters and one loss, forward mode needs 25 passes, reverse mode one. Training has
+# millions of parameters and one loss, so it uses reverse mode.
+#
 # ## Explain it
 #
 # To somebody who has not read this chapter, without code:
 #
-# 1. Why does `pull` add, and never replace? Give the smallest calculation in which the
-#    difference shows.
-# 2. Why does the walk begin with 1, and what would change if it began with 2?
-# 3. Why must `a` wait for all its users before it hands on, and why does "youngest first"
-#    guarantee it?
-# 4. `c.grad` is 7. Say in one sentence what that promises, and for which moves of $c$ it holds.
+# 1. Why does `propagate` add to a gradient and never overwrite it? Give the smallest
+#    computation in which the difference shows.
+# 2. Why does the backward pass begin with 1, and what would change if it began with 2?
+# 3. Why must a node wait until all its users have been propagated, and why does reverse
+#    creation order guarantee that?
+# 4. `c.grad` is 7. Say in one sentence what that promises, and for which changes of $c$ it
+#    holds.
 #
 # ## Look back
 #
-# 1. `check_slopes(lambda x: x.relu(), 0.0)` raises. Which of the two is wrong, the walk or the
-#    nudging? What could a judge do at corners?
-# 2. Run the four rows from `random.Random(0)` with learning rate 0.1, but without `zero_grad`:
-#    the loss falls faster. Then do the same with `Neuron(1, nonlin=False)` and one row, and
-#    plot the loss. What does a parameter remember now, and what in physics swings like that?
-# 3. Draw one loss of `MLP(3, [4, 4, 1])` and count its boxes. How many of them are numbers that
-#    you never wrote, and how would tensors change that count?
-# 4. Multiply 60 numbers of 0.5 in a chain and walk back; then 60 tanh in a chain, starting
-#    from 2. What reaches the beginning? What does it mean for networks of 60 layers?
+# 1. `gradient_check(lambda x: x.relu(), 0.0)` raises. Which of the two derivatives is wrong?
+#    What could a gradient check do at corners?
+# 2. Train `Neuron(1, nonlin=False)` on the single example `[[1.0]]`, `[2.0]` with learning
+#    rate 0.02, once as it is and once without `zero_grad`, and plot both losses. What do the
+#    gradients accumulate in the second run, and what in physics swings like that?
+# 3. Multiply 60 Values of 0.5 and call `backward()`; then apply `tanh` 60 times, starting from
+#    2. Which gradient reaches the first Value? What does it mean for a network of 60 layers?
+# 4. In PyTorch, `x = torch.tensor(2.0, requires_grad=True)` is a leaf, `y.grad_fn` the recorded
+#    operation, `y.backward()` accumulates into `x.grad`, and `torch.autograd.gradcheck` is
+#    `gradient_check`. Gradients of intermediate results are not kept there, unless you call
+#    `y.retain_grad()`. Why not?

@@ -15,27 +15,57 @@
 #     enables: [optimizers, convolutions, attention]
 #     hours: 7
 #     prerequisites: [tensor, losses, backprop]
-#     summary: The slopes of a loss for a million weights, in one walk back
-#     terms: []
+#     pytorch:
+#       no_grad: torch.no_grad
+#       Function: torch.autograd.Function
+#       numerical_gradient_check: torch.autograd.gradcheck
+#       core.autograd.backward: torch.autograd.backward
+#       core.autograd.grad: torch.autograd.grad
+#       leaf: torch.Tensor.is_leaf
+#       detach: torch.Tensor.detach
+#       gradient check: torch.autograd.gradcheck
+#       custom function: torch.autograd.Function
+#       vector-Jacobian product: torch.func.vjp
+#       Jacobian: torch.func.jacrev
+#     summary: Reverse-mode automatic differentiation for tensors
+#     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf, detach,
+#       gradient check, in-place accumulation, retain_graph, custom function, subgradient]
 #     title: Autograd
 # ---
 
 # %% [markdown]
 # # 06. Autograd
 #
-# A small network has a hundred thousand weights and one loss. Learning asks each weight: which
-# way, and how much? Nudging them one by one would run the network a hundred thousand times.
-# This chapter gets all the answers from one walk backward, at about twice the price of a run.
+# A network with 337 weights separates two half-moons of points. To train it, somebody worked
+# out the derivatives of its loss on paper and wrote them down in NumPy
+# (`tinytorch/support/moons.py`). With another activation function, or another loss, they would
+# be wrong.
+
+# %% tags=["payoff"]
+from tinytorch.support.moons import forward, plot_decision, train_by_hand, two_moons
+
+points, labels = two_moons()
+by_hand = train_by_hand(points, labels)
+plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
+# alt: Two interleaved half-moons of points, and a curved boundary that separates all of them.
+
+# %% [markdown]
+# **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
+# program by applying the chain rule to each of its operations. With it, nobody derives a
+# gradient by hand again. In this chapter you write it for tensors, in *reverse mode*, also
+# called *backpropagation*: all derivatives of a loss for about twice the cost of computing it.
+# At the end it trains a network like the one above, and knows nothing of that network.
 #
-# **You need** 01 (Tensor), 04 (losses) and 05, which went this way by single numbers. **You
-# write** the table of slopes, the walk, `no_grad`, `Function` and a check by nudging.
+# **You need** 01 (Tensor), 02 and 03 (layers, for the last section), 04 (losses) and 05, which
+# did this for single numbers. **You write** the rules of the operations, the backward pass, a
+# gradient check, `no_grad` and `Function`. (The names imported next are explained where they
+# are used; those in `_forward` are operations on arrays.)
 
 # %%
 #| default_exp core.autograd
 #| export
 import contextlib
 import copy
-import math
 import operator
 
 import numpy as np
@@ -44,79 +74,97 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
                                    concatenate_forward, max_forward, min_forward, operand,
                                    pad_forward, power, recording, relu_forward,
-                                   reshape_forward, run, sigmoid_forward, stack_forward,
+                                   reshape_forward, sigmoid_forward, stack_forward,
                                    sum_forward, take_forward)
-from tinytorch.support import validation
-from tinytorch.support.graphs import Graph, graph_of
-from tinytorch.support.memory import HOLDERS, collect_less_often, count_holders, held, is_ours
-from tinytorch.support.rules import FREED, Rules, parts_of
+from tinytorch.support import validation, vjps
+from tinytorch.support.functions import FunctionMethods
+from tinytorch.support.graphs import draw_graph
+from tinytorch.support.memory import is_exclusive, raise_collector_threshold
+from tinytorch.support.rules import Rules, free
 
 # %% [markdown]
-# ## What the notes say
+# ## The computation graph
 #
-# Since lesson 01 every result that a slope could be wanted of carries a note of how it was
-# made. Read one backward. What stands on each line is all we shall ever need:
+# `Variable(x)` is a Tensor with `requires_grad=True`. Since lesson 01, the result of an
+# operation on one has a `creator`, which records the operation and its inputs. Following
+# creators from a result back to where the computation started gives the *computation graph*:
 
 # %%
 x, y = Variable(5.0), Variable(3.0)
 z = x * y + x
+draw_graph(z, x=x, y=y)
+# alt: A graph: x = 5 and y = 3 lead to mul = 15; mul and x lead to add = 20. No gradient yet.
+
+# %% [markdown]
+# The blue boxes are leaves. A **leaf** of the graph is a tensor that was not computed by an
+# operation, such as the weights of a network. The gradients are still missing (`grad None`).
+# The *backward pass* will go through the graph from the last box up to the leaves. A creator
+# has the fields `op`, `inputs` (as they were given: Tensors, numbers or arrays), `arrays` (what
+# is inside the inputs), `options` and `created`. Here we follow only the first input of each:
+
+# %%
 while z.creator is not None:
-    print(z.creator.op.__name__, "of", [float(array) for array in z.creator.arrays],
-          "gave", float(z))
+    print(z.creator, "of", [float(array) for array in z.creator.arrays], "gave", float(z))
     z = z.creator.inputs[0]
 
 # %% [markdown]
-# Lesson 05 stored a slope with every number and called that the chain rule. On tensors it
-# reads: somebody hands us `g`, the slope of the loss with respect to each number of a *result*;
-# we owe the slope with respect to each number of the *inputs*. How to get from the one to the
-# other depends on the operation and on nothing else. So it goes into a table: for each
-# operation one small function per input, a *rule*.
+# ## Vector-Jacobian products
+#
+# Lesson 05 stored the local derivative of each operation, one number per input. An operation on
+# tensors has many inputs and many outputs. The **Jacobian** of a function is the matrix of the
+# partial derivatives of every output with respect to every input. For `exp` of a million
+# numbers it has $10^{12}$ entries, nearly all of them 0.
+#
+# We never build it. Backpropagation needs only its product with the *upstream gradient* `g`,
+# the gradient of the loss with respect to the output. The **vector-Jacobian product** (VJP) of
+# an operation computes the gradient with respect to an input from the gradient `g` of the
+# output. For `exp` it is `g * out`: a million multiplications.
+#
+# So we need a small function for each operation and input, its *rule*, and a table of them:
 
 # %%
 #| export
 table = Rules()
-waiting, rules_for = table.waiting, table.rules_for
+deferred_rules = table.deferred_rules
 
 
 def derivative(op, *rules, together=None):
-    """Say how a gradient goes through `op`.
+    """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input: rule(g, out, *arrays, **options) is the gradient for that
+    rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
               input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with; broadcasting needs no care. None for an input that has no slope.
+              called with. The caller sums over broadcast axes. None: no derivative.
     together  instead of `rules`, for any number of inputs or shared work: one function of the
               same arguments that returns a list with a gradient (or None) for each input
 
-    A rule is called only when its input wants a gradient, and must change none of the arrays.
+    A rule changes no array that it is given (others use them), and keeps float32 float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
     table[op] = rules if together is None else together
 
 # %% [markdown]
-# The rules of this lesson are yours. `@rules_for(...)` above a function says "call this when a
-# rule of one of these is first wanted", so that the package can be imported before you begin.
+# Addition first. If `out = a + b` and an element of `a` grows by $\varepsilon$, the same
+# element of `out` grows by $\varepsilon$, and the loss by $g \varepsilon$. So the rule of `+`
+# returns `g`, for both inputs. For `a * b`, the element of `out` grows by $b \varepsilon$.
 #
-# Addition first. If `out = a + b` and one place of `a` grows by a little, the same place of
-# `out` grows by as much, and the loss by `g` times that. So the rule of `+` hands `g` on, to
-# both. For `a * b`, a little more of `a` gives `b` times as much more of the result.
+# Predict for `a - b` and `a / b`: where does the sign change? Which rule can use `out`?
 #
-# Predict for `a - b` and `a / b`: where does the sign turn, and what grows when `b` shrinks?
-#
-# **Task.** Write the rules of the five operations.
+# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
+# one of them is first needed, so the package can be imported before you have written it.)
 
 # %% exercise="arithmetic"
 #| export
-@rules_for(np.add, np.subtract, np.multiply, np.divide, np.negative)
+@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
-    """Tell `derivative` the rules of np.add, np.subtract, np.multiply, np.divide, np.negative.
+    """Register the rules of np.add, np.subtract, np.multiply, np.divide and np.negative.
 
     Each rule takes g, out and the inputs, changes none of them, and returns an array.
 
     >>> arithmetic_rules()
-    >>> to_a, to_b = table[np.subtract]
-    >>> to_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
+    >>> for_a, for_b = table[np.subtract]
+    >>> for_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
     np.float32(-10.0)
 
     Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
@@ -132,25 +180,485 @@ def arithmetic_rules():
 # %% checks="arithmetic"
 check("arithmetic")
 
+# %%
+z = x / y  # at x = 5, y = 3; the sign changes for y, whose rule can use out: -g * out / y
+for name, rule in zip("xy", table[np.divide]):
+    print(f"dz/d{name} =", rule(np.float32(1), z.data, x.data, y.data))
+
 # %% [markdown]
-# ## Curves
+# ## Topological order
 #
-# For a function of one number the slope is its derivative, at the place where it was evaluated.
-# Often the result already knows it: $e^x$ is its own derivative, and that of $\tanh x$ is
-# $1 - \tanh^2 x$. A rule is given `out`, so nothing need be computed twice.
+# For a graph of several operations, the order matters. In `h = x * x; z = h * h + h` three
+# arrows leave `h`. Its gradient is the sum over all three, and only when it is complete may it
+# be passed on to `x`. So the backward pass handles `h` after all that was computed *from* it.
 #
-# Predict: which of the seven can do with `out` alone, and which need `a`?
+# A **topological order** of a graph lists every node after all of its inputs. In 05 the list
+# ran from the result to the inputs; here it runs the other way, without leaves, and the
+# backward pass goes through it from the end. Predict: is the order in which you *meet* the
+# nodes, following inputs from `z`, good enough?
+#
+# **Task.** Write `topological_order`. An operation runs after its inputs were computed, and
+# `creator.created` counts operations.
+
+# %% exercise="topological-order"
+#| export
+def topological_order(tensor):
+    """All results that `tensor` was computed from, itself included, inputs before outputs.
+
+    tensor   Tensor
+    returns  list of the Tensors that have a creator, each once, every one after those it was
+             computed from; empty when `tensor` has no creator
+
+    Must not be recursive: a loss can be 100,000 operations deep, and Python stops at 1,000.
+
+    >>> x = Variable(2.0)
+    >>> y = x * x
+    >>> [float(t) for t in topological_order(y + y * y)]
+    [4.0, 16.0, 20.0]
+
+    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    """
+    ### BEGIN SOLUTION
+    found, stack = set(), [tensor]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Tensor) and x.creator is not None and x not in found:
+            found.add(x)
+            stack.extend(x.creator.inputs)
+    return sorted(found, key=operator.attrgetter("creator.created"))
+    ### END SOLUTION
+
+# %% checks="topological-order"
+check("topological-order")
+
+# %% [markdown]
+# The order of meeting is not good enough: from `z` one can meet `h` before `h * h`.
+#
+# ## Propagating gradients
+#
+# During the backward pass a dictionary `gradients` holds, for each tensor, the sum of the
+# contributions that have arrived for it so far. `accumulate` adds one more. That takes one
+# line, and `gradients[x] += g` is *not* the right one. Predict what `a` and `b` receive:
+
+# %%
+g = np.array([1.0])  # the rule of a + b returns the very same array for both inputs
+for_a, for_b = g, g
+for_a += 5.0  # a contribution to a from elsewhere
+print("a:", for_a, " b:", for_b)
+
+# %% [markdown]
+# `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So
+# `accumulate` must not write into it; `+` makes a new array.
+#
+# `propagate` does one step of the pass. It takes the complete gradient `g` of one result, and
+# accumulates the contribution of each rule. Many inputs need no gradient (a batch of pictures,
+# a constant 0.1); their rules are not even called, which saves a third of the work in the first
+# layer. The function below brings what a rule returned into the dtype and shape of the input:
+
+# %%
+#| exporti
+def match_input(g, data, op=None):
+    """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
+    if getattr(g, "shape", None) != data.shape:
+        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        g = unbroadcast(g, data.shape)  # written in the section on broadcasting
+    if g.dtype is data.dtype:
+        return g
+    validation.check_float(data.dtype)
+    return g.astype(data.dtype)
+
+# %% [markdown]
+# **Task.** Write the line of `accumulate` and the loop of `propagate`. The rules of the
+# operation that computed `node`, one for each input, are `table.rules_of(node, g)`. Ignore
+# `owned`, except for passing it on; an optional section at the end uses it. Predict: how many
+# inputs and how many rules does `x * x` have?
+
+# %% exercise="propagate"
+#| export
+def accumulate(gradients, owned, x, g):
+    """Add `g` to the gradient of `x`.
+
+    gradients  dict from Tensor to ndarray: gradients[x] becomes the sum of all contributions
+    owned      set of the Tensors whose array in `gradients` was created here, as a sum, so that
+               nobody else uses it (needed for in-place accumulation only, which is optional)
+    x, g       a Tensor, and an ndarray or NumPy number of its shape
+
+    Never writes into `g`, nor into an array that was given as `g` before.
+
+    >>> gradients, x = {}, Variable(0.0)
+    >>> for g in (1.0, 20.0, 300.0):
+    ...     accumulate(gradients, set(), x, np.float32(g))
+    >>> float(gradients[x])
+    321.0
+
+    Source: the multivariable chain rule: the derivatives along all paths are added.
+    """
+    ### BEGIN SOLUTION
+    if x not in gradients:
+        gradients[x] = g
+    elif x in owned:
+        gradients[x] += g  # in place; without these two lines it is only slower
+    else:
+        gradients[x] = gradients[x] + g
+        owned.add(x)
+    ### END SOLUTION
+
+
+def propagate(node, g, gradients, owned):
+    """Add this node's contribution to the gradients of its inputs: one step of backpropagation.
+
+    node              a Tensor with a creator
+    g                 ndarray: the complete gradient of `node`
+    gradients, owned  as in `accumulate`, which adds each contribution
+
+    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
+    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
+    What it returns goes through `match_input`, with the input's data and the creator's `op`.
+
+    >>> x, gradients = Variable(3.0), {}
+    >>> propagate(x * 5.0, np.float32(2), gradients, set())
+    >>> float(gradients[x])
+    10.0
+
+    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
+    (1986).
+    """
+    made = node.creator
+    ### BEGIN SOLUTION
+    for x, rule in zip(made.inputs, table.rules_of(node, g)):
+        if isinstance(x, Tensor) and x.requires_grad and rule is not None:
+            part = rule(g, node.data, *made.arrays, **made.options)
+            accumulate(gradients, owned, x, match_input(part, x.data, made.op))
+    ### END SOLUTION
+
+# %% checks="propagate"
+check("propagate")
+
+# %% [markdown]
+# ## The backward pass
+#
+# `x * x` has two inputs, both the same tensor, and two rules; `accumulate` adds what they give.
+# The backward pass starts with the gradient of the output itself and calls `propagate` for each
+# result in reverse topological order. The gradients that are left in the end belong to leaves.
+#
+# A node keeps all arrays that went into its operation, so we `free` it as soon as it has been
+# used, and memory shrinks during the pass. Going through a freed graph again is an error;
+# `retain_graph=True` prevents it.
+#
+# **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
+
+# %% exercise="backward"
+#| export
+def grad(output, gradient, retain_graph=False):
+    """The gradients of all leaves that `output` was computed from: the backward pass.
+
+    output        Tensor
+    gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
+    retain_graph  False: call free(node) for each node, as soon as it has been propagated
+    returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
+
+    Each result is propagated once, after all results that were computed from it, when its
+    gradient is complete. A result without a gradient (a mask, say) is not propagated.
+
+    >>> x, y = Variable(5.0), Variable(3.0)
+    >>> gradients = grad(x * y + x, np.float32(1))
+    >>> float(gradients[x]), float(gradients[y])
+    (4.0, 5.0)
+
+    Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
+    """
+    ### BEGIN SOLUTION
+    nodes, gradients, owned = topological_order(output), {output: gradient}, set()
+    while nodes:
+        node = nodes.pop()
+        if node in gradients:
+            propagate(node, gradients.pop(node), gradients, owned)
+            owned.discard(node)
+        if not retain_graph:
+            free(node)
+    return gradients
+    ### END SOLUTION
+
+# %% checks="backward"
+check("backward")
+
+# %% [markdown]
+# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run. (The box of
+# `mul` loses its value: that result was freed, and nothing else holds it.)
+
+# %% tags=["answer"]
+x, y = Variable(5.0), Variable(3.0)
+z = x * y + x
+gradients = grad(z, np.float32(1))
+x.grad, y.grad = gradients[x], gradients[y]
+draw_graph(z, x=x, y=y)
+# alt: The graph from above after the backward pass: x has gradient 4, y has gradient 5.
+
+# %% [markdown]
+# ## Gradient check
+#
+# A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
+# check** compares the gradient of the backward pass with a *finite difference*: it changes one
+# input a little and measures how the output changes, without any rule. How little? Predict
+# which step $h$ is best for $e^x$ at 1, and why smaller steps are *worse*:
+
+# %% tags=["answer"]
+from tinytorch.support.drawing import panel
+
+h = 10.0 ** -np.arange(1, 13)
+forward_difference = (np.exp(1 + h) - np.e) / h
+both_sides = (np.exp(1 + h) - np.exp(1 - h)) / (2 * h)
+figure, axes = panel("error of the derivative of exp at 1", "step h", xscale="log",
+                     yscale="log")
+axes.plot(h, abs(forward_difference - np.e), "C3")
+axes.plot(h, abs(both_sides - np.e), "C0")
+axes.text(3e-4, 3e-3, "one-sided", color="C3")
+axes.text(6e-2, 1e-9, "central", color="C0")
+axes.invert_xaxis();
+# alt: Both errors fall as h shrinks and then rise; the central one reaches 1e-10 near h = 1e-5.
+
+# %% [markdown]
+# The difference of two nearly equal numbers loses digits (lesson 01 met that in the variance),
+# so small steps are bad. Large steps are bad because the function curves. A **central
+# difference**, $(f(x + h) - f(x - h)) / 2h$, cancels the curvature; with $h = 10^{-5}$ in
+# float64 about ten digits are right. In float32, two would be.
+#
+# **Task.** Write `central_difference`, for one element of one array.
+
+# %% exercise="central-difference"
+#| export
+def central_difference(f, arrays, n, at, step=1e-5):
+    """The partial derivative of f(*arrays) with respect to the element arrays[n][at].
+
+    f        a function of arrays that returns one number
+    arrays   list of float64 ndarrays; changed in place during the call, and afterwards exactly
+             as they were
+    n, at    which array, and which element of it, a tuple of ints
+    step     how far to change the element, up and down
+    returns  a number
+
+    >>> round(central_difference(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
+    12.0
+
+    Source: Griewank and Walther, Evaluating Derivatives (2008), section 1.
+    """
+    ### BEGIN SOLUTION
+    middle = arrays[n][at]
+    arrays[n][at] = middle + step
+    up = f(*arrays)
+    arrays[n][at] = middle - step
+    down = f(*arrays)
+    arrays[n][at] = middle
+    return float((up - down) / (2 * step))
+    ### END SOLUTION
+
+# %% checks="central-difference"
+check("central-difference")
+
+# %% [markdown]
+# The check around it is given. If the result has several elements, they are multiplied by
+# random weights and summed: with weights of 1, a rule that permutes elements would pass.
+
+# %%
+#| export
+def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
+    """Compare the gradients of f(*inputs) with central differences, for every input element.
+
+    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    inputs     Tensors or float arrays, or a single one; copied as float64
+    tolerance  the largest error allowed, relative for derivatives above 1, absolute below
+    returns    True, or AssertionError with the element and both numbers
+
+    >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])
+    True
+    """
+    inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    arrays = [np.array(operand(x), np.float64) for x in inputs]
+    leaves = [Variable(array) for array in arrays]
+    validation.check_arguments(f, leaves)
+    out = f(*leaves)
+    validation.check_result(out)
+    weights = validation.random_weights(out.shape)
+    gradients = grad(out, weights) if out.requires_grad else {}
+
+    def weighted_sum(*arrays):
+        return np.sum(f(*map(Tensor, arrays)).data * weights)
+
+    for n, leaf in enumerate(leaves):
+        g = gradients.get(leaf, np.zeros(leaf.shape))
+        for at in np.ndindex(leaf.shape):
+            difference = central_difference(weighted_sum, arrays, n, at, step)
+            if not abs(g[at] - difference) <= tolerance * max(1, abs(difference)):
+                raise validation.mismatch(n, at, g[at], difference, leaf in gradients)
+    return True
+
+# %%
+print(numerical_gradient_check(lambda x, y: (x * y) / (x + y), [x, y]))
+derivative(np.square, lambda g, out, x: g * x)  # the factor 2 is missing
+try:
+    numerical_gradient_check(lambda x: apply(np.square, x), Variable(3.0))
+except AssertionError as error:
+    print(error)
+
+# %% [markdown]
+# ## Leaves and their gradients
+#
+# The backward pass starts with the gradient of the output with respect to itself. For a scalar
+# that is 1. For a result of several elements there is no single derivative; the caller must say
+# how much each element counts. To assume ones would hide a forgotten `mean()`.
+#
+# **Task.** Write the rest of `seed_gradient`.
+
+# %% exercise="seed"
+#| export
+def seed_gradient(tensor, gradient=None):
+    """The gradient that the backward pass starts with.
+
+    tensor    Tensor that requires a gradient
+    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
+              holds one number, means 1
+    returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
+
+    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
+    given; ValueError, naming both shapes, when the gradient has another shape.
+
+    >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
+    array([[ 1., 10.]], dtype=float32)
+
+    Source: torch.Tensor.backward has the same rule.
+    """
+    validation.check_recorded(tensor)
+    ### BEGIN SOLUTION
+    if gradient is None:
+        if tensor.size != 1:
+            raise RuntimeError(f"backward() needs one number, this tensor has shape "
+                               f"{tensor.shape}: call .sum() or .mean() on it first, or give "
+                               "a gradient of that shape")
+        return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
+    gradient = np.array(operand(gradient), tensor.dtype)
+    if gradient.shape != tensor.shape:
+        raise ValueError(f"the gradient has shape {gradient.shape}, "
+                         f"and the tensor {tensor.shape}: give one number for each element")
+    return gradient
+    ### END SOLUTION
+
+# %% [markdown]
+# `Tensor.backward` of lesson 01 calls the following function. Leaves keep their gradients in
+# `.grad`, added to what is there: two losses, two calls, one sum. Results in between keep none.
+# A leaf must own its gradient; where the array may be in use elsewhere, it gets a copy.
+
+# %%
+#| export
+def backward(tensor, gradient=None, retain_graph=False):
+    """Add the gradient of `tensor` to the `.grad` of every leaf that it was computed from.
+
+    tensor        Tensor; `gradient` of the same shape says how much each element counts
+    retain_graph  keep the graph, so that backward() can go through it again
+
+    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
+
+    >>> x = Variable([1.0, 2.0, 4.0])
+    >>> backward(x * x, [1.0, 1.0, 1.0])
+    >>> x.grad
+    array([2., 4., 8.], dtype=float32)
+    """
+    gradients = grad(tensor, seed_gradient(tensor, gradient), retain_graph)
+    while gradients:
+        x, g = gradients.popitem()
+        if not is_exclusive(g):
+            g = np.array(g)
+        x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
+
+
+# a graph is many objects and no garbage: let Python's garbage collector search less often
+raise_collector_threshold()
+
+# %% checks="seed"
+check("seed")
+
+# %% [markdown]
+# The option **retain_graph** of `backward` keeps the graph after the pass, so that another pass
+# can go through it. Without it, a second pass is refused:
+
+# %%
+x = Variable(3.0)
+z = x * x
+backward(z, retain_graph=True)
+backward(z)
+print("two passes, both added:", x.grad)
+try:
+    backward(z)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ## Gradients of broadcast operands
+#
+# Adding a bias of shape (4,) to a batch of shape (3, 4) *broadcasts* the bias: every row uses
+# the same four numbers, so each of them contributes to three elements of the result. The rule
+# of `+` returns a gradient of shape (3, 4), but the bias needs one of shape (4,).
+#
+# Predict: is it the sum over the rows, or their mean? Take as loss the sum of `g` times the
+# output, change one bias by 1, and see:
+
+# %% tags=["answer"]
+from tinytorch.support.unbroadcasting import draw_bias_gradient
+
+batch, bias, changed = np.zeros((3, 4)), np.zeros(4), np.array([1.0, 0, 0, 0])
+g = np.arange(12.0).reshape(3, 4)
+print("the loss changes by", (g * (batch + changed)).sum() - (g * (batch + bias)).sum())
+draw_bias_gradient([0.5, -1, 2, 0], g)
+# alt: A bias of 4 numbers is copied to 3 rows; below, the columns of g are summed to 4 numbers.
+
+# %% [markdown]
+# By the *multivariable chain rule*, the contributions of all copies are summed. The same holds
+# for an axis of length 1: for shape (3, 1), the sum runs over the columns, and the axis stays.
+#
+# **Task.** Write `unbroadcast`.
+
+# %% exercise="unbroadcast"
+#| export
+def unbroadcast(g, shape):
+    """Sum the gradient `g` of a broadcast array over the broadcast axes.
+
+    g        ndarray
+    shape    tuple that broadcasts to g.shape: the shape of the array before
+    returns  ndarray of shape `shape`: for each element the sum over all of its copies
+
+    >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
+    array([111, 222])
+
+    Source: the adjoint of copying is summing; Maclaurin, Duvenaud, Johnson, Autograd (2015).
+    """
+    ### BEGIN SOLUTION
+    extra = g.ndim - len(shape)
+    ones = [extra + i for i, n in enumerate(shape) if n == 1]
+    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+    ### END SOLUTION
+
+# %% checks="unbroadcast"
+check("unbroadcast")
+
+# %% [markdown]
+# ## Elementwise functions
+#
+# The Jacobian of an elementwise function is diagonal, so its VJP is `g` times the derivative of
+# the function, elementwise. Often the result already contains it: $e^x$ is its own derivative,
+# and that of $\tanh x$ is $1 - \tanh^2 x$. A rule is given `out`, so nothing need be computed
+# twice.
+#
+# Predict: which of the seven rules can be written with `out` alone, and which need `a`?
 #
 # **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`.
 
-# %% exercise="curves"
+# %% exercise="elementwise"
 #| export
-@rules_for(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
-def curve_rules():
-    """Tell `derivative` the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
+def elementwise_rules():
+    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
     sigmoid_forward.
 
-    >>> curve_rules()
+    >>> elementwise_rules()
     >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
     np.float32(10.0)
 
@@ -166,63 +674,55 @@ def curve_rules():
     derivative(sigmoid_forward, lambda g, out, a: g * out * (1 - out))
     ### END SOLUTION
 
-# %% checks="curves"
-check("curves")
+# %% checks="elementwise"
+check("elementwise")
 
 # %% [markdown]
-# Powers are given, for the sake of three corners. $x^0$ is flat, also at 0, where
-# $0 \cdot 0^{-1}$ would be `nan`. A changing exponent needs $\log x$, and at 0 that is infinite
-# while the power is 0 and stays 0. And a square should cost a multiplication, not a logarithm.
+# `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The rules of powers come from
+# `support/vjps.py`, because of corner cases. $x^0$ has derivative 0, also at 0, where
+# $0 \cdot 0^{-1}$ would be `nan`. The derivative with respect to the exponent contains
+# $\log x$, which is infinite at 0, although the power stays 0 there.
 
 # %%
 #| exporti
-def power_to_base(g, out, base, exponent):
-    if type(exponent) is int and exponent == 2:
-        return g * (2 * base)
-    # with exponent 0: times 0, to the power 0
-    return g * exponent * power(base, exponent - (exponent != 0))
-
-
-def power_to_exponent(g, out, base, exponent):
-    flat = np.equal(base, 0) & np.greater_equal(exponent, 0)
-    return np.where(flat, 0, g * out * np.log(np.where(flat, 1, base), dtype=out.dtype))
-
-
-derivative(power, power_to_base, power_to_exponent)
+derivative(power, vjps.base_rule, vjps.exponent_rule)
 
 # %% [markdown]
-# ## Choices
+# ## Subgradients
 #
-# `maximum(a, b)` copies, place by place, one of its inputs; so the slope goes to the one that
-# was copied and the other gets 0. Predict: what should happen where `a` equals `b`? Nudge `a`
-# up and the result grows; nudge `a` down and nothing happens. So the slope of `a` is something
-# between 0 and 1, and likewise for `b`; but nudge both, and the result moves as they do.
+# `relu`, `abs` and `maximum` have kinks, where the derivatives from the left and from the right
+# differ. A **subgradient** at a kink is any number from the derivative on its left to that on
+# its right. Autograd returns one of them: for `relu` at 0 it could be any number from 0 to 1,
+# and PyTorch returns 0.
 #
-# **Task.** Write the rules of `maximum minimum absolute relu clip where`. What equal inputs
-# receive, and which slope counts at 0 and at the limits of `clip`, stands in the docstring.
+# `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Where `a` equals
+# `b`, predict: if both grow by $\varepsilon$, so does the result. What must the two gradients
+# add up to?
+#
+# **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
+# which subgradient is wanted.
 
-# %% exercise="choices"
+# %% exercise="piecewise"
 #| export
-@rules_for(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
-def choice_rules():
-    """Tell `derivative` the rules of np.maximum, np.minimum, np.absolute, relu_forward,
-    clip_forward and np.where.
+@deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
+def piecewise_rules():
+    """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
+    np.where.
 
-    Called as np.maximum(a, b), np.minimum(a, b), np.absolute(a), relu_forward(a),
-    clip_forward(a, low=..., high=...) and np.where(condition, a, b). `low` and `high` reach the
-    rule by name, and may be None.
+    They are called as clip_forward(a, low=..., high=...) (both reach the rule by name, and may
+    be None), np.where(condition, a, b), and the others with (a, b) or (a).
 
-    Where a equals b, each gets half of g from np.maximum and np.minimum. At 0, np.absolute and
-    relu_forward have slope 0. At `low` and `high`, clip_forward has slope 1. The condition of
-    np.where has no rule: None. nan equals nothing and is larger than nothing: where it is,
-    np.maximum, np.minimum and clip_forward give 0.
+    Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
+    np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
+    derivative 1. The condition of np.where has no rule: None. Where an input is nan,
+    np.maximum, np.minimum and clip_forward return 0.
 
-    >>> choice_rules()
+    >>> piecewise_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
     ...                      np.float32([1, 2, 3]), np.float32([2, 2, 2]))
     array([0., 4., 8.], dtype=float32)
 
-    Source: torch.maximum and numpy.maximum; PyTorch shares ties in the same way.
+    Source: torch.maximum; PyTorch divides the gradient of equal inputs in the same way.
     """
     ### BEGIN SOLUTION
     def chosen(g, wins, ties):
@@ -238,368 +738,35 @@ def choice_rules():
                lambda g, out, c, a, b: np.where(c, 0, g))
     ### END SOLUTION
 
-# %% checks="choices"
-check("choices")
+# %% checks="piecewise"
+check("piecewise")
 
 # %% [markdown]
-# ## Undoing a broadcast
+# ## Reductions
 #
-# Add a bias of shape (4,) to a batch of shape (3, 4) and every row uses the same four numbers.
-# Nudge one of them and three places of the result move, each with its own slope. A rule hands
-# back shape (3, 4), and the slope of the bias, of shape (4,), has to come from all three.
+# Each element contributes to a sum with derivative 1. So the gradient of an element is the
+# gradient of the sum that it went into. The numbers are easy; the shape is not. Summing shape
+# (2, 3, 4) along axis 1 gives (2, 4). To broadcast a gradient of that shape to (2, 3, 4), the
+# reduced axis must first be expanded again, with length 1.
 #
-# Predict: is it their sum or their mean? Nudge and see.
+# Predict what `np.broadcast_to(g, (2, 3, 4))` says to a `g` of shape (2, 4); and what it does
+# with a `g` of shape (3,) that belongs to the rows of a (3, 3) matrix. Which is worse?
+#
+# **Task.** Write `expand_reduced`.
 
-# %%
-batch, bias = np.zeros((3, 4)), np.zeros(4)
-g = np.arange(12.0).reshape(3, 4)
-moved = bias.copy()
-moved[0] += 1
-print("the loss moves by", (g * (batch + moved)).sum() - (g * (batch + bias)).sum(),
-      "where g is", g[:, 0])
-
-# %% [markdown]
-# **Task.** Write `unbroadcast`. A length of 1 that was stretched was used many times, too.
-
-# %% exercise="unbroadcast"
+# %% exercise="expand-reduced"
 #| export
-def unbroadcast(g, shape):
-    """The gradient for an array of `shape`, from the gradient `g` for what it was broadcast to.
-
-    g        ndarray
-    shape    a tuple that broadcasts to g.shape
-    returns  ndarray of shape `shape`: each place has the sum over all of its copies
-
-    >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
-    array([111, 222])
-
-    Source: copying has summing as its adjoint; Maclaurin, Duvenaud, Johnson, autograd (2015).
-    """
-    ### BEGIN SOLUTION
-    extra = g.ndim - len(shape)
-    ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
-    ### END SOLUTION
-
-# %% checks="unbroadcast"
-check("unbroadcast")
-
-# %%
-#| exporti
-def fit(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors say that `op` is its origin."""
-    if getattr(g, "shape", None) != data.shape:
-        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
-        g = unbroadcast(g, data.shape)
-    if g.dtype is data.dtype:
-        return g
-    validation.check_float(data.dtype)
-    return g.astype(data.dtype)
-
-# %% [markdown]
-# ## In which order?
-#
-# In `h = x * x; z = h * h + h` three arrows arrive at `h`, and only when all of them have, may
-# `h` hand on their sum. Nobody may go before all its users have gone.
-#
-# Predict: you meet the notes by following inputs from `z`. Is the order in which you meet them
-# good enough? And what goes wrong with a function that calls itself for each input, on a loss
-# 100,000 operations deep?
-#
-# A result is younger than its inputs, and `creator.created` counts births.
-#
-# **Task.** Write `oldest_first`. The walk will take what it lists from the end.
-
-# %% exercise="order"
-#| export
-def oldest_first(tensor):
-    """Every tensor with a creator that went into `tensor`, itself included, the oldest first.
-
-    tensor   Tensor
-    returns  list of Tensors, each once; empty when `tensor` has no creator
-
-    Must not call itself: a loss can be 100,000 operations deep, and Python stops at 1,000.
-
-    >>> x = Variable(2.0)
-    >>> y = x * x
-    >>> [float(t) for t in oldest_first(y + y * y)]
-    [4.0, 16.0, 20.0]
-
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
-    """
-    ### BEGIN SOLUTION
-    found, todo = set(), [tensor]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
-            todo.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
-    ### END SOLUTION
-
-# %% checks="order"
-check("order")
-
-# %% [markdown]
-# ## Adding up
-#
-# During the walk a dictionary holds, for each tensor, the gradient received so far. What
-# arrives second is added to what came first; `=` instead of `+=` is the most frequent mistake
-# in home-made engines. The next is hidden here. Predict what `a` and `b` receive:
-
-# %%
-g = np.array([1.0])  # the rule of a + b hands the very same array to both
-for_a, for_b = g, g
-for_a += 5.0  # something else arrives for a
-print("a:", for_a, " b:", for_b)
-
-# %% [markdown]
-# An array that came from a rule may be held by others, or be a read-only view. An array that
-# *we* made, as a sum of two, is ours, and the third, the thousandth arrival can go into it.
-#
-# **Task.** Write `accumulate`. `mine` is the set of tensors whose array was made here.
-
-# %% exercise="accumulate"
-#| export
-def accumulate(gradients, mine, x, g):
-    """Add `g` to what `x` has received so far.
-
-    gradients  dict from Tensor to ndarray; gradients[x] afterwards is the sum of all arrivals
-    mine       set of the tensors whose array in `gradients` was made here, by adding; only
-               those may be written into
-    x          Tensor
-    g          ndarray of the shape of `x`, or a NumPy scalar for shape (); others may hold it:
-               never written into
-
-    The first arrival is stored as it is, the second makes a new array, all others go into it.
-
-    >>> x, gradients, mine = Variable([0.0]), {}, set()
-    >>> for g in (np.array([1.0]), np.array([20.0]), np.array([300.0])):
-    ...     accumulate(gradients, mine, x, g)
-    >>> gradients[x]
-    array([321.])
-
-    Source: the chain rule: Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
-    """
-    ### BEGIN SOLUTION
-    if x not in gradients:
-        gradients[x] = g
-    elif x in mine:
-        gradients[x] += g
-    else:
-        gradients[x] = gradients[x] + g
-        mine.add(x)
-    ### END SOLUTION
-
-# %% checks="accumulate"
-check("accumulate")
-
-# %% [markdown]
-# ## One step
-#
-# One tensor's turn: it has its whole gradient `g`, and gives each of its inputs the due share.
-# Most inputs of a network want nothing: a batch of pictures, a constant 0.1. Their rules are
-# not even called; for the first layer this saves a third of the work.
-#
-# **Task.** Write the loop of `hand_on`. Predict: what are `made.inputs` and `rules` of `x * x`?
-
-# %% exercise="hand-on"
-#| export
-def hand_on(node, g, gradients, mine):
-    """Give the inputs of `node` the gradients that are due to them.
-
-    node             a Tensor with a creator
-    g                ndarray: the whole gradient of `node`
-    gradients, mine  as in `accumulate`, which takes what is due
-
-    Rules are called only for inputs that are Tensors and want a gradient. What they return is
-    brought into the shape and dtype of the input by `fit`.
-
-    >>> x, gradients = Variable(3.0), {}
-    >>> hand_on(x * 5.0, np.float32(2), gradients, set())
-    >>> float(gradients[x])
-    10.0
-
-    Source: the chain rule.
-    """
-    made = node.creator
-    rules = table[made.op]
-    if callable(rules):  # one for all inputs together: call it now, and let each have its part
-        rules = parts_of(rules(g, node.data, *made.arrays, **made.options), made)
-    validation.check_rules(rules, made)
-    ### BEGIN SOLUTION
-    for x, rule in zip(made.inputs, rules):
-        if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            found = rule(g, node.data, *made.arrays, **made.options)
-            accumulate(gradients, mine, x, fit(found, x.data, made.op))
-    ### END SOLUTION
-
-# %% checks="hand-on"
-check("hand-on")
-
-# %% [markdown]
-# ## Where the walk starts
-#
-# The slope of the loss with respect to itself is 1: that is the first gradient. For a result of
-# several numbers there is no such thing as *the* slope; somebody must say how much each number
-# matters. To take ones silently would hide a forgotten `mean()` for weeks.
-#
-# **Task.** Write the rest of `first_gradient`. An error says what was given, and what to do.
-
-# %% exercise="start"
-#| export
-def first_gradient(tensor, gradient=None):
-    """The gradient that the walk starts with.
-
-    tensor    Tensor that wants a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
-              holds one number, means 1
-    returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
-
-    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
-    given; ValueError, naming both shapes, when the gradient has another shape.
-
-    >>> first_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
-    array([[ 1., 10.]], dtype=float32)
-
-    Source: torch.Tensor.backward has the same rule.
-    """
-    if not tensor.requires_grad:
-        raise RuntimeError("backward() starts from a result of tensors that want a gradient; "
-                           "this one has no note. Was it made inside no_grad(), from .data, "
-                           "of whole numbers, or from tensors without requires_grad=True?")
-    validation.check_float(tensor.dtype)
-    ### BEGIN SOLUTION
-    if gradient is None:
-        if tensor.size != 1:
-            raise RuntimeError("backward() needs one number to start from, "
-                               f"this tensor has shape {tensor.shape}: "
-                               "call .sum() or .mean() on it first, or give a gradient of that "
-                               "shape")
-        return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
-    gradient = np.array(operand(gradient), tensor.dtype)
-    if gradient.shape != tensor.shape:
-        raise ValueError(f"the gradient has shape {gradient.shape}, "
-                         f"and the tensor {tensor.shape}: give one slope for each number")
-    return gradient
-    ### END SOLUTION
-
-# %% checks="start"
-check("start")
-
-# %% [markdown]
-# ## The walk
-#
-# A note holds on to all arrays that went into a result, so it is taken away as soon as it has
-# served, and memory shrinks while we walk. `FREED`, which is put in its place, tells whoever
-# comes a second time to say `retain_graph=True` the first time.
-#
-# The door that `Tensor.backward` opens is given. It starts your walk and hands the gradients to
-# the *leaves*, the tensors that were given and not made. They keep them in `.grad`, added to
-# what is there: two losses, two calls, one sum. Results in between keep nothing. A leaf must
-# own its gradient; a copy sees to that, unless `is_ours` finds that nobody else holds it.
-
-# %%
-#| export
-def backward(tensor, gradient=None, retain_graph=False):
-    """Add to `.grad` of every leaf that went into `tensor` the slope of `tensor` along it.
-
-    tensor        Tensor; `gradient` of the same shape says how much each number matters
-    retain_graph  keep the notes, so that this graph can be walked again
-
-    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
-
-    >>> x = Variable([1.0, 2.0, 4.0])
-    >>> backward((x * x).sum())
-    >>> x.grad
-    array([2., 4., 8.], dtype=float32)
-    """
-    gradients = gradients_of(tensor, first_gradient(tensor, gradient), retain_graph)
-    while gradients:
-        x, g = gradients.popitem()
-        if not is_ours(g):
-            g = np.array(g)
-        x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
-
-
-# a graph is many objects and no garbage: let Python look for some less often
-collect_less_often()
-
-# %% [markdown]
-# **Task.** Write the walk, from the end of `oldest_first` to its beginning.
-
-# %% exercise="walk"
-#| export
-def gradients_of(tensor, gradient, retain_graph=False):
-    """Walk from `tensor` back to everything it was made from.
-
-    tensor        Tensor
-    gradient      ndarray of its shape: the gradient of `tensor` itself
-    retain_graph  False: the creator of each tensor becomes FREED as soon as it has handed on
-    returns       dict from each leaf to its gradient, an ndarray; no `.grad` is touched
-
-    Each tensor with a creator hands on once, the youngest first, when its gradient is complete.
-    One that received nothing has nothing to hand on.
-
-    >>> x, y = Variable(5.0), Variable(3.0)
-    >>> found = gradients_of(x**2 + 2 * x * y + y**3, np.float32(1))
-    >>> float(found[x]), float(found[y])
-    (16.0, 37.0)
-
-    Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
-    """
-    ### BEGIN SOLUTION
-    nodes, gradients, mine = oldest_first(tensor), {tensor: gradient}, set()
-    while nodes:
-        node = nodes.pop()
-        if node in gradients:
-            hand_on(node, gradients.pop(node), gradients, mine)
-            mine.discard(node)
-        if not retain_graph:
-            node.creator = FREED
-    return gradients
-    ### END SOLUTION
-
-# %% checks="walk"
-check("walk")
-
-# %% [markdown]
-# The notes have become slopes. Predict both, for $\sin(xy / (x + y))$ at 5 and 3, then nudge:
-
-# %%
-def f(x, y):
-    return np.sin(x * y / (x + y))
-
-
-x, y = Variable(5.0), Variable(3.0)
-backward(((x * y) / (x + y)).sin())
-print("by the walk:", x.grad, y.grad)
-print("by nudging: ", (f(5 + 1e-6, 3) - f(5, 3)) / 1e-6, (f(5, 3 + 1e-6) - f(5, 3)) / 1e-6)
-
-# %% [markdown]
-# ## Rules for sums
-#
-# A sum lets every number in with slope 1. So each place of `x` receives the gradient of the sum
-# that it went into. The numbers are easy; the shape is not. Summing (2, 3, 4) along axis 1 left
-# (2, 4), and to stretch that over (2, 3, 4) the axis must come back, as a 1.
-#
-# Predict what `np.broadcast_to` says to, or makes of, a gradient of shape (3,) that came from
-# the rows of a (3, 3) matrix. Which of the two is worse?
-#
-# **Task.** Write `put_back`.
-
-# %% exercise="put-back"
-#| export
-def put_back(g, shape, axis=None, keepdims=False):
-    """`g` with the axes that a reduction took away, of length 1: it broadcasts to `shape`.
+def expand_reduced(g, shape, axis=None, keepdims=False):
+    """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
 
     g         ndarray, of the shape that reducing `shape` along `axis` gives
     shape     tuple: the shape of what was reduced
-    axis      an int, a tuple of ints (negative ones count from the end), or None for all
-    keepdims  whether the reduction kept its axes, so that nothing is missing
-    returns   ndarray of the same numbers and as many axes as `shape`
+    axis      an int, a tuple of ints (in any order, negative ones count from the end), or None
+              for all axes
+    keepdims  whether the reduction kept its axes, so that none is missing
+    returns   ndarray of the same numbers; the reduced axes are there again, with length 1
 
-    >>> put_back(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
+    >>> expand_reduced(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
     (2, 1, 4)
 
     Source: numpy.expand_dims.
@@ -612,36 +779,38 @@ def put_back(g, shape, axis=None, keepdims=False):
     ### END SOLUTION
 
 # %% [markdown]
-# With it, the rules. The largest number of a row gets the whole gradient; equals share it.
+# `np.broadcast_to` refuses the first. The second is worse: it becomes (3, 3) without an error,
+# and each column gets the gradient of a row. The rules that use your function are given. The
+# maximum of a row receives its whole gradient; equal elements share it.
 
 # %%
 #| exporti
 def sum_rule(g, out, x, axis, keepdims):
     full = np.empty(x.shape, g.dtype)
     # one number needs no axes
-    full[...] = g if axis is None else put_back(g, x.shape, axis, keepdims)
+    full[...] = g if axis is None else expand_reduced(g, x.shape, axis, keepdims)
     return full
 
 
 def extreme_rule(g, out, x, axis, keepdims):
-    first = np.equal(x, put_back(out, x.shape, axis, keepdims))
+    first = np.equal(x, expand_reduced(out, x.shape, axis, keepdims))
     ties = np.add.reduce(first, axis=axis, keepdims=True, dtype=g.dtype)
-    # nan equals nothing: no ties, and nan for all, without noise
+    # nan equals nothing: no ties, and nan for all, without a warning
     with np.errstate(divide="ignore", invalid="ignore"):
-        return first * (put_back(g, x.shape, axis, keepdims) / ties)
+        return first * (expand_reduced(g, x.shape, axis, keepdims) / ties)
 
 
 derivative(sum_forward, sum_rule)
 derivative(max_forward, extreme_rule)
 derivative(min_forward, extreme_rule)
 
-# %% checks="put-back"
-check("put-back")
+# %% checks="expand-reduced"
+check("expand-reduced")
 
 # %% [markdown]
-# ## Rules for shapes
+# ## Reshape, transpose, broadcast
 #
-# Reshaping and transposing move numbers and change none. Their rules move the gradient back.
+# Reshaping and transposing move elements and change none. Their rules move the gradient back.
 #
 # Predict: axes (1, 2, 0) take shape (2, 3, 4) to (3, 4, 2). Do the same axes take it back?
 #
@@ -650,9 +819,9 @@ check("put-back")
 
 # %% exercise="shapes"
 #| export
-@rules_for(reshape_forward, np.transpose, np.broadcast_to)
+@deferred_rules(reshape_forward, np.transpose, np.broadcast_to)
 def shape_rules():
-    """Tell `derivative` the rules of reshape_forward, np.transpose and np.broadcast_to.
+    """Register the rules of reshape_forward, np.transpose and np.broadcast_to.
 
     Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
     once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
@@ -674,39 +843,35 @@ def shape_rules():
 check("shapes")
 
 # %% [markdown]
-# ## Rules for picking and joining
+# ## Indexing and joining
 #
-# Picking `x[[2, 0, 2]]` copies some places, one of them twice; what was not picked has slope 0,
-# and what was picked twice receives twice. Predict what NumPy makes of this:
+# `x[[2, 0, 2]]` copies some elements, one of them twice. An element that was not picked has
+# gradient 0; one that was picked twice receives two contributions. Predict what NumPy prints:
 
-# %%
+# %% tags=["answer"]
 full = np.zeros(4)
 full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# 1 is lost: NumPy adds for each place once. `np.bincount(places, weights, how_many)` adds up
-# weights by place. It is needed only where lists or arrays of whole numbers may repeat one.
-
-# %%
-#| exporti
-def may_repeat(index):
-    """Whether an index, a tuple as `plain_index` makes it, can name one place twice."""
-    return any(np.ndim(part) > 0 and np.asarray(part).dtype != bool for part in index)
-
-# %% [markdown]
-# **Task.** Write the rule of `take_forward(x, index=...)`.
+# The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)` adds
+# up the weights of equal positions, both flat arrays. For the positions, number the elements of
+# `x` and index the numbers. This is needed only where an index holds a list or an array of
+# integers, which may repeat a position; `vjps.can_repeat(index)` tells.
+#
+# **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
 # %% exercise="index"
 #| export
 def index_rule(g, out, x, index):
-    """The gradient for `x`, when `g` arrives at x[index].
+    """The gradient for `x`, given the gradient `g` of x[index].
 
     g        ndarray of the shape of x[index]
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  ndarray of the shape of `x`: at each place the sum of all `g` picked there, or 0
+    returns  a float ndarray of the shape of `x`: for each element the sum of the `g` of its
+             copies, 0 where it has none
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
@@ -714,68 +879,42 @@ def index_rule(g, out, x, index):
     Source: numpy.bincount, "weights".
     """
     ### BEGIN SOLUTION
-    if may_repeat(index):
-        places = np.arange(x.size).reshape(x.shape)[index]
-        return np.bincount(places.ravel(), np.ravel(g), x.size).reshape(x.shape)
+    if vjps.can_repeat(index):
+        positions = np.arange(x.size).reshape(x.shape)[index]
+        return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
     full[index] = g
     return full
     ### END SOLUTION
 
 # %% [markdown]
-# Joining is undone by taking apart, and a margin by cutting it off.
+# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off.
 
 # %%
 #| exporti
+# a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=lambda g, out, *arrays, axis: (
-    np.split(g, np.cumsum([array.shape[axis] for array in arrays[:-1]]), axis)))
-derivative(stack_forward, together=lambda g, out, *arrays, axis: list(np.moveaxis(g, axis, 0)))
-derivative(pad_forward, lambda g, out, x, width, value: (
-    g[tuple([slice(before, before + n) for (before, _), n in zip(width, x.shape)])]))
+derivative(concatenate_forward, together=vjps.concatenate_rule)
+derivative(stack_forward, together=vjps.stack_rule)
+derivative(pad_forward, vjps.pad_rule)
 
 # %% checks="index"
 check("index")
 
 # %% [markdown]
-# ## The rule of the product
+# ## Matrix products
 #
-# For $C = AB$ with shapes (i, k), (k, j), (i, j), the gradient $G$ has shape (i, j). What can
-# be built of $G$ and $B$ that has the shape of $A$? Predict: only one product of theirs, one of
-# them transposed, fits. That is how most people remember the rule. The reason: nudge $a_{ik}$,
-# and $c_{ij}$ moves by $b_{kj}$, for every $j$.
+# For $C = AB$ with shapes (i, k), (k, j), (i, j), the gradient $G$ of $C$ has shape (i, j).
+# Predict: which product of $G$ and $B$, one of them transposed, has the shape of $A$? Only one
+# fits, and that is how most people remember the rule. The reason: when $a_{ik}$ grows by
+# $\varepsilon$, $c_{ij}$ grows by $b_{kj} \varepsilon$, for every $j$. Hence
+# $\partial L / \partial a_{ik} = \sum_j g_{ij} b_{kj}$.
 #
-# Stacks of matrices go through the same rule. The given piece makes matrices of everything,
-# also of a 1-D row or column; and where the right side is one matrix, a layer's weights, it
-# lets all rows of a batch stand in one tall matrix.
-
-# %%
-#| exporti
-def as_matrices(g, a, b):
-    """The arrays as stacks of matrices of shapes (..., i, j), (..., i, k) and (..., k, j)."""
-    if b.ndim > 2:
-        return (g, a, b) if a.ndim > 1 else (g[..., None, :], a[None], b)
-    k, j = b.shape if b.ndim == 2 else (b.size, 1)
-    rows = math.prod(a.shape[:-1])
-    return g.reshape(rows, j), a.reshape(rows, k), b.reshape(k, j)
-
-
-def matmul_rule(n):
-    def rule(g, out, a, b):
-        found, shape = matmul_slope(n, *as_matrices(g, a, b)), (a, b)[n].shape
-        # no reshape that changes nothing: it makes a view, which a leaf would have to copy
-        return found if b.ndim > 2 or found.shape == shape else found.reshape(shape)
-    return rule
-
-
-derivative(np.matmul, matmul_rule(0), matmul_rule(1))
-
-# %% [markdown]
-# **Task.** Write `matmul_slope`.
+# **Task.** Write `matmul_vjp`, for stacks of matrices.
 
 # %% exercise="matmul"
 #| export
-def matmul_slope(n, g, a, b):
+def matmul_vjp(n, g, a, b):
     """The gradient for input `n` of a @ b, for stacks of matrices.
 
     n        0 for the gradient of `a`, 1 for that of `b`
@@ -784,8 +923,8 @@ def matmul_slope(n, g, a, b):
     b        ndarray of shape (..., k, j)
     returns  ndarray of shape (..., i, k) or (..., k, j); broadcast stacks are summed later
 
-    >>> matmul_slope(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
-    ...              np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> matmul_vjp(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
+    ...            np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     array([[21., 43., 65.]])
 
     Source: Petersen and Pedersen, The Matrix Cookbook (2012), section 2.5.
@@ -796,29 +935,38 @@ def matmul_slope(n, g, a, b):
     return a.swapaxes(-1, -2) @ g
     ### END SOLUTION
 
+# %% [markdown]
+# The given part turns 1-D operands into matrices. And where the right operand is one matrix (a
+# layer's weights), it puts all rows of a batch into one tall matrix: one product, not many.
+
+# %%
+#| exporti
+derivative(np.matmul, *vjps.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
+
 # %% checks="matmul"
 check("matmul")
 
 # %% [markdown]
-# ## No notes, please
+# ## Switching recording off
 #
-# Measuring how good a network is, or changing its weights, needs results and no slopes; notes
-# would cost time and memory for nothing. `recording.on` of lesson 01 says whether they are
-# taken in this thread. It must be what it was before when the block ends, whatever happened.
+# Evaluating a network, or updating its weights, needs results and no gradients; a graph would
+# cost time and memory for nothing. `recording.on` of lesson 01 says whether operations of this
+# thread are recorded. When a `no_grad` block ends, it must be what it was before, whatever
+# ended the block.
 #
-# Predict three traps: a block inside a block, an exception in the middle, and a second thread.
+# Predict three difficulties: a block inside a block, an exception inside, a second thread.
 #
-# **Task.** Write the body of `no_grad`. `contextlib.contextmanager` makes a `with` block and a
-# decorator of a function with a `yield`: what stands before it happens on the way in.
+# **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
+# `yield` into a `with` block and a decorator: what stands before `yield` runs at the start.
 
 # %% exercise="no-grad"
 #| export
 @contextlib.contextmanager
 def no_grad():
-    """Take no notes in this thread: `with no_grad():`, or `@no_grad()` above a function.
+    """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
 
-    Afterwards `recording.on` is what it was before, also after an exception, and inside another
-    no_grad().
+    Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
+    exception of any kind (SystemExit and KeyboardInterrupt too), which passes through.
 
     >>> x = Variable(3.0)
     >>> with no_grad():
@@ -841,40 +989,43 @@ def no_grad():
 check("no-grad")
 
 # %% [markdown]
-# For one tensor rather than a stretch of code there is `detach`, since lesson 01: the same
-# numbers, as if they had been given. No slope passes it. Predict the slope of
-# $x \cdot \mathrm{detach}(x)$ at 3, and of $x \cdot x$.
+# A second thread goes on recording: each has a `recording.on` of its own.
+# To **detach** a tensor means to take its values out of the graph: `x.detach()` of lesson 01 is
+# a tensor with the same memory and no creator, through which no gradient flows. Predict the
+# gradient of $x \cdot \mathrm{detach}(x)$ at 3, and that of $x \cdot x$.
 
-# %%
-x = Variable(3.0)
-backward(x * x.detach())
-print(x.grad)
+# %% tags=["answer"]
+for f in (lambda x: x * x.detach(), lambda x: x * x):
+    x = Variable(3.0)
+    backward(f(x))
+    print(x.grad)
 
 # %% [markdown]
-# ## An operation of your own
+# ## Custom functions
 #
-# Sometimes a rule should keep something that was computed on the way forward. Then a class, a
-# `Function`, reads better than a line in the table. You say `forward` and `backward`.
+# Some operations should keep something that was computed in the forward pass. For these, a
+# class is more readable than a line in the table. A **custom function** is a class with a
+# `forward` method that computes the result and a `backward` method that returns the VJP.
 #
-# The saved arrays live in the object, and there lies a trap. Predict: if the *same* object
-# computes `f(x)` and then `f(f(x))`, what has it saved when the walk comes to the inner one?
+# Saved arrays live in the object. Predict: if the *same* object computes `f(x)` and then
+# `f(f(x))`, what has it saved when the backward pass reaches the inner one?
 #
-# **Task.** Write `Function.__call__`.
+# **Task.** Write `Function.__call__`. Give the method `forward` of a copy to `apply`: such a
+# method knows its object, where the table finds `backward`.
 
 # %% exercise="function"
 #| export
-class Function:
+class Function(FunctionMethods):
     """An operation with its own rule. Subclasses define
 
     forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
-                             for later
     backward(self, grad)     from the gradient of the result, that of the input; several inputs:
-                             a tuple, in which None stands for "has no slope".
-                             self.saved_tensors is the tuple of what was kept
+                             a tuple, with None for an input that has no derivative.
+                             self.saved_tensors is the tuple of what was saved
 
     and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An
-    object can be used many times, also on its own result: each use works on a fresh copy of it,
-    which holds what that use saved.
+    object can be used many times, also on its own result: each use works on a new copy of the
+    object, with its settings, which holds what that use saved.
 
     >>> class Square(Function):
     ...     def forward(self, x):
@@ -891,12 +1042,6 @@ class Function:
     Source: torch.autograd.Function; the object is what PyTorch calls ctx.
     """
 
-    saved_tensors = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        validation.check_methods(cls)
-
     def __call__(self, *inputs, **options):
         ### BEGIN SOLUTION
         call = copy.copy(self)
@@ -907,211 +1052,59 @@ class Function:
     def apply(cls, *inputs, **options):
         return cls()(*inputs, **options)
 
-    def save_for_backward(self, *arrays):
-        self.saved_tensors = arrays
-
-    def forward(self, *arrays):
-        raise TypeError(f"{type(self).__name__} needs a method forward(self, *arrays)")
-
-    def backward(self, grad):
-        raise TypeError(f"{type(self).__name__} needs a method backward(self, grad)")
-
-    def slopes_of_all(self, g, out, *arrays, **options):
-        """The rule for all inputs together, as `derivative` would have it."""
-        return validation.checked_gradients(self.backward(g), arrays,
-                                            type(self).__name__, operand)
-
 # %% checks="function"
 check("function")
 
 # %% [markdown]
-# ## Who checks the rules?
+# ## What a graph costs
 #
-# A wrong rule raises no error; the network just learns badly, for weeks. But there is a witness
-# who knows nothing of rules: nudge one number up and down, look at the loss. The size of the
-# nudge $h$ is a bargain. Predict which is best for $e^x$ at 1, and why small ones are *worse*:
+# A network in use needs little memory; one that trains keeps every layer's output for the rules
+# until the backward pass. Predict, for 20 operations on a tensor of 400 kB: how much memory
+# inside `no_grad`, with a graph, after `backward`, and after it with `retain_graph=True`?
 
-# %%
-for h in (1e-1, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11):
-    one_side = (math.exp(1 + h) - math.exp(1)) / h
-    both = (math.exp(1 + h) - math.exp(1 - h)) / (2 * h)
-    print(f"{h = :.0e}  error {abs(one_side - math.e):.0e}, both ways {abs(both - math.e):.0e}")
-
-# %% [markdown]
-# The difference of two nearly equal numbers loses its digits: lesson 01 met that in the
-# variance. Nudging both ways cancels the curve's bend, and $h = 10^{-5}$ in float64 leaves
-# about ten good digits. In float32 it leaves two.
-#
-# **Task.** Write `slope_by_nudging`, for one number among many.
-
-# %% exercise="nudge"
-#| export
-def slope_by_nudging(f, arrays, n, at, step=1e-5):
-    """The slope of f(*arrays) with respect to the one number arrays[n][at], from two nudges.
-
-    f        a function of arrays that returns one number
-    arrays   list of float64 ndarrays; nudged in place, and afterwards exactly as they were
-    n, at    which array, and which place in it, a tuple of ints
-    step     how far to nudge, up and down
-    returns  a number: by how much f grows for each unit that the number grows
-
-    >>> round(slope_by_nudging(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
-    12.0
-
-    Source: central differences: Griewank and Walther, Evaluating Derivatives (2008), section 1.
-    """
-    ### BEGIN SOLUTION
-    middle = arrays[n][at]
-    arrays[n][at] = middle + step
-    up = f(*arrays)
-    arrays[n][at] = middle - step
-    down = f(*arrays)
-    arrays[n][at] = middle
-    return float((up - down) / (2 * step))
-    ### END SOLUTION
-
-# %% checks="nudge"
-check("nudge")
-
-# %% [markdown]
-# The check around it is given. A result of many numbers is weighed with a random gradient
-# first: with ones, a rule that mixes up places would often pass.
-
-# %%
-#| export
-def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
-    """Compare the gradients of f(*inputs) with nudges of every number of every input.
-
-    f          a function of Tensors that returns a Tensor, the same each time, of any shape
-    inputs     Tensors or arrays of fractions, or a single one; copied as float64
-    tolerance  the largest error allowed, relative to slopes above 1 and absolute below
-    returns    True
-
-    Raises AssertionError, naming the input, the place and both numbers, where they differ.
-
-    >>> numerical_gradient_check(lambda x, y: (x * y).sin(),
-    ...                          [Variable([1.0, 2.0]), Variable([[3.0], [0.5]])])
-    True
-    """
-    inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    arrays = [np.array(operand(x), np.float64) for x in inputs]
-    leaves = [Variable(array) for array in arrays]
-    validation.check_arguments(f, leaves)
-    out = f(*leaves)
-    validation.check_result(out)
-    rng = np.random.default_rng(0)
-    weights = np.asarray(rng.uniform(0.5, 1.5, out.shape) * rng.choice([-1.0, 1.0], out.shape))
-    if out.size == 1:  # nothing to mix up: the slopes themselves
-        weights = np.ones(out.shape)
-    found = gradients_of(out, weights) if out.requires_grad else {}
-
-    def weighed(*arrays):
-        with no_grad():
-            return np.sum(f(*map(Tensor, arrays)).data * weights)
-
-    for n, leaf in enumerate(leaves):
-        slopes = found.get(leaf, np.zeros(leaf.shape))
-        for at in np.ndindex(leaf.shape):
-            wanted = slope_by_nudging(weighed, arrays, n, at, step)
-            if not abs(slopes[at] - wanted) <= tolerance * max(1, abs(wanted)):
-                note = "" if leaf in found else " (no gradient arrived at all)"
-                raise AssertionError(f"input {n} at {at}: the rules say {slopes[at]:.8g}"
-                                     f"{note}, a nudge says {wanted:.8g}")
-    return True
-
-# %%
-def wrong_square(x):
-    return x * x
-
-
-derivative(wrong_square, lambda g, out, x: g * x)
-x = Variable([[1.0, 0.0], [3.0, 4.0]])
-print(numerical_gradient_check(lambda x: x.exp() / x.exp().sum(axis=1, keepdims=True), x))
-try:
-    numerical_gradient_check(lambda x: apply(wrong_square, x), x)
-except AssertionError as error:
-    print(error)
-
-# %% [markdown]
-# ## A picture of the notes
-#
-# The notes can be drawn, before a walk frees them: a box per tensor, an arrow per input.
-
-# %%
-#| export
-def draw_graph(tensor, /, **names):
-    """Draw how `tensor` was made, from its notes.
-
-    names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w)
-    returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
-
-    >>> x = Variable([1.0, 2.0])
-    >>> print(draw_graph((2.0 * x).sum(), x=x))
-    2
-    x (2,)
-    multiply (2,)
-    sum = 6
-    """
-    if tensor.creator is FREED:
-        raise RuntimeError("backward() has freed the notes of this result: "
-                           "draw before backward(), or say backward(retain_graph=True)")
-    return graph_of(oldest_first(tensor) or [tensor], names)
-
-# %%
-x, w = Variable([[1.0, 2.0]]), Variable([[3.0], [-1.0]])
-draw_graph(((x @ w).tanh() * x).sum(), x=x, w=w)
-# alt: A graph, from boxes x and w over matmul, tanh and multiply to sum; x has two arrows.
-
-# %% [markdown]
-# ## What a graph weighs
-#
-# A network that is run is light; one that will learn keeps every layer's results, for the
-# rules, until the walk comes by. Predict, for 20 operations on a tensor of 400 kB: how much
-# memory inside `no_grad`, with notes, after the walk, and after one with `retain_graph=True`?
-
-# %%
+# %% tags=["answer"]
 from tinytorch.support.memory import kilobytes_held
 
 
-def chain(walked=False, retain_graph=False):
+def chain(then=lambda result: None, **options):
     x = result = Variable(np.ones(100_000, "float32"))
     for _ in range(20):
         result = result.sin()
     result = result.sum()
-    if walked:
-        backward(result, retain_graph=retain_graph)
+    then(result, **options)
     return x, result
 
 
-print("no notes:          ", kilobytes_held(no_grad()(chain)), "kB")
-print("with notes:        ", kilobytes_held(chain), "kB")
-print("after the walk:    ", kilobytes_held(lambda: chain(True)), "kB")
-print("with retain_graph: ", kilobytes_held(lambda: chain(True, retain_graph=True)), "kB")
+with no_grad():
+    print("no_grad:         ", kilobytes_held(chain), "kB")
+print("with a graph:    ", kilobytes_held(chain), "kB")
+print("after backward:  ", kilobytes_held(lambda: chain(backward)), "kB")
+print("graph retained:  ", kilobytes_held(lambda: chain(backward, retain_graph=True)), "kB")
 
 # %% [markdown]
-# After the walk only `x` and its gradient are left. This is why a loop that collects `loss`
-# before any walk, instead of `float(loss)`, fills the memory of any machine.
+# After the pass only `x` and its gradient are left. This is why a loop that collects `loss`
+# before any backward pass, instead of `float(loss)`, fills the memory of any machine.
 #
-# ## One operation or seven?
+# ## Fused operations
 #
-# Lesson 04 made cross-entropy one operation, although it could be built of a maximum, a
-# difference, an exponential, a sum, a logarithm... Each of these would have a rule of its own,
-# and an array to keep. All of them together have a rule of one line. The loss of a row is
-# $\log \sum_j e^{z_j} - \sum_j t_j z_j$, with $t$ the target; its slope along $z_j$ is the
-# probability that the network gave, minus the one it should have given,
-# $\mathrm{softmax}(z)_j - t_j$. Smoothing gives a share of the target evenly to all classes.
+# Lesson 04 made cross-entropy one operation, although it could be composed of a maximum, a
+# difference, an exponential, a sum and a logarithm. Each of these would have a rule and an
+# array to keep. Fused into one operation, they have one short rule. The loss of a row is
+# $\log \sum_j e^{z_j} - \sum_j t_j z_j$ with target $t$; its derivative with respect to $z_j$
+# is the predicted minus the target probability, $\mathrm{softmax}(z)_j - t_j$. (Label smoothing
+# spreads a part of the target evenly over all classes.)
 
 # %%
 #| exporti
 def cross_entropy_rule(g, out, logits, labels, smoothing):
-    slope = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
-    slope /= np.add.reduce(slope, axis=-1, keepdims=True)  # softmax
+    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
+    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
     if smoothing:
-        slope -= smoothing / logits.shape[-1]
-    rows = slope.reshape(-1, logits.shape[-1])  # the same memory
+        d -= smoothing / logits.shape[-1]
+    rows = d.reshape(-1, logits.shape[-1])  # the same memory
     rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
-    slope *= np.asarray(g)[..., None]
-    return slope
+    d *= np.asarray(g)[..., None]
+    return d
 
 
 derivative(cross_entropy_forward, cross_entropy_rule)
@@ -1123,73 +1116,85 @@ scores = Variable(np.random.default_rng(0).normal(size=(4, 3)))
 print(numerical_gradient_check(
     lambda z: cross_entropy(z, [2, 0, 1, 0], label_smoothing=0.1), scores))
 backward(cross_entropy(scores, [2, 0, 1, 0]))
-print((4 * scores.grad).round(3))
+print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
 
 # %% [markdown]
-# Rows sum to 0: what the true class gains, the others lose.
+# Each row sums to 0: adding a constant to all scores of a row does not change the loss.
 #
-# ## Two moons
+# ## Training a network
 #
-# Everything together. Two half-moons reach into each other, so no straight line parts them. The
-# network is made of parts from lessons 02 to 04, written before there was a slope in sight. One
-# step of learning: run, measure, walk back, and move every weight a little against its slope.
-#
-# Predict the share of points on the right side before learning, and the shape of the boundary.
+# The network consists of layers from lessons 02 and 03, written before there were any
+# gradients. Each step computes the loss and its gradient, and moves every weight a little
+# against it (*gradient descent*). Predict the accuracy before training.
 
-# %%
+# %% tags=["answer"]
 from tinytorch.core.activations import Tanh
 from tinytorch.core.layers import Dense, Sequential, manual_seed
-
-rng = np.random.default_rng(1)
-angle = rng.uniform(0, np.pi, 200)
-upper = np.arange(200) < 100
-points = np.where(upper, [np.cos(angle), np.sin(angle)],
-                  [1 - np.cos(angle), 0.5 - np.sin(angle)]).T
-points = Tensor((points + rng.normal(0, 0.12, (200, 2))).astype("float32"))
-moon = Tensor(upper[:, None].astype("float32"))
 
 manual_seed(0)
 network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
 
 
 @no_grad()
-def share_right():
-    return float(np.mean((network(points).data > 0) == upper[:, None]))
+def logits(x):
+    return network(Tensor(x)).data
 
 
-print(f"before: {share_right():.1%} of the points on the right side")
-losses = []
-for step in range(150):
-    loss = binary_cross_entropy_with_logits(network(points), moon)
+accuracy = lambda: np.mean((logits(points) > 0) == labels)
+print(f"before: {accuracy():.1%} of the points are classified correctly")
+for step in range(400):
+    loss = binary_cross_entropy_with_logits(network(Tensor(points)), Tensor(labels))
     backward(loss)
     for parameter in network.parameters():
         parameter.data -= 1.0 * parameter.grad
         parameter.grad = None
-    losses.append(float(loss))
-print(f"after:  {share_right():.1%}, the loss fell from {losses[0]:.3f} to {losses[-1]:.3f}")
+print(f"after:  {accuracy():.1%}, loss {float(loss):.4f}")
 
-# %%
-import matplotlib.pyplot as plt
-
-across, up = np.meshgrid(np.linspace(-1.6, 2.6, 90), np.linspace(-1.2, 1.7, 70))
-with no_grad():
-    grid = network(Tensor(np.stack([across, up], -1).astype("float32"))).sigmoid().data[..., 0]
-figure, axes = plt.subplots(figsize=(6, 3.6))
-axes.contourf(across, up, grid, levels=[0, 0.25, 0.5, 0.75, 1], cmap="RdBu", alpha=0.6)
-axes.scatter(*points.data.T, c=upper, cmap="RdBu", edgecolors="black", s=14)
-axes.set(xlabel="across", ylabel="up", title="probability of the upper moon");
-# alt: Two half-moons of points, and between them a curved band where the network is undecided.
+# %% tags=["answer"]
+plot_decision(points, labels, logits);
+# alt: The two half-moons again, separated by a curved boundary like that of the first picture.
 
 # %% [markdown]
-# After `tito export autograd`, `loss.backward()` is the same call as `backward(loss)` here.
+# No line of this program knows a derivative of the network. (After `tito export autograd`,
+# `loss.backward()` is the same call as `backward(loss)` here.)
 #
+# ## In-place accumulation (optional)
+#
+# `gradients[x] + g` allocates a new array for each contribution. **In-place accumulation** adds
+# a contribution to the array that holds the sum, `gradients[x] += g`, and allocates nothing.
+# That is allowed only if the array is ours. The first one came from a rule: others may use it,
+# or it may be a read-only view. But the sum of the first two is a new array that nobody else
+# has seen. The third, the thousandth contribution can be added to it in place.
+#
+# **Task (optional).** Go back to `accumulate`. When it creates a sum, let it put `x` into
+# `owned`; when `x` is there already, let it add in place. (A sum of shape () is a NumPy scalar,
+# not writable: assign to `gradients[x]`.) It about halves the time; before, both are equal:
+
+# %%
+from timeit import timeit
+
+
+def new_sum(gradients, owned, x, g):
+    gradients[x] = gradients[x] + g if x in gradients else g
+
+
+x, g = Variable(0.0), np.ones(1_000_000, "float32")
+for add in (new_sum, accumulate, new_sum, accumulate):
+    gradients, owned = {}, set()
+    seconds = timeit("add(gradients, owned, x, g)", globals=globals(), number=100)
+    print(f"{add.__name__}: {seconds * 10:.2f} ms per 4 MB added")
+
+# %% [markdown]
 # ## Look back
 #
-# 1. Forgetting `parameter.grad = None` above does not break the program. What does it do
-#    instead? Measure the loss after 150 steps, and explain why adding up is right all the same.
+# 1. Without `parameter.grad = None` above, the program still runs. Measure the loss after 400
+#    steps, and explain why accumulating in `.grad` is right all the same.
 # 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
-#    two rules. How much does one step backward cost, in steps forward? Which of the two
-#    products is spared in the first layer, and by which line of yours?
-# 3. `x = x * 1.0001 + 0.1`, 50,000 times: how long do running and walking take per operation on
-#    your machine, and how much of that is arithmetic? (`np.multiply` of the same array tells.)
-#    What follows for the size of the arrays in a network?
+#    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
+#    the two products is not needed in the first layer, and which line of yours skips it?
+# 3. `x = x * 1.0001 + 0.1`, 50,000 times: how long do forward and backward pass take per
+#    operation, and how much of that is arithmetic (`np.multiply` on the same array)?
+#
+# PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it is given the inputs,
+# and returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (with static
+# methods and `ctx`), `torch.autograd.gradcheck`. A creator is called `grad_fn` there.

@@ -20,102 +20,216 @@
 #     - losses
 #     - autograd
 #     - optimizers
-#     summary: Epochs, measures, checkpoints, and what to do when the loss is nan
-#     terms: []
+#     pytorch:
+#       inference: torch.inference_mode
+#       checkpoint: torch.save
+#       seed: torch.manual_seed
+#     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
+#     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
+#       micro-batch, inference, confusion matrix, generalization, overfitting, underfitting,
+#       learning curve, early stopping, patience, regularization, learning-rate range test,
+#       checkpoint, double descent]
 #     title: Training
 # ---
 
 # %% [markdown]
 # # 08. Training
 #
-# Run, measure, walk back, step: four lines train a network, and you have written them already.
-# Then the program is stopped after nine hours of ten. Or the loss is `nan`, and nobody knows
-# since when. Or the figures were good because dropout was on, or off, at the wrong time. This
-# chapter is about the lines around the four.
+# A network went 60 times through the same 60 training points; such a pass is an *epoch*. Its
+# loss on these points kept falling. Its loss on 300 *other* points did not:
+
+# %% tags=["payoff"]
+from tinytorch.support.curves import plot_learning_curve
+from tinytorch.support.overfitting import example_history
+
+figure = plot_learning_curve(example_history())
+# alt: Loss against the epoch. The training loss falls to almost 0. The validation loss falls
+# until epoch 27, which is marked as the best epoch, and rises from there on.
+
+# %% [markdown]
+# After 27 epochs the network was better than at the end. When should training stop, and how do
+# you get the weights of epoch 27 back? How good is the network really? Which learning rate
+# does it need? What if the power fails in epoch 59, or the loss becomes `nan`? This chapter
+# answers these questions, and you write a `Trainer` that does it all.
 #
-# **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write**
-# measures, steps, epochs, a rule for when to stop, checkpoints that lose nothing, and two tools
-# that find out why a network does not learn.
+# **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
+# training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
+# loop, checkpoints, and two tools that find out why a network does not learn.
 
 # %%
 #| default_exp core.training
 #| export
 import contextlib
 import copy
-import itertools
 import math
-import time
 
 import numpy as np
 
 from tinytorch.core.autograd import no_grad
-from tinytorch.core.layers import RandomState, Module
+from tinytorch.core.layers import Module, RandomState
+from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.curves import plot_history
-from tinytorch.support.display import Display
-from tinytorch.support.watch import watch_layers
+from tinytorch.support.curves import plot_learning_curve
+from tinytorch.support.random_states import random_states
+from tinytorch.support.run import TrainingState, remaining, restore
+from tinytorch.support.trials import preserved_state, repeat_batches
+from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
 
 # %% [markdown]
-# The patient of this chapter: two arms of a spiral, wound around each other, two hundred points
-# in all. Every batch is a pair, what goes in and what should come out.
+# ## Training set, validation set, test set
+#
+# We split the data into three parts, because a model can be excellent on examples that it was
+# trained on and bad on new ones.
+#
+# - The **training set** holds the examples whose gradients change the weights.
+# - The **validation set** holds examples that the model is not trained on; its loss decides
+#   what we choose, such as the epoch at which training stops.
+# - The **test set** holds examples that are used once, at the very end, to estimate how good
+#   the finished model is on new data.
+#
+# Our toy data set has three classes, the arms of a spiral. Noise makes them overlap.
 
 # %%
 from tinytorch.core.activations import Tanh
 from tinytorch.core.layers import Dense, Dropout, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
-from tinytorch.core.optimizers import SGD, Adam
+from tinytorch.core.optimizers import Adam
+from tinytorch.support.overfitting import CLASSES, noisy_spirals, plot_points, plot_regions
 
 
-def spiral(count, seed):
-    """`count` points in the plane and the arm, 0 or 1, that each is on."""
-    rng = np.random.default_rng(seed)
-    arm = rng.integers(0, 2, count)
-    turn = 3 * np.sqrt(rng.uniform(0.02, 1, count))
-    angle = turn * 2 + np.pi * arm
-    points = (np.stack([turn * np.cos(angle), turn * np.sin(angle)], 1)
-              + rng.normal(0, 0.12, (count, 2)))
-    return points.astype("float32"), arm
-
-
-def batches_of(points, arms, size):
-    return [(Tensor(points[at : at + size]), Tensor(arms[at : at + size]))
+def make_batches(points, labels, size):
+    """A list of (inputs, targets), `size` examples each; the last batch may be smaller."""
+    return [(Tensor(points[at : at + size]), Tensor(labels[at : at + size]))
             for at in range(0, len(points), size)]
 
 
-seen, unseen = batches_of(*spiral(200, seed=1), 32), batches_of(*spiral(300, seed=2), 100)
-print(len(seen), "batches to learn from; the last has", len(seen[-1][1]), "points")
+train_batches = make_batches(*noisy_spirals(60, seed=1), 30)
+validation_batches = make_batches(*noisy_spirals(300, seed=2), 128)
+test_batches = make_batches(*noisy_spirals(600, seed=3), 128)
+
+# %% tags=["demonstration"]
+figure = plot_points(*noisy_spirals(60, seed=1), "training set")
+# alt: 60 points in three classes, drawn as circles, squares and triangles. Points of a class
+# lie together in one part of the plane; where two classes meet, they are mixed.
 
 # %% [markdown]
-# ## How good?
+# ### Hyperparameters and seeds
 #
-# The loss is for the walk back. People ask another question: how many are right? An answer is
-# the class with the largest score, so accuracy knows no slopes and needs none.
+# The model has two hidden layers of 64 units. Their number, the learning rate and the batch
+# size are not learned. A **hyperparameter** is a number that we choose before training instead
+# of learning it by gradient descent.
+#
+# A **seed** is the integer that a random-number generator starts from: with the same seed, the
+# same program draws the same numbers. `manual_seed(0)` gives all models below the same initial
+# weights, so that differences between runs have a cause.
+
+# %%
+def new_model():
+    manual_seed(0)
+    return Sequential(Dense(2, 64), Tanh(), Dense(64, 64), Tanh(), Dense(64, 3))
+
+# %% [markdown]
+# ## The training step
+#
+# A training step has four parts: clear the old gradients, compute the loss of a batch (the
+# forward pass), compute the gradients (the backward pass), and let the optimizer update the
+# weights. The old gradients must be cleared because `backward` *adds* to them. The step
+# returns the loss, as a float: a Tensor would keep the whole computation graph in memory.
+#
+# Predict: a weight is 1, its gradient is 1 in each step, the learning rate is 0.1. What is the
+# weight after two steps? And what is it if the gradients are never cleared?
+#
+# **Task.** Write `train_step`.
+
+# %% exercise="step"
+#| export
+def train_step(model, loss, optimizer, inputs, targets):
+    """Update the parameters of `model` once, using one batch.
+
+    model      a Module, called with the inputs
+    loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
+               the batch
+    optimizer  of the model's parameters, with the methods zero_grad() and step()
+    inputs, targets  one batch
+    returns    the loss before the update, a Python float
+
+    Gradients that were there before have no effect. Those of this batch are kept, so that they
+    can be looked at afterwards.
+
+    >>> from tinytorch.core.layers import Dense
+    >>> from tinytorch.core.optimizers import SGD
+    >>> layer = Dense(1, 1, rng=0)
+    >>> train_step(layer, lambda out, y: ((out - y) ** 2).mean(),
+    ...            SGD(layer.parameters(), lr=0.1), Tensor([[0.0]]), 3.0)
+    9.0
+
+    Source: the PyTorch tutorial "Optimizing Model Parameters", function train_loop.
+    """
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    value = loss(model(inputs), targets)
+    value.backward()
+    optimizer.step()
+    return float(value)
+    ### END SOLUTION
+
+# %% checks="step"
+check("step")
+
+# %% [markdown]
+# (The weight is 0.8. Without clearing, the second step uses the sum 1 + 1, and it is 0.7.)
+#
+# ## Epochs
+#
+# An **epoch** is one pass over all batches of the training set. Ours has two batches, so one
+# epoch is two training steps. Here is a first loop of 20 epochs:
+
+# %% tags=["demonstration"]
+model = new_model()
+optimizer = Adam(model.parameters(), lr=0.02)
+for epoch in range(20):
+    for inputs, targets in train_batches:
+        loss = train_step(model, cross_entropy, optimizer, inputs, targets)
+    if epoch % 5 == 4:
+        print(f"epoch {epoch + 1:2}: loss of the last batch {loss:.3f}")
+
+# %% [markdown]
+# It learns. The rest of the chapter is about measuring and controlling this loop.
+#
+# ## Metrics
+#
+# Gradient descent needs a differentiable loss; people need a number that they can interpret. A
+# **metric** is a number that says how good a model is and that needs no gradient.
+#
+# ### Accuracy
+#
+# The most common metric in classification is *accuracy*: the fraction of examples whose
+# largest score is the score of the true class.
 #
 # Predict what NumPy makes of `predicted == targets` when the shapes are (4,) and (4, 1).
 
-# %%
+# %% tags=["demonstration", "answer"]
 predicted, targets = np.array([1, 0, 1, 1]), np.array([[1], [0], [1], [1]])
 print((predicted == targets).shape, (predicted == targets).mean())
 
 # %% [markdown]
-# Every answer was right, and the mean says 0.625, because every prediction was compared with
-# every target. Nothing complains; the figure is simply wrong, and not even by so much that one
-# would doubt it.
+# All four predictions are right, but the mean is 0.625: broadcasting compared every prediction
+# with every target. There is no error message, and 0.625 looks like a real accuracy.
 #
-# **Task.** Write `accuracy`, and refuse shapes that do not match.
+# **Task.** Write `accuracy`, and refuse targets whose shape does not match.
 
 # %% exercise="accuracy"
 #| export
 def accuracy(outputs, targets):
-    """The share of examples whose largest score is that of the right class.
+    """The fraction of examples whose largest score is the score of the true class.
 
     outputs  Tensor or array of scores, shape (..., classes)
-    targets  the right classes, whole numbers from 0, Tensor, array or list of shape (...)
-    returns  a float from 0 to 1
+    targets  true classes, integers from 0: Tensor, array or list of shape (...)
+    returns  a Python float from 0 to 1
 
-    Raises ValueError with the shapes in it when there is not exactly one target for each row of
-    scores.
+    Raises ValueError, with the shape of the targets in its message, unless there is exactly one
+    target for each row of scores.
 
     >>> accuracy(Tensor([[0.1, 0.9], [2.0, -1.0], [0.0, 5.0]]), [1, 0, 0]) == 2 / 3
     True
@@ -133,122 +247,140 @@ def accuracy(outputs, targets):
 # %% checks="accuracy"
 check("accuracy")
 
-# %% [markdown]
-# ## The mean of means
-#
-# A test set comes in batches, each with a mean of its own, and the last one is often smaller.
-# Say 100 examples are right, all of a batch of 100, and then one is wrong, alone in the last
-# batch. Predict the mean of the two accuracies, and the share that is right.
+# %% tags=["demonstration"]
+for name, (inputs, targets) in [("training", train_batches[0]),
+                                ("validation", validation_batches[0])]:
+    print(f"first batch of the {name} set: {accuracy(model(inputs), targets):.3f}")
 
-# %%
+# %% [markdown]
+# ### The confusion matrix
+#
+# Accuracy says how many mistakes there are, not which ones. The **confusion matrix** counts
+# examples by true class (its row) and predicted class (its column); correct predictions are on
+# its diagonal.
+#
+# NumPy has a trap here. Predict what the next cell prints.
+
+# %% tags=["demonstration", "answer"]
+counts = np.zeros(3, int)
+counts[[0, 0, 0, 2]] += 1
+print(counts)
+
+# %% [markdown]
+# An index that occurs three times is still incremented once: `counts[index] += 1` reads all
+# elements, adds, and writes them back. `np.add.at(counts, index, 1)` increments once per
+# occurrence.
+#
+# **Task.** Write `confusion_matrix`.
+
+# %% exercise="confusion"
+#| export
+def confusion_matrix(outputs, targets):
+    """How often each true class was predicted as each class.
+
+    outputs  Tensor or array of scores, shape (n, classes)
+    targets  true classes, integers from 0: Tensor, array or list of shape (n,)
+    returns  ndarray of ints, shape (classes, classes): element (i, j) is the number of examples
+             of class i whose largest score is that of class j
+
+    >>> confusion_matrix(Tensor([[2.0, 1.0], [0.0, 3.0], [0.0, 5.0]]), [0, 0, 0])
+    array([[1, 2],
+           [0, 0]])
+
+    Source: sklearn.metrics.confusion_matrix.
+    """
+    ### BEGIN SOLUTION
+    scores = np.asarray(outputs)
+    counts = np.zeros((scores.shape[-1], scores.shape[-1]), int)
+    np.add.at(counts, (np.asarray(targets), scores.argmax(axis=-1)), 1)
+    return counts
+    ### END SOLUTION
+
+# %% checks="confusion"
+check("confusion")
+
+# %% tags=["demonstration"]
+from tinytorch.support.confusion import draw_confusion_matrix
+
+inputs, targets = validation_batches[0]
+draw_confusion_matrix(confusion_matrix(model(inputs), targets), CLASSES)
+# alt: A table with three rows (true class) and three columns (predicted class). Most of the
+# 128 points are on the diagonal; the other cells are hatched.
+
+# %% [markdown]
+# ### Averaging over batches
+#
+# A data set is evaluated batch by batch, and the last batch is often smaller. Suppose all 100
+# examples of the first batch are right, and the only example of the second is wrong. Predict
+# the mean of the two accuracies, and the accuracy on all 101 examples.
+
+# %% tags=["demonstration", "answer"]
 print(np.mean([1.0, 0.0]), 100 / 101)
 
 # %% [markdown]
-# So a figure travels with the number of examples that it is the mean of. Such a pair is called
-# a *record* here: `({"loss": 0.25, "accuracy": 0.9}, 32)`.
+# The mean of the means is wrong unless all batches have the same size. We therefore keep each
+# batch's metrics together with its number of examples, as a pair that we call the *result* of
+# the batch: `({"loss": 0.25, "accuracy": 0.9}, 32)`.
 #
-# **Task.** Write `means`. It is the only place where this chapter averages.
+# **Task.** Write `average_metrics`.
 
-# %% exercise="means"
+# %% exercise="average"
 #| export
-def means(records):
-    """The mean over all examples, from means over batches.
+def average_metrics(results):
+    """The mean of each metric over all examples, from its means over batches.
 
-    records  list of ({name: mean}, number of examples), all with the same names
+    results  list of ({name: mean over a batch}, examples in the batch), all with the same names
     returns  dict {name: float}, in the order of the names
 
-    Raises ValueError when there is not a single example. A loss of nan or inf stays what it is.
+    Raises ValueError when there are no examples. A loss of nan or inf makes the average nan or
+    inf.
 
-    >>> means([({"loss": 1.0}, 3), ({"loss": 5.0}, 1)])
+    >>> average_metrics([({"loss": 1.0}, 3), ({"loss": 5.0}, 1)])
     {'loss': 2.0}
+
+    Source: the weighted arithmetic mean; torchmetrics.MeanMetric.
     """
     ### BEGIN SOLUTION
-    total = sum(count for _, count in records)
+    total = sum(count for _, count in results)
     if total == 0:
-        raise ValueError("there is no mean of no examples: were the batches a generator that "
-                         "is used up?")
-    return {name: sum(values[name] * count for values, count in records) / total
-            for name in records[0][0]}
+        raise ValueError("no examples to average over: were the batches a generator that is "
+                         "used up?")
+    return {name: sum(metrics[name] * count for metrics, count in results) / total
+            for name in results[0][0]}
     ### END SOLUTION
 
-# %% checks="means"
-check("means")
+# %% checks="average"
+check("average")
 
 # %% [markdown]
-# ## A step
-#
-# Here are the four lines, once more, with an optimizer from 07. Each has its place. Gradients
-# *add up* over calls of `backward`, so somebody must forget the old ones. And the loss is
-# handed out as a number: a Tensor would hold on to the notes of everything it was made from.
-#
-# Predict: a weight of 1, a gradient of 1 in each step, a rate of 0.1. What is the weight after
-# two steps, and what if nobody forgets?
-#
-# **Task.** Write `train_step`.
+# `batch_result`, given, makes the result of a batch:
 
-# %% exercise="step"
-#| export
-def train_step(model, loss, optimizer, inputs, targets):
-    """Improve `model` once, with one batch.
-
-    model      a Module, called with the inputs
-    loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
-               the batch
-    optimizer  of the model's parameters: its methods zero_grad() and step()
-    inputs, targets  one batch
-    returns    the loss before the step, a float
-
-    Gradients from before play no part. Those of this batch are still there afterwards, to be
-    looked at.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> from tinytorch.core.optimizers import SGD
-    >>> layer = Dense(1, 1, rng=0)
-    >>> train_step(layer, lambda out, y: ((out - y) ** 2).mean(),
-    ...            SGD(layer.parameters(), lr=0.1), Tensor([[0.0]]), 3.0)
-    9.0
-    """
-    ### BEGIN SOLUTION
-    optimizer.zero_grad()
-    value = loss(model(inputs), targets)
-    value.backward()
-    optimizer.step()
-    return float(value)
-    ### END SOLUTION
-
-# %% checks="step"
-check("step")
+# %%
+#| exporti
+def batch_result(loss, outputs, targets, metrics):
+    """The result of one batch: its loss and metrics as floats, and its number of examples."""
+    return ({"loss": float(loss)}
+            | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
 
 # %% [markdown]
-# ## Small batches as one big one
+# ## Gradient accumulation
 #
-# A batch of 256 may not fit into memory. But gradients add up, and so far that was only a
-# nuisance: four batches of 64, walked back one after the other, and then one step. The same
-# step, if everything is weighed rightly.
-#
-# First the batches have to come in groups. The last group may be smaller; it is a group all the
-# same. In a program that is still in use somewhere, the last group was taken `if loss > 0`.
-# Predict whom that hurts.
-#
-# **Task.** Write `groups`, a generator.
+# The same weighting is needed for gradients. A batch of 256 examples may not fit into memory.
+# *Gradient accumulation* processes it in parts, for example four parts of 64. A
+# **micro-batch** is a part of a batch that runs forward and backward by itself; the gradients
+# of all parts are added before one optimizer step. If each has the right weight, this is the
+# step of the large batch.
 
-# %% exercise="groups"
+# %%
 #| export
-def groups(batches, size):
-    """The batches in lists of `size`, in their order; the last list may be shorter, never
-    empty.
+def microbatches(batches, size):
+    """The batches in lists of `size`, in order; the last list may be shorter, never empty.
 
-    batches  anything to loop over, perhaps without an end: no batch is fetched before its group
-             is asked for
-    size     batches per group, 1 or more
-    yields   lists of batches
-
-    >>> list(groups("abcde", 2))
+    >>> list(microbatches("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
 
     Source: itertools.batched (Python 3.12), which yields tuples.
     """
-    ### BEGIN SOLUTION
     group = []
     for batch in batches:
         group.append(batch)
@@ -257,151 +389,84 @@ def groups(batches, size):
             group = []
     if group:
         yield group
-    ### END SOLUTION
-
-# %% checks="groups"
-check("groups")
 
 # %% [markdown]
-# Now the weights. The loss of a batch is a mean over its examples, and so is its gradient. The
-# gradient of a group should be the mean over *all* its examples. Three batches of 4, 4 and 2
-# examples: predict the factor that belongs to each.
+# The loss of a micro-batch is a mean over its examples, and so is its gradient. Their
+# combination should be the mean over *all* examples. For three micro-batches of 4, 4 and 2
+# examples, predict the weight of each.
 #
-# Records are made with this:
-
-# %%
-#| exporti
-def record(value, outputs, targets, metrics):
-    """The record of one batch: its loss and what else is measured, as floats, and how many
-    examples it has."""
-    return ({"loss": float(value)}
-            | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
-
-# %% [markdown]
-# **Task.** Write `accumulate`.
+# **Task.** Write `accumulate_gradients`. `batch_result` (above) makes the results.
 
 # %% exercise="accumulate"
 #| export
-def accumulate(model, loss, group, metrics={}):
-    """Add the gradients of a group of batches to those that are there, as if the group were one
-    big batch.
+def accumulate_gradients(model, loss, batches, metrics={}):
+    """Add the gradient of several batches, taken as one large batch, to the gradients of the
+    model.
 
     model    a Module
     loss     a function of (outputs, targets): the mean over a batch, a Tensor of shape ()
-    group    list of (inputs, targets)
-    metrics  dict of {name: function of (outputs, targets)}, measured beside the loss
-    returns  list with the `record` of each batch: the mean loss of that batch, and the metrics
+    batches  list of (inputs, targets)
+    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
+    returns  list with the `batch_result` of each batch: its own mean loss, and the metrics
 
-    Each batch is walked back before the next one is run, so that the notes of only one are in
-    memory.
+    The gradients that are there already are kept and added to. Each batch runs forward once,
+    and backward before the next one runs forward, so that only one graph is in memory.
 
     >>> from tinytorch.core.layers import Dense
     >>> layer = Dense(1, 1, rng=0)
-    >>> accumulate(layer, lambda out, y: (out - y).mean(),
-    ...            [(Tensor([[0.0]]), [[2.0]]), (Tensor([[0.0]] * 3), [[0.0]] * 3)])
+    >>> accumulate_gradients(layer, lambda out, y: (out - y).mean(),
+    ...                      [(Tensor([[0.0]]), [[2.0]]), (Tensor([[0.0]] * 3), [[0.0]] * 3)])
     [({'loss': -2.0}, 1), ({'loss': 0.0}, 3)]
     >>> layer.bias.grad
     array([1.], dtype=float32)
+
+    Source: Hugging Face Accelerate, "Performing gradient accumulation".
     """
     ### BEGIN SOLUTION
-    total, records = sum(len(targets) for _, targets in group), []
-    for inputs, targets in group:
+    total, results = sum(len(targets) for _, targets in batches), []
+    for inputs, targets in batches:
         outputs = model(inputs)
         value = loss(outputs, targets)
         (value * (len(targets) / total)).backward()
-        records.append(record(value, outputs, targets, metrics))
-    return records
+        results.append(batch_result(value, outputs, targets, metrics))
+    return results
     ### END SOLUTION
 
 # %% checks="accumulate"
 check("accumulate")
 
 # %% [markdown]
-# ## An epoch
+# (The weights are 0.4, 0.4 and 0.2: the shares of the ten examples.)
 #
-# Once through all batches is an epoch. Two things are easily forgotten, and neither makes a
-# noise. A network that was evaluated in between is still in the mode for use: without dropout,
-# with frozen statistics. And an epoch that was interrupted and goes on has records from before.
+# ## Evaluation mode
 #
-# What is done with a group, someone else decides: `update` is a function that takes a group and
-# returns its records.
+# Evaluating a model must not change it. Dropout has to be off, and no computation graph should
+# be recorded. Afterwards each module must be in the mode it was in before: also when the
+# evaluation raised an exception, and also if somebody had put a submodule into evaluation mode
+# on purpose. We call such a submodule frozen. Predict what `model.eval()` before and
+# `model.train()` after would do to a frozen submodule.
 #
-# **Task.** Write `train_epoch`.
-
-# %% exercise="epoch"
-#| export
-def train_epoch(model, update, groups, done=()):
-    """Go once through `groups`, in training mode.
-
-    model    a Module
-    update   a function that improves the model with one group and returns its records, a list
-    groups   anything to loop over
-    done     records of groups of this epoch that were done before
-    returns  the `means` over all records, `done` included
-
-    >>> from tinytorch.core.layers import Dense
-    >>> train_epoch(Dense(1, 1), lambda group: [({"loss": group}, 1)], [2.0, 4.0],
-    ...             done=[({"loss": 6.0}, 2)])
-    {'loss': 4.5}
-    """
-    ### BEGIN SOLUTION
-    model.train()
-    records = list(done)
-    for group in groups:
-        records += update(group)
-    return means(records)
-    ### END SOLUTION
-
-# %% checks="epoch"
-check("epoch")
-
-# %% [markdown]
-# It learns. Twelve epochs with the tools so far:
-
-# %%
-manual_seed(0)
-net = Sequential(Dense(2, 32), Tanh(), Dropout(0.1), Dense(32, 32), Tanh(), Dense(32, 2))
-adam = Adam(net.parameters(), lr=0.02)
-
-
-def update(group):
-    adam.zero_grad()
-    found = accumulate(net, cross_entropy, group, {"accuracy": accuracy})
-    adam.step()
-    return found
-
-
-for epoch in range(12):
-    told = train_epoch(net, update, groups(seen, 1))
-    if epoch % 3 == 2:
-        print(f"epoch {epoch + 1:2}", {name: round(value, 3) for name, value in told.items()})
-
-# %% [markdown]
-# ## Looking without learning
+# A `with` block expresses "before" and "after". `contextlib.contextmanager` makes one from a
+# function with one `yield`: the code before it runs when the block begins, the code after it
+# when the block ends. An exception in the block is raised again at the `yield`: what must run
+# all the same stands in the `finally:` of a `try:` around it. `model.modules()` (lesson 03)
+# lists the model and all its submodules.
 #
-# A test must not teach. Dropout off, no notes taken, and afterwards everything as it was: also
-# when the test ends with an error, and also for a part that somebody had frozen in the mode for
-# use on purpose. Predict what `model.eval()` before and `model.train()` after would do to such
-# a part.
-#
-# A `with` block is made for this. Python makes one of a function with one `yield`: what stands
-# before it runs at the beginning of the block, what stands behind it at the end.
-#
-# **Task.** Write `evaluating`.
+# **Task.** Write `evaluation_mode`.
 
-# %% exercise="evaluating"
+# %% exercise="evaluation"
 #| export
 @contextlib.contextmanager
-def evaluating(model):
-    """A block in which `model` is in use: `training` is False in every module, and no notes are
-    taken.
+def evaluation_mode(model):
+    """A `with` block in which `model` is in evaluation mode: `training` is False in every
+    module, and no computation graph is recorded.
 
-    Afterwards every module is in the mode in which it was, also after an error; the error goes
-    on.
+    Afterwards every module is in the mode it was in before, also after an exception, which is
+    passed on.
 
     >>> from tinytorch.core.layers import Dense
     >>> net = Dense(1, 1)
-    >>> with evaluating(net):
+    >>> with evaluation_mode(net):
     ...     net.training
     False
     >>> net.training
@@ -410,111 +475,125 @@ def evaluating(model):
     Source: Python library reference, contextlib.contextmanager.
     """
     ### BEGIN SOLUTION
-    modes = [(part, part.training) for part in model.modules()]
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         with no_grad():
             yield
     finally:
-        for part, mode in modes:
-            part.training = mode
+        for module, mode in modes:
+            module.training = mode
     ### END SOLUTION
 
-# %% checks="evaluating"
-check("evaluating")
+# %% checks="evaluation"
+check("evaluation")
 
 # %% [markdown]
-# **Task.** Write `evaluate`: every batch once, nothing learned, and the means over all
-# examples.
-
-# %% exercise="evaluate"
-#| export
-def evaluate(model, loss, batches, metrics={}):
-    """The loss and the metrics of `model` on batches that it does not learn from.
-
-    model    a Module; it is in use meanwhile (see `evaluating`), and afterwards as it was
-    loss     a function of (outputs, targets): the mean over a batch
-    batches  anything to loop over, of (inputs, targets)
-    metrics  dict of {name: function of (outputs, targets)}: a mean over a batch each
-    returns  dict {name: float}: "loss" and the metrics, means over all examples
-
-    >>> from tinytorch.core.layers import Dense
-    >>> data = [(Tensor([[2.0], [4.0]]), [0, 0]), (Tensor([[9.0]]), [0])]
-    >>> evaluate(Dense(1, 1), lambda out, y: Tensor(0.5), data, {"size": lambda out, y: len(y)})
-    {'loss': 0.5, 'size': 1.6666666666666667}
-    """
-    ### BEGIN SOLUTION
-    records = []
-    with evaluating(model):
-        for inputs, targets in batches:
-            outputs = model(inputs)
-            records.append(record(loss(outputs, targets), outputs, targets, metrics))
-    return means(records)
-    ### END SOLUTION
-
-# %% checks="evaluate"
-check("evaluate")
+# (`model.train()` at the end would have put a frozen submodule back into training mode.)
+#
+# ### Evaluation and inference
+#
+# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
+# `predict`, for inference. **Inference** means computing the outputs of a trained model for
+# new inputs, without targets and without a backward pass.
 
 # %%
-manual_seed(1)
-fresh = Sequential(Dense(2, 32), Tanh(), Dropout(0.5), Dense(32, 2))
-print("untrained:", evaluate(fresh, cross_entropy, unseen, {"accuracy": accuracy}))
-print("trained:  ", evaluate(net, cross_entropy, unseen, {"accuracy": accuracy}))
-
-# %% [markdown]
-# In use there are no targets, only inputs.
-#
-# **Task.** Write `predict`: what the network makes of every example, in one array. Batches may
-# still be pairs; then only what comes first counts.
-
-# %% exercise="predict"
 #| export
-def predict(model, batches):
-    """The outputs of `model` for every example.
+def evaluate(model, loss, batches, metrics={}):
+    """The mean loss and metrics of `model` over all examples: dict {name: float}.
 
-    model    a Module; it is in use meanwhile, and afterwards as it was
-    batches  anything to loop over: inputs, or tuples or lists whose first member is the inputs
-    returns  ndarray of shape (examples, ...), the outputs of all batches one behind the other,
-             a copy
-
-    >>> from tinytorch.core.layers import Sequential
-    >>> predict(Sequential(Tensor.exp), [Tensor([0.0, 0.0]), (Tensor([0.0]), "targets")])
-    array([1., 1., 1.], dtype=float32)
+    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
     """
-    ### BEGIN SOLUTION
-    with evaluating(model):
+    results = []
+    with evaluation_mode(model):
+        for inputs, targets in batches:
+            outputs = model(inputs)
+            results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
+    return average_metrics(results)
+
+
+def predict(model, batches):
+    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
+
+    batches  inputs, or tuples or lists whose first element is the inputs
+    """
+    with evaluation_mode(model):
         inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
         return np.concatenate([model(x).data for x in inputs])
-    ### END SOLUTION
 
-# %% checks="predict"
-check("predict")
+# %% tags=["demonstration"]
+for name, batches in [("training set", train_batches), ("validation set", validation_batches)]:
+    print(f"{name:14}", evaluate(model, cross_entropy, batches, {"accuracy": accuracy}))
 
 # %% [markdown]
-# ## When to stop
+# ## Learning curves and overfitting
 #
-# On the points that it learns from, a network only gets better. On others it gets better, then
-# worse: it begins to learn the noise. So one looks at examples that are kept apart, after every
-# epoch, and stops when they have not improved for a while. The while is called patience;
-# without it, the first unlucky epoch would end everything.
+# Now 60 epochs, with both losses measured after each one. **Generalization** is how well a
+# model does on data that it was not trained on; the validation loss measures it.
+
+# %% tags=["demonstration"]
+model = new_model()
+optimizer = Adam(model.parameters(), lr=0.02)
+history = {"loss": [], "validation loss": []}
+for epoch in range(60):
+    for inputs, targets in train_batches:
+        train_step(model, cross_entropy, optimizer, inputs, targets)
+    history["loss"].append(evaluate(model, cross_entropy, train_batches)["loss"])
+    history["validation loss"].append(
+        evaluate(model, cross_entropy, validation_batches)["loss"])
+best = int(np.argmin(history["validation loss"]))
+for epoch in (best, 59):
+    print(f"epoch {epoch + 1}: training loss {history['loss'][epoch]:.3f}, "
+          f"validation loss {history['validation loss'][epoch]:.3f}")
+
+# %% [markdown]
+# This is the picture from the beginning of the chapter. A **learning curve** is a plot of a
+# loss or metric against the epoch, usually for the training set and the validation set
+# together. **Underfitting** means that both losses are still high: the model is too small, or
+# was not trained for long enough. **Overfitting** means that the training loss goes on falling
+# while the validation loss rises: the model learns the noise of its training examples.
 #
-# The rule can be a question about the list of losses so far: how many epochs ago was the last
-# improvement? Then nothing else must be remembered, and nothing is lost when training goes on
-# tomorrow.
+# The effect can be seen in the plane. The colours show which class the network predicts where;
+# its borders bend around single points:
+
+# %% tags=["demonstration"]
+def regions(model, title, other=None):
+    """The classes that `model` predicts in the plane, and the training set; hatched where the
+    model `other` predicts another class."""
+    scores, others = (net and (lambda grid, net=net: predict(net, [Tensor(grid)]))
+                      for net in (model, other))
+    return plot_regions(scores, *noisy_spirals(60, seed=1), title, others)
+
+
+figure = regions(model, "after 60 epochs")
+# alt: The plane in three colours, one per class, and the 60 training points. Every point lies
+# in the region of its own class. The region of the squares has a tongue to the left, around a
+# single square; that of the triangles has a bay at the bottom, around a few triangles.
+
+# %% [markdown]
+# ## Early stopping
 #
-# Predict the answers for [5, 3, 4, 3, 3.5], and for [nan, nan].
+# **Early stopping** means ending the training when the validation loss no longer improves, and
+# keeping the weights of the best epoch. The validation loss goes up and down from epoch to
+# epoch, so we do not stop at the first rise. The **patience** is the number of epochs without
+# an improvement after which training stops.
+#
+# The rule needs one number: how many epochs ago was the last improvement? We compute it from
+# the list of all losses so far, so that nothing else must be saved in order to continue later.
+#
+# Predict the answers for [4, 2, 3, 2] and for [nan, nan].
 #
 # **Task.** Write `epochs_since_best`.
 
 # %% exercise="patience"
 #| export
 def epochs_since_best(losses, min_delta=0.0):
-    """How many losses came after the last improvement; all of them, if there was none.
+    """The number of losses after the last improvement; all of them, if there was none.
 
-    losses     list of floats, the oldest first; nan and inf may be among them, and are no
-               improvement
-    min_delta  a loss improves on the best one so far when it is lower by more than this
-    returns    a whole number: 0 if the last loss is an improvement, or if there are no losses
+    losses     list of floats, oldest first. A loss of nan or +inf is no improvement
+    min_delta  a loss is an improvement when it is lower than the best one so far by more than
+               this; the best one is the loss of the last improvement
+    returns    int: 0 if the last loss is an improvement, or if there are no losses
 
     >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
     3
@@ -534,579 +613,318 @@ def epochs_since_best(losses, min_delta=0.0):
 check("patience")
 
 # %% [markdown]
-# ## What a checkpoint must hold
+# (Both answers are 2: neither an equal loss nor `nan` is an improvement.)
+
+# %% tags=["demonstration"]
+losses = history["validation loss"]
+stop = next(n for n in range(1, 61) if epochs_since_best(losses[:n]) == 10)
+figure = plot_learning_curve({name: curve[:stop] for name, curve in history.items()},
+                             patience=10)
+# alt: The learning curves again, cut off at epoch 37. The validation loss is lowest at epoch
+# 27; the ten epochs of patience after it are shaded.
+
+# %% [markdown]
+# ## The training loop
 #
-# The power fails in epoch 7. What must be on the disk so that the network comes out *bit for
-# bit* as if nothing had happened? The weights, of course. Make a list before you read on; most
-# people find three things.
-#
-# - the optimizer: its moments, its count of steps, its rates;
-# - the schedule, which has a clock of its own;
-# - where we were: the epoch, how many groups of it were done, their records, and the history;
-# - chance. Dropout draws from a generator, and so does whatever shuffles the examples.
-#
-# Generators hide in objects: in a layer, a loader, the dataset inside the loader. These three
-# lines of thought find them: look at everything, in a fixed order, each once; remember a
-# generator's *state*, which is a few whole numbers; put it back later.
+# Everything so far has its place in this loop:
+
+# %% tags=["demonstration"]
+from tinytorch.support.training_loop import draw_training_loop
+
+draw_training_loop(batches=len(train_batches), epochs=60)
+# alt: A diagram. At the top the question "60 epochs, or should_stop?". No leads into a box
+# called one epoch: forward pass, backward pass, optimizer step, next batch, and an arrow back
+# to the forward pass. Below it: evaluate on the validation set, if improved keep the weights,
+# save a checkpoint, and an arrow back to the question. Yes leads to the end: load the best
+# weights.
+
+# %% [markdown]
+# The inner loop is given. Its heart is `step`: your `train_step` with accumulation, checks for
+# `nan`, gradient clipping and a learning-rate schedule (both lesson 07). If the loss is `nan`,
+# `check_losses` repeats the forward pass to find the layer; it needs the random-number
+# generators' states from before, so that dropout sets the same units to 0. `TrainingState`
+# (`tinytorch/support/run.py`) keeps the arguments and the history.
 
 # %%
 #| export
-def generators_in(thing, seen=None):
-    """Every NumPy Generator in `thing`, in a fixed order, each once: in attributes, lists,
-    tuples and dicts."""
-    seen = set() if seen is None else seen
-    if id(thing) in seen or isinstance(thing, (type, np.ndarray, Tensor)):
-        return []
-    seen.add(id(thing))
-    if isinstance(thing, np.random.Generator):
-        return [thing]
-    parts = (thing if isinstance(thing, (list, tuple)) else
-             (thing if isinstance(thing, dict) else getattr(thing, "__dict__", {})).values())
-    return [generator for part in parts for generator in generators_in(part, seen)]
+class TrainingStep(TrainingState):
+    """A model in training: how one step goes. See `Trainer`."""
 
-
-def random_states(thing):
-    """The states of the generators in `thing`, a list: all that the numbers they will draw
-    depend on."""
-    return [generator.bit_generator.state for generator in generators_in(thing)]
-
-
-def set_random_states(thing, states):
-    """Put generators back to what `random_states` found. ValueError when there are more,
-    fewer or others."""
-    found = generators_in(thing)
-    if ([g.bit_generator.state["bit_generator"] for g in found]
-            != [state["bit_generator"] for state in states]):
-        raise ValueError(f"there are {len(found)} random generators here, "
-                         f"and states for {len(states)}: was the network or the loader built "
-                         "in another way?")
-    for generator, state in zip(found, states):
-        generator.bit_generator.state = state
-
-# %%
-layer = Dropout(0.5)
-saved = random_states(layer)
-first = layer(Tensor(np.ones(8, "float32"))).data
-set_random_states(layer, saved)
-print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
-
-# %% [markdown]
-# The run that is to be saved is an object, `run`, with these attributes: `model`, `optimizer`
-# and `schedule` (or None), each with a `state_dict()`; the plain data `accumulate`, `epoch`,
-# `position`, `records`, `history`, `best` and `start`.
-#
-# One trap is left. Which of these things will go on changing after you have looked at them? The
-# `state_dict` of a Module copies its arrays; that of an optimizer, in PyTorch, hands out the
-# live ones, and so do the lists of a run. Predict what such a checkpoint is worth after three
-# more steps.
-#
-# **Task.** Write `snapshot`.
-
-# %% exercise="snapshot"
-#| export
-def snapshot(run):
-    """All that the rest of a training run depends on, copied.
-
-    run      an object with the attributes told above, such as a `Trainer`
-    returns  dict with the entries model, optimizer, schedule what their state_dict() gives;
-             None for no schedule accumulate, epoch, position, records, history, best, start the
-             attributes chance of the list of RandomState.rng, the layers' own generator,
-             and the model
-
-    Whatever happens to `run` later, the snapshot stays as it is. Taking one changes nothing and
-    draws nothing.
-
-    Source: PyTorch's tutorial "Saving and loading a general checkpoint" keeps model, optimizer,
-    epoch and loss.
-    """
-    ### BEGIN SOLUTION
-    plain = ("accumulate", "epoch", "position", "records", "history", "best", "start")
-    state = {name: getattr(run, name) for name in plain}
-    state |= {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}
-    state["schedule"] = None if run.schedule is None else run.schedule.state_dict()
-    state["chance"] = random_states([RandomState.rng, run.model])
-    return copy.deepcopy(state)
-    ### END SOLUTION
-
-# %% checks="snapshot"
-check("snapshot")
-
-# %% [markdown]
-# And back. The parts know how to take over their own state; `put` asks them one after the
-# other. But what if the third of them refuses, because the checkpoint is of another network?
-# Then the first two are already changed, and what is left is neither the one run nor the other.
-
-# %%
-#| exporti
-def put(run, state):
-    """Take over a snapshot, part by part. ValueError at the first part that does not fit: what
-    comes before it is changed."""
-    if missing := {"model", "optimizer", "schedule", "chance", "accumulate", "epoch",
-                   "position", "records", "history", "best", "start"} - set(state):
-        raise ValueError(f"this is no whole checkpoint: {', '.join(sorted(missing))} missing")
-    if state["accumulate"] != run.accumulate:
-        raise ValueError(f"it was saved with accumulate={state['accumulate']}, "
-                         f"this run has {run.accumulate}: the groups would differ")
-    state = copy.deepcopy(state)
-    for name in ("model", "optimizer", "schedule"):
-        part = getattr(run, name)
-        if (part is None) != (state[name] is None):
-            raise ValueError(f"the checkpoint was saved {'without' if part else 'with'} a "
-                             f"{name}, this run is {'with' if part else 'without'} one")
-        if part is not None:
-            part.load_state_dict(state[name])
-    set_random_states([RandomState.rng, run.model], state["chance"])
-    for name in ("epoch", "position", "records", "history", "best", "start"):
-        setattr(run, name, state[name])
-
-# %% [markdown]
-# **Task.** Write `restore`: all or nothing. You have everything you need.
-
-# %% exercise="restore"
-#| export
-def restore(run, state):
-    """Let `run` go on from a snapshot. When anything does not fit, raise that error, with `run`
-    as it was.
-
-    run      an object as `snapshot` takes it
-    state    a snapshot of such a run; nothing is shared with it afterwards
-    returns  None
-    """
-    ### BEGIN SOLUTION
-    before = snapshot(run)
-    try:
-        put(run, state)
-    except Exception:
-        put(run, before)
-        raise
-    ### END SOLUTION
-
-# %% checks="restore"
-check("restore")
-
-# %% [markdown]
-# ## On the disk
-#
-# A pickle could hold all this in one line; and whoever opens a pickle runs the program that is
-# in it. Plain arrays run nothing. So the arrays of a snapshot go into an `.npz` file, and what
-# is left, names and numbers, beside them as text.
-#
-# A program may be killed while it writes, and the file it was to replace is the only checkpoint
-# there is. So the new one is written beside it, forced to the disk, and renamed: a rename
-# happens or does not happen. That is `save_state(path, state)`, and `load_state(path)` refuses
-# whatever is not what it wrote. Both are given, in `tinytorch/support/checkpoints.py`.
-
-# %%
-import tempfile
-from pathlib import Path
-
-folder = Path(tempfile.mkdtemp())
-save_state(folder / "small.npz",
-           {"weights": np.float32([0.1, 0.2]), "step": 7, ("any", 1): [None, 2**100, 0.1]})
-print(load_state(folder / "small.npz"), np.load(folder / "small.npz").files)
-(folder / "small.npz").write_bytes((folder / "small.npz").read_bytes()[:300])
-try:
-    load_state(folder / "small.npz")
-except CheckpointError as error:
-    print(str(error).replace(str(folder), "..."))
-
-# %% [markdown]
-# ## Where was it?
-#
-# Half way through an epoch, the shuffled order of the examples matters. It was drawn when the
-# epoch began, and the loader's generator has moved on since. So the trainer remembers the
-# loader's chance from the epoch's start, and on its way back it lets the loader draw the same
-# order again, and passes over what was done.
-
-# %%
-#| exporti
-def remaining(run, batches):
-    """The groups of this epoch that are still to be done; `run.start` is the batches' chance at
-    the epoch's start."""
-    if run.position == 0 and not run.loaded:
-        run.start = random_states(batches)
-        return groups(batches, run.accumulate)
-    run.loaded = False
-    set_random_states(batches, run.start)
-    of_run = random_states([RandomState.rng, run.model])
-    walk = groups(batches, run.accumulate)
-    done = sum(1 for _ in itertools.islice(walk, run.position))
-    if done < run.position:
-        raise ValueError(f"{run.position} groups of this epoch were done, "
-                         f"but there are only {done}: these are other batches")
-    set_random_states([RandomState.rng, run.model], of_run)  # the batches may have drawn
-    return walk
-
-# %% [markdown]
-# ## The first number that is none
-#
-# One weight becomes infinite; a few operations later the loss is `nan`, and every weight after
-# the next step. Whoever looks now sees `nan` everywhere. So look at each layer's output in the
-# order in which they were made: the first that is not finite is the place. Why it is not is a
-# question of what went in.
-#
-# To see them, `with watch_layers(model) as layers` wraps every layer for a moment in a function
-# that writes down what comes and goes. Inner layers end first, so they stand before the network
-# that holds them.
-#
-# **Task.** Write `blame`.
-
-# %% exercise="blame"
-#| export
-def blame(layers):
-    """The first layer whose output is not finite, and why.
-
-    layers   list of (name, list of input arrays, dict {name: parameter array}, output array),
-             in the order in which they were computed
-    returns  None when every output is finite; else (name of the layer, cause) where the cause
-             is "input" an input is not finite "parameter NAME" all inputs are, and the first
-             parameter that is not is called NAME "output" the layer made it from finite numbers
-
-    >>> blame([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
-    ...        ("1 Dense", [], {}, np.array([np.nan]))])
-    ('0 exp', 'output')
-    """
-    ### BEGIN SOLUTION
-    for name, inputs, weights, output in layers:
-        if not np.isfinite(output).all():
-            if not all(np.isfinite(x).all() for x in inputs):
-                return name, "input"
-            broken = [f"parameter {path}" for path, array in weights.items()
-                      if not np.isfinite(array).all()]
-            return name, broken[0] if broken else "output"
-    return None
-    ### END SOLUTION
-
-# %% checks="blame"
-check("blame")
-
-# %%
-manual_seed(2)
-steep = Sequential(Dense(2, 4), Tensor.exp, Dense(4, 2))
-steep[0].bias.data[:] = 100.0
-with np.errstate(over="ignore", invalid="ignore"), watch_layers(steep) as layers:
-    steep(seen[0][0])
-print([name for name, *_ in layers], "->", blame(layers))
-
-# %% [markdown]
-# ## The trainer
-#
-# Nothing in it is new: it calls what you wrote, in the right order, and keeps the notes. Read
-# it as a summary of the chapter. While it works, a `Display` tells how it goes: with a bar
-# where there is a terminal, elsewhere with a line per epoch.
-
-# %%
-#| export
-class NotFinite(ArithmeticError):
-    """A loss or a gradient became inf or nan; the message names the layer. The weights are
-    those from before the step."""
-
-
-class Trainer:
-    """Trains a network: epochs, measures, early stopping, checkpoints.
-
-    model       a Module
-    optimizer   of its parameters
-    loss        a function of (outputs, targets): the mean over a batch
-    metrics     dict of {name: function of (outputs, targets)}: a mean over a batch, such as
-                {"accuracy": accuracy}
-    schedule    of the optimizer's learning rate, or None; `per` says if it steps per "epoch" or
-                per "step"
-    accumulate  how many batches make one step
-    max_norm    gradients that are longer together are shortened to this length; None for as
-                they are
-    show        whether to tell how it goes
-
-    .history    dict {name: list with one float per epoch}: "loss", the metrics, "rate", and
-                with a validation set "validation loss" and so on
-    .epoch      epochs that are done
-    """
-
-    def __init__(self, model, optimizer, loss, metrics=None, schedule=None, *, per="epoch",
-                 accumulate=1, max_norm=None, show=True):
-        if per not in ("epoch", "step") or accumulate < 1:
-            raise ValueError('per is "epoch" or "step" and accumulate 1 or more, '
-                             f'not {per!r} and {accumulate}')
-        self.model, self.optimizer, self.loss, self.metrics = (
-            model, optimizer, loss, dict(metrics or {}))
-        self.schedule, self.per, self.accumulate, self.max_norm, self.show = (
-            schedule, per, accumulate, max_norm, show)
-        self.epoch = self.position = 0  # epochs done, and groups of the next one
-        self.records, self.history, self.best, self.start = [], {}, None, []
-        self.loaded = False  # from a checkpoint, and not gone on yet
-
-    def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
-            checkpoint=None, every=None):
-        """Train until `epochs` epochs are done, those from before included.
-
-        batches     to be looped over once per epoch, each (inputs, targets), such as a
-                    DataLoader or a list
-        validation  batches to evaluate after each epoch
-        patience    stop when the validation loss has not improved for so many epochs, and put
-                    the best weights back
-        min_delta   what counts as an improvement, in the unit of the loss
-        checkpoint  a file to keep the run in, written after each epoch and after every `every`
-                    steps; see `load`
-        returns     the history
-
-        Raises NotFinite when a loss or gradient is inf or nan.
-        """
-        if patience is not None and validation is None:
-            raise ValueError("patience needs a validation set: the loss of the training set "
-                             "only falls")
-        if iter(batches) is batches:
-            raise ValueError("batches is a generator, used up after one epoch: give a list, "
-                             "or a DataLoader")
-        with Display(self.show, batches, self.accumulate) as display:
-            while self.epoch < epochs and not self.tired(patience, min_delta):
-                began = time.perf_counter()
-
-                def update(group):
-                    found = self.update(group)
-                    self.records += found
-                    self.position += 1
-                    display.step(self.epoch, self.position)
-                    if checkpoint and every and self.position % every == 0:
-                        self.save(checkpoint)
-                    return found
-
-                told = train_epoch(self.model, update, remaining(self, batches), self.records)
-                if validation is not None:
-                    told |= {f"validation {name}": value
-                             for name, value in self.evaluate(validation).items()}
-                # for the next epoch, which may begin in another process
-                self.start = random_states(batches)
-                self.end_epoch(told | {"rate": self.optimizer.param_groups[0]["lr"]},
-                               patience, min_delta)
-                if checkpoint:
-                    self.save(checkpoint)
-                display.end_epoch(self.epoch, epochs, told, time.perf_counter() - began)
-        if patience is not None and self.best is not None:
-            self.model.load_state_dict(self.best)
-        return self.history
-
-    def update(self, group):
-        """One step, with a group of batches; returns their records."""
-        chance = random_states([RandomState.rng, self.model])
+    def step(self, batches):
+        """One optimizer step on a list of batches; returns their results."""
+        states = random_states([RandomState.rng, self.model])
+        where = f"epoch {self.epoch + 1}, step {self.epoch_step + 1}"
         self.optimizer.zero_grad()
-        found = accumulate(self.model, self.loss, group, self.metrics)
-        self.refuse_what_is_not_finite(found, group, chance)
+        results = accumulate_gradients(self.model, self.loss, batches, self.metrics)
+        check_losses(self.model, results, batches, states, where,
+                     lambda layers: find_nonfinite(layers))  # a lambda: it is written below
+        check_gradients(self.model, where)
         if self.max_norm is not None:
-            from tinytorch.core.optimizers import clip_grad_norm_
-
             clip_grad_norm_(self.model.parameters(), self.max_norm)
         self.optimizer.step()
         if self.schedule is not None and self.per == "step":
             self.schedule.step()
-        return found
+        return results
 
-    def refuse_what_is_not_finite(self, found, group, chance):
-        """Raise NotFinite, naming the layer, when a loss in the records `found` or a gradient
-        is not finite."""
-        where = f"epoch {self.epoch + 1}, step {self.position + 1}"
-        for (values, _), (inputs, _) in zip(found, group):
-            if not math.isfinite(values["loss"]):
-                set_random_states([RandomState.rng, self.model], chance)  # dropout as it was
-                with np.errstate(all="ignore"), no_grad(), watch_layers(self.model) as layers:
-                    self.model(inputs)
-                name, cause = blame(layers) or ("the loss", "output")
-                why = {
-                    "input": "got it as its input", "output": "made it from finite numbers",
-                }.get(cause, f"has it in its {cause}")
-                raise NotFinite(f"{where}: the loss is {values['loss']}, "
-                                f"and the first to blame is {name}, which {why}. "
-                                "Smaller steps (lr, max_norm)? Scaled inputs? "
-                                "A log or a division near 0?")
-        # the walk back came by the last layer first
-        for path, p in reversed(self.model.named_parameters()):
-            if (p.grad is not None and not math.isfinite(p.grad.sum())
-                and not np.isfinite(p.grad).all()):
-                raise NotFinite(f"{where}: the loss is finite, the gradient of {path} is not: "
-                                "look at the slope of what comes after it (the root of 0, "
-                                "a power of a negative number, an overflow)")
+# %% [markdown]
+# A **checkpoint** is a file from which an interrupted training run can continue; a later
+# section is about its contents. You can skip the next cell: the table below it says all that
+# you need.
 
-    def end_epoch(self, told, patience, min_delta):
-        for name, value in told.items():
-            self.history.setdefault(name, []).append(value)
-        self.epoch, self.position, self.records = self.epoch + 1, 0, []
-        if (patience is not None
-            and epochs_since_best(self.history["validation loss"], min_delta) == 0):
-            self.best = self.model.state_dict()
-        if self.schedule is not None and self.per == "epoch":
-            self.schedule.step()
+# %%
+#| export
+class TrainingRun(TrainingStep):
+    """A model in training: how one epoch goes, and checkpoints. See `Trainer`."""
 
-    def tired(self, patience, min_delta):
+    def train_epoch(self, batches, checkpoint=None, every=None):
+        """Train on the batches of one epoch, or what is left of it; returns the mean loss and
+        metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
+        self.model.train()
+        with self.display:
+            for group in remaining(self, batches, microbatches):
+                self.results += self.step(group)
+                self.epoch_step += 1
+                self.display.step(self.epoch, self.epoch_step)
+                if checkpoint and every and self.epoch_step % every == 0:
+                    self.save(checkpoint)
+        return average_metrics(self.results)
+
+    def should_stop(self, patience, min_delta):
+        """Whether the validation loss has not improved for `patience` epochs, at least 1."""
+        losses = self.history.get("validation loss", [])
         return (patience is not None
-                and epochs_since_best(self.history.get("validation loss", []),
-                                      min_delta) >= max(patience, 1))
+                and epochs_since_best(losses, min_delta) >= max(patience, 1))
 
     def evaluate(self, batches):
-        """The loss and the metrics on batches that are not learned from: dict {name: float}."""
+        """The mean loss and metrics over all examples of `batches`: dict {name: float}."""
         return evaluate(self.model, self.loss, batches, self.metrics)
 
     def predict(self, batches):
-        """The outputs for every example, an ndarray."""
+        """The outputs for every example of `batches`, an ndarray."""
         return predict(self.model, batches)
 
     def save(self, path):
-        """Write a checkpoint: afterwards `path` holds this one, or, if that failed, the one
-        from before."""
+        """Write a checkpoint to the file `path`."""
         save_state(path, snapshot(self))
 
     def load(self, path):
-        """Go on from a checkpoint, bit for bit, with a network, optimizer and batches built in
+        """Continue from a checkpoint, bit for bit, with a model, optimizer and batches built in
         the same way.
 
-        CheckpointError when the file is damaged, foreign or of another network; then nothing
-        has changed.
+        CheckpointError when the file is damaged or of another run; then nothing has changed.
         """
-        state = load_state(path)
+        state, before = load_state(path), snapshot(self)
         try:
             restore(self, state)
-            self.loaded = True
+            self.resumed = True
         except (ValueError, TypeError, KeyError, AttributeError) as error:
+            restore(self, before)
             raise CheckpointError(f"{path} does not fit this run: {error}") from None
 
 # %% [markdown]
-# Now the spiral, seriously, with a test set to look at and a checkpoint. The network is stopped
-# after a third of the way, as if the power had failed in the middle of an epoch; another one
-# goes on from the file. Predict the difference between the two.
-
-# %%
-from tinytorch.core.optimizers import CosineAnnealingLR
-
-
-def new_trainer(show=False):
-    """A trainer with a network in its first state, always the same."""
-    manual_seed(3)
-    model = Sequential(Dense(2, 48), Tanh(), Dropout(0.1), Dense(48, 48), Tanh(), Dense(48, 2))
-    optimizer = Adam(model.parameters(), lr=0.03)
-    return Trainer(model, optimizer, cross_entropy, {"accuracy": accuracy},
-                   CosineAnnealingLR(optimizer, 18), show=show)
-
-
-one = new_trainer()
-history = one.fit(seen, 18, validation=unseen)
-
-stopped = new_trainer()
-stopped.fit(seen, 6, validation=unseen)
-for group in remaining(stopped, seen[:3]):
-    stopped.records += stopped.update(group)
-    stopped.position += 1
-stopped.save(folder / "spiral.npz")
-
-two = new_trainer()
-two.load(folder / "spiral.npz")
-two.fit(seen, 18, validation=unseen)
-print(all(np.array_equal(a.data, b.data)
-          for a, b in zip(one.model.parameters(), two.model.parameters())),
-      one.evaluate(unseen))
-
-# %% [markdown]
-# The curves of an epoch's means are the first thing to look at, always both: a network that
-# learns the noise shows it here and nowhere else.
-
-# %%
-figure = plot_history(history)
-# alt: Left: loss of training and validation against the epoch, both falling to about 0.03.
-# Right: their accuracy, rising to above 0.98 in ten epochs.
-
-# %%
-import matplotlib.pyplot as plt
-
-across, up = np.meshgrid(np.linspace(-3.6, 3.6, 80), np.linspace(-3.6, 3.6, 80))
-field = predict(one.model,
-                [Tensor(np.stack([across, up], -1).reshape(-1, 2).astype("float32"))])
-points, arms = spiral(300, seed=2)
-figure, axis = plt.subplots(figsize=(4, 4), layout="constrained")
-axis.contourf(across, up, (field[:, 1] - field[:, 0]).reshape(across.shape),
-              levels=[-99, 0, 99], cmap="RdBu", alpha=0.5)
-axis.scatter(*points.T, c=arms, cmap="RdBu", edgecolors="black", linewidths=0.5, s=18)
-axis.set(title="points it never learned from", aspect="equal")
-# alt: Points of two spirals that the network never learned from, and the two regions it found;
-# the boundary winds between the arms.
-
-# %% [markdown]
-# And the trouble from before, in training:
-
-# %%
-ill = Trainer(steep, SGD(steep.parameters(), lr=0.1), cross_entropy, show=False)
-try:
-    with np.errstate(over="ignore", invalid="ignore"):
-        ill.fit(seen, 1)
-except NotFinite as error:
-    print(error)
-
-# %% [markdown]
-# ## Which rate?
+# The outer loop is yours. These methods do the work:
 #
-# The learning rate matters more than anything else one can turn. There is a quick way to find
-# its range: train with a rate that grows, by the same *factor* in each step, from far too small
-# to far too large, and watch the loss. It stands still, falls, and explodes. Good rates are
-# well before the explosion.
+# | call | what it does |
+# | --- | --- |
+# | `self.train_epoch(batches, checkpoint, every)` | trains for one epoch, returns its metrics |
+# | `self.evaluate(validation)` | returns {name: float} for the validation set |
+# | `self.end_epoch(metrics)` | appends metrics to `self.history`, adds 1 to `self.epoch` |
+# | `self.should_stop(patience, min_delta)` | is it time for early stopping? |
+# | `self.save(checkpoint)` | writes a checkpoint |
 #
-# A tool must not leave traces. `as_before` puts back the network, the optimizer and the chance,
-# whatever happened.
+# **Task.** Write `Trainer.fit`. The docstring says what happens before and after each epoch,
+# in which order.
 
-# %%
-#| exporti
-@contextlib.contextmanager
-def as_before(model, optimizer, batches=()):
-    """A block in which `model` is trained for a trial. Afterwards it, the optimizer, chance and
-    modes are as before."""
-    parts = [RandomState.rng, model, batches]
-    weights, steps, chance = (model.state_dict(), copy.deepcopy(optimizer.state_dict()),
-                              random_states(parts))
-    modes = [(part, part.training) for part in model.modules()]
-    model.train()
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            yield
-    finally:
-        model.load_state_dict(weights)
-        optimizer.load_state_dict(steps)
-        optimizer.zero_grad()
-        set_random_states(parts, chance)
-        for part, mode in modes:
-            part.training = mode
+# %% exercise="fit"
+#| export
+class Trainer(TrainingRun):
+    """Trains a model: epochs, metrics, early stopping, checkpoints.
 
+    model       a Module
+    optimizer   of its parameters
+    loss        a function of (outputs, targets): the mean over a batch
+    metrics     dict of {name: function of (outputs, targets)}, each a mean over a batch, such
+                as {"accuracy": accuracy}
+    schedule    of the optimizer's learning rate, or None; `per` says whether it steps once per
+                "epoch" or per "step"
+    accumulate  number of batches per optimizer step
+    max_norm    gradients with a larger joint norm are clipped to it; None for no clipping
+    show        whether to print a line per epoch
 
-def endless(batches):
-    """The batches again and again."""
-    while True:
-        empty = True
-        for batch in batches:
-            empty = False
-            yield batch
-        if empty:
-            raise ValueError("there is nothing to learn from: no batches")
+    .history    dict {name: list with one float per epoch}: "loss", the metrics, with a
+                validation set "validation loss" and so on, and "learning rate"
+    .epoch      number of complete epochs
+    """
+
+    def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
+            checkpoint=None, every=None):
+        """Train until `epochs` epochs are complete, those of earlier calls included.
+
+        batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
+                    (lesson 09), which can shuffle the examples anew in each epoch
+        validation  batches to evaluate on after each epoch, or None
+        patience    stop when the validation loss has not improved for so many epochs (ask
+                    `should_stop`, for which 0 is 1); None for no early stopping
+        min_delta   the least improvement of the validation loss that counts
+        checkpoint  None, or a file to save the run to after each epoch, and after every `every`
+                    steps
+        returns     the history
+
+        Before each epoch, the first of this call included: stop if `should_stop` says so. A run
+        that has stopped early, and is loaded and continued, thus trains no further epoch.
+        After the training of an epoch: evaluate; merge the metrics, those of the validation set
+        with the prefix "validation "; end the epoch with them; with `patience`, keep the
+        model's state_dict in `self.best_weights` if the validation loss is an improvement (see
+        `epochs_since_best`); save the checkpoint last, so that it holds all of this.
+        At the end, with `patience`, the model gets its best weights back, if there are any.
+
+        Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
+        """
+        self.begin_fit(batches, epochs, validation, patience)
+        ### BEGIN SOLUTION
+        while self.epoch < epochs and not self.should_stop(patience, min_delta):
+            metrics = self.train_epoch(batches, checkpoint, every)
+            if validation is not None:
+                for name, value in self.evaluate(validation).items():
+                    metrics[f"validation {name}"] = value
+            self.end_epoch(metrics)
+            if (patience is not None
+                and epochs_since_best(self.history["validation loss"], min_delta) == 0):
+                self.best_weights = self.model.state_dict()
+            if checkpoint is not None:
+                self.save(checkpoint)
+        if patience is not None and self.best_weights is not None:
+            self.model.load_state_dict(self.best_weights)
+        return self.history
+        ### END SOLUTION
+
+# %% checks="fit"
+check("fit")
 
 # %% [markdown]
+# The run from before, now with early stopping. Only after all decisions are made do we
+# evaluate on the test set, once.
+
+# %% tags=["demonstration"]
+def new_trainer(model, lr=0.02, **options):
+    return Trainer(model, Adam(model.parameters(), lr=lr, **options), cross_entropy,
+                   {"accuracy": accuracy}, show=False)
+
+
+trainer = new_trainer(new_model())
+trainer.fit(train_batches, 60, validation=validation_batches, patience=10)
+print(f"stopped after epoch {trainer.epoch}")
+print("test set, early stopping:", trainer.evaluate(test_batches))
+print("test set, all 60 epochs: ",
+      evaluate(model, cross_entropy, test_batches, {"accuracy": accuracy}))
+
+# %% [markdown]
+# The accuracies hardly differ, but the losses do: the overfitted network is wrong about as
+# often, and much more certain when it is wrong.
+#
+# The test loss, 0.496, is higher than the lowest validation loss, 0.364. We *chose* the epoch
+# by the validation loss, and the lowest of many noisy numbers is too optimistic: therefore we
+# need a separate test set. But is that the whole difference? A loss on 300 points depends on
+# the points, too. Measure how much, on 20 other sets:
+
+# %% tags=["demonstration"]
+other_sets = [make_batches(*noisy_spirals(300, seed), 300) for seed in range(100, 120)]
+losses = [trainer.evaluate(batches)["loss"] for batches in other_sets]
+print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
+      f"from {min(losses):.3f} to {max(losses):.3f}")
+
+# %% [markdown]
+# The choice of the epoch explains at most 0.409 - 0.364, a third of the difference. The rest is
+# luck: our test points are hard ones, and the network after 60 epochs, which was not chosen by
+# its validation loss, also does worse on them. Two losses on different examples that differ by
+# less than this spread do not show which model is better.
+#
+# In the plane, the borders of the best epoch are smoother. Hatched is where the network after
+# 60 epochs predicts another class:
+
+# %% tags=["demonstration"]
+figure = regions(trainer.model, "weights of the best epoch", other=model)
+# alt: The three regions again. Hatched strips along the borders show where the network after
+# 60 epochs predicts another class; one of them is its tongue around a single square. Three of
+# the 60 training points lie in the region of another class.
+
+# %% [markdown]
+# ## Regularization
+#
+# **Regularization** is everything that restricts a model in order to improve its
+# generalization, even if it fits the training set less well. Early stopping is one form;
+# weight decay (lesson 07) and dropout (lesson 03) are others. Predict: which of the four
+# models underfits, and which has the lowest validation loss?
+
+# %% tags=["demonstration", "answer"]
+def dropout_model():
+    manual_seed(0)
+    return Sequential(Dense(2, 64), Tanh(), Dropout(0.3), Dense(64, 64), Tanh(), Dropout(0.3),
+                      Dense(64, 3))
+
+
+manual_seed(0)
+narrow = Sequential(Dense(2, 3), Tanh(), Dense(3, 3))
+decayed, dropped = new_model(), dropout_model()
+new_trainer(narrow).fit(train_batches, 60)
+new_trainer(decayed, weight_decay=0.01).fit(train_batches, 60)
+new_trainer(dropped).fit(train_batches, 60)
+print("after 60 epochs:   loss of the training set, of the validation set")
+for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
+                  ("weight decay 0.01", decayed), ("dropout 0.3", dropped)]:
+    print(f"{name:17}", *(f"{evaluate(net, cross_entropy, batches)['loss']:22.3f}"
+                          for batches in (train_batches, validation_batches)))
+
+# %% [markdown]
+# With 3 hidden units the training loss stays at 0.367: this model underfits. Its validation
+# loss is lower than that of the large model, which overfits, but far from the 0.306 that the
+# large model reaches with weight decay. Weight decay and dropout raise the training loss of
+# the large model, to 0.133 and 0.203, and lower its validation loss.
+#
+# ## Debugging
+#
+# Three tools answer three questions: is the learning rate right, where does a `nan` come from,
+# and can the model learn at all?
+#
+# ### Choosing the learning rate
+#
+# The learning rate is the most important hyperparameter. A **learning-rate range test** trains
+# a model for a few dozen steps with a learning rate that grows by the same *factor* in each
+# step, from far too small to far too large, and records the loss. At first the loss hardly
+# changes, then it falls, and in the end it diverges. Good learning rates are well below the
+# one at which it diverges.
+#
+# The test must not change the model. Two helpers are given. Inside the block
+# `with preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
+# optimizer, modes and random-number generators are as before. `repeat_batches(batches)` yields
+# the batches again and again, without end.
+#
 # **Task.** Write `learning_rate_range`.
 
 # %% exercise="range"
 #| export
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
-    """The losses of a trial with growing learning rates, one step with one batch each.
+    """The losses of a learning-rate range test: one training step per learning rate.
 
-    model, loss, optimizer  as for `train_step`; model and optimizer are afterwards as before
-    batches    (inputs, targets), gone through again and again
-    low, high  the first rate and the last, per step; each is the same multiple of the one
-               before
-    steps      how many rates, 2 or more
-    returns    (rates, losses), two equally long lists of floats: losses[i] was measured before
-               the step with rates[i]
+    model, loss, optimizer  as for `train_step`
+    batches    (inputs, targets), one batch per step; after the last comes the first again
+    low, high  the first and the last learning rate; each is the same multiple of the previous
+               one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
+    steps      number of learning rates, 2 or more
+    returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
+               loss before the step with rates[i]
 
-    Stops early, that loss included, when one is not finite or more than 4 times the lowest so
-    far.
+    Stops early, after including that loss, when a loss is not finite or is more than 4 times
+    the lowest so far. Afterwards model, optimizer and all random-number generators are as
+    before.
 
     Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
-    with rates that grow evenly.
+    with rates that grow by a factor.
     """
     ### BEGIN SOLUTION
     rates, losses = np.geomspace(low, high, steps).tolist(), []
-    with as_before(model, optimizer, batches):
-        for rate, (inputs, targets) in zip(rates, endless(batches)):
+    with preserved_state(model, optimizer, batches):
+        for rate, (inputs, targets) in zip(rates, repeat_batches(batches)):
             for group in optimizer.param_groups:
                 group["lr"] = rate
             losses.append(train_step(model, loss, optimizer, inputs, targets))
@@ -1120,62 +938,257 @@ check("range")
 
 # %%
 #| export
-def suggested_rate(rates, losses):
-    """A rate to begin with: a tenth of the one at which the loss of a trial was lowest."""
+def suggest_learning_rate(rates, losses):
+    """A tenth of the learning rate at which the loss of a range test was lowest."""
     lowest = min((loss, rate) for rate, loss in zip(rates, losses) if math.isfinite(loss))
     return lowest[1] / 10
 
-# %% [markdown]
-# Predict, for SGD and for Adam on the spiral, where the loss explodes.
+# %% tags=["demonstration"]
+from tinytorch.support.curves import plot_rate_range
 
-# %%
-figure, axis = plt.subplots(figsize=(6, 3.2), layout="constrained")
-for kind in (SGD, Adam):
-    fresh = new_trainer()
-    rates, losses = learning_rate_range(fresh.model, cross_entropy,
-                                        kind(fresh.model.parameters(), lr=0.1), seen,
-                                        1e-5, 100.0, 60)
-    axis.semilogx(rates, losses,
-                  label=f"{kind.__name__}: begin with {suggested_rate(rates, losses):.2g}")
-axis.set(xlabel="learning rate, growing with each step", ylabel="loss (nats)", ylim=(0, 2))
-axis.legend()
-# alt: Loss against a learning rate that grows with each step, for SGD and Adam: level at first,
-# then falling, then leaping up where the rate is too large.
+fresh = new_trainer(new_model())
+rates, losses = learning_rate_range(fresh.model, cross_entropy, fresh.optimizer, train_batches)
+figure = plot_rate_range(rates, losses, suggest_learning_rate(rates, losses))
+# alt: Loss against the learning rate on a logarithmic axis, in a zigzag because two batches
+# take turns: level at first, then falling, then jumping up. The suggested rate, 0.0011, is
+# marked well before the jump.
 
 # %% [markdown]
-# ## One batch by heart
+# (The curve zigzags because the two batches take turns.) We have trained with 0.02, almost 20
+# times the suggested rate. Was that a mistake? Train with both, and with one in between:
+
+# %% tags=["demonstration"]
+for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
+    curve = new_trainer(new_model(), lr).fit(
+        train_batches, 60, validation=validation_batches)["validation loss"]
+    print(f"learning rate {lr:.4f}: lowest validation loss {min(curve):.3f} "
+          f"after {np.argmin(curve) + 1} epochs")
+
+# %% [markdown]
+# It was not: 0.02 reaches about the same loss sooner. The suggested rate is cautious: after 60
+# epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range test takes
+# one step per rate, so it says little about long runs. It gives a rate to start a search from.
 #
-# Before a long training, a short one: can the network learn a *single* batch by heart? If not,
-# more data will not help. Something is broken: a slope that is lost, a layer that no optimizer
-# knows, targets in another order.
+# ### Finding the first nan
+#
+# When one weight becomes infinite, the loss is `nan` a few operations later, and after the
+# next optimizer step so is every weight. By then the cause can no longer be seen. We therefore
+# check the output of every layer in the order of the forward pass: the first one that is not
+# finite (`nan` or infinite) is where the problem started. To say *why*, we look at the inputs
+# and the parameters of that layer.
+#
+# `Trainer` records the forward pass of every layer for you (`tinytorch/support/watch.py`; in
+# PyTorch this is done with *forward hooks*), and your function gets the list.
+#
+# **Task.** Write `find_nonfinite`.
+
+# %% exercise="nonfinite"
+#| export
+def find_nonfinite(layers):
+    """The first layer whose output holds nan or inf, and the cause.
+
+    layers   list of (name, list of input arrays, dict {name: parameter array}, output array),
+             in the order of the forward pass
+    returns  None when every output is finite; else the pair (name of the layer, cause), where
+             cause is one of three texts, in this order:
+             "input"           an input of the layer is not finite
+             "parameter NAME"  its inputs are finite, and NAME is its first parameter that is
+                               not
+             "output"          inputs and parameters are finite: the layer computed it
+
+    >>> find_nonfinite([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
+    ...                 ("1 Dense", [], {}, np.array([np.nan]))])
+    ('0 exp', 'output')
+
+    Source: torch.autograd.detect_anomaly does the same for the backward pass.
+    """
+    ### BEGIN SOLUTION
+    for name, inputs, parameters, output in layers:
+        if not np.isfinite(output).all():
+            if not all(np.isfinite(x).all() for x in inputs):
+                return name, "input"
+            for parameter, array in parameters.items():
+                if not np.isfinite(array).all():
+                    return name, f"parameter {parameter}"
+            return name, "output"
+    return None
+    ### END SOLUTION
+
+# %% checks="nonfinite"
+check("nonfinite")
+
+# %% [markdown]
+# `Trainer` calls it when a loss is not finite. The message names the layer, and the weights
+# are still those from before the step:
+
+# %% tags=["demonstration"]
+steep = Sequential(Dense(2, 4, rng=0), Tensor.exp, Dense(4, 3, rng=1))
+steep[0].bias.data[:] = 100.0
+try:
+    with np.errstate(over="ignore", invalid="ignore"):
+        new_trainer(steep).fit(train_batches, 1)
+except NonFiniteError as error:
+    print(error)
+
+# %% [markdown]
+# ### Overfitting a single batch
+#
+# Overfitting is also a test. Before a long training, check that the model *can* overfit: on a
+# single batch, without regularization, the loss must go near 0. If it does not, something is
+# broken: a gradient that is lost, a layer whose parameters the optimizer does not have, or
+# targets in another order than the inputs.
 
 # %%
 #| export
 def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
-    """The losses of a trial that learns one batch by heart; they should go near 0. Afterwards
-    everything is as before."""
-    with as_before(model, optimizer):
+    """The losses of a trial that trains on one batch only; they should go near 0. Afterwards
+    model and optimizer are as before."""
+    with preserved_state(model, optimizer):
         return [train_step(model, loss, optimizer, inputs, targets) for _ in range(steps)]
 
-# %%
-fresh = new_trainer()
-fresh.model[2].p = 0.0  # dropout would be in the way
-whole = overfit_one_batch(fresh.model, cross_entropy, fresh.optimizer, *seen[0], 60)
-lost = overfit_one_batch(fresh.model,
-                         lambda out, y: cross_entropy(Tensor(out.data) + 0 * out, y),
-                         fresh.optimizer, *seen[0], 60)
-print(f"as it should be: {whole[0]:.3f} -> {whole[-1]:.3g};  with a slope that is lost: "
-      f"{lost[0]:.3f} -> {lost[-1]:.3g}")
+# %% tags=["demonstration"]
+batch = train_batches[0]
+good = overfit_one_batch(fresh.model, cross_entropy, fresh.optimizer, *batch, steps=60)
+lost = overfit_one_batch(  # out.detach() + 0 * out: the values of out, but a gradient of 0
+    fresh.model, lambda out, y: cross_entropy(out.detach() + 0 * out, y), fresh.optimizer,
+    *batch, steps=60)
+print(f"as it should be:     {good[0]:.3f} -> {good[-1]:.3f}")
+print(f"gradients are lost:  {lost[0]:.3f} -> {lost[-1]:.3f}")
 
 # %% [markdown]
+# ## Checkpoints
+#
+# What must a checkpoint contain, so that an interrupted run can continue? The strictest test:
+# the resumed run ends with *exactly* the weights of a run that was never interrupted, bit for
+# bit. Make a list before you read on; most people find three things.
+#
+# - the weights of the model;
+# - the optimizer: its moments and step counts (lesson 07), its learning rates;
+# - the schedule, which counts its own steps;
+# - the position: complete epochs, complete steps of this epoch and their results, the history,
+#   the best weights;
+# - the states of the random-number generators: dropout draws from one, shuffling from another.
+#
+# The last point is given: `random_states([RandomState.rng, model])` returns the states of the
+# layers' shared generator and of all generators inside the model.
+
+# %% tags=["demonstration"]
+from tinytorch.support.random_states import set_random_states
+
+layer = Dropout(0.5)
+states = random_states(layer)
+first = layer(Tensor(np.ones(8, "float32"))).data
+set_random_states(layer, states)
+print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
+
+# %% [markdown]
+# One trap is left. `Module.state_dict()` returns copies, but some objects return their live
+# arrays and lists, as PyTorch's optimizers do. Predict what a snapshot with live arrays
+# contains after three more steps.
+#
+# **Task.** Write `snapshot`. The docstring lists its eleven entries.
+
+# %% exercise="snapshot"
+#| export
+def snapshot(run):
+    """All that the rest of a training run depends on, as a dict of plain data.
+
+    run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
+             states of the generators that shuffle the batches (of a DataLoader, lesson 09)
+    returns  dict with eleven entries:
+             "model", "optimizer", "schedule"  what their state_dict() returns; None if
+                              `run.schedule` is None
+             "accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
+             "loader_states"  the attributes of `run` with these names
+             "random_states"  random_states([RandomState.rng, run.model])
+
+    The snapshot shares no array, list or dict with `run`: whatever happens to `run` later, the
+    snapshot stays as it is. Taking it changes nothing and draws no random numbers.
+
+    Source: PyTorch tutorial "Saving and loading a general checkpoint" (model, optimizer, epoch
+    and loss).
+    """
+    ### BEGIN SOLUTION
+    names = ("accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
+             "loader_states")
+    state = {name: getattr(run, name) for name in names}
+    state["model"] = run.model.state_dict()
+    state["optimizer"] = run.optimizer.state_dict()
+    state["schedule"] = None if run.schedule is None else run.schedule.state_dict()
+    state["random_states"] = random_states([RandomState.rng, run.model])
+    return copy.deepcopy(state)
+    ### END SOLUTION
+
+# %% checks="snapshot"
+check("snapshot")
+
+# %% [markdown]
+# (A snapshot with live arrays would hold their values from after the three steps.)
+#
+# `Trainer.save` writes your snapshot to a file (`tinytorch/support/checkpoints.py`). The file
+# is an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe:
+# a pickle file can hold a program, which runs when the file is opened.) The checkpoint is
+# written under another name and then renamed, so that a crash while saving cannot destroy the
+# checkpoint from before.
+#
+# The next cell stops a run after 3 of 8 epochs, and continues from the file with new objects.
+# Predict how much the weights differ from those of an uninterrupted run.
+
+# %% tags=["demonstration", "answer"]
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+whole, interrupted, resumed = (new_trainer(dropout_model()) for _ in range(3))
+whole.fit(train_batches, 8)
+interrupted.fit(train_batches, 3, checkpoint=folder / "run.npz")
+resumed.load(folder / "run.npz")
+resumed.fit(train_batches, 8)
+print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
+    whole.model.parameters(), resumed.model.parameters())))
+
+# %% [markdown]
+# ## Double descent (optional)
+#
+# According to a classical rule, a model with too many parameters overfits. Very large networks
+# do not obey it. The next cell fits a linear regression to 40 training examples, for different
+# numbers $p$ of inputs. These inputs are *random ReLU features*: the outputs of a ReLU layer
+# of $p$ units whose random weights are never trained. Predict which $p$ from 2 to 800 is the
+# worst, and whether 800 is better or worse than 15.
+
+# %% tags=["demonstration", "answer"]
+from tinytorch.support.double_descent import COUNTS, plot_double_descent, random_feature_errors
+
+train_errors, test_errors = random_feature_errors(COUNTS)
+for count in (15, 40, 800):
+    print(f"{count:3} parameters: test error {test_errors[COUNTS.index(count)]:.2f}")
+
+# %% tags=["demonstration", "answer"]
+figure = plot_double_descent(COUNTS, train_errors, test_errors)
+# alt: Error against the number of parameters, both axes logarithmic. The training error falls
+# to 0 at 40 parameters. The test error falls, rises to a sharp peak at 40 parameters, and
+# falls again, to below its first minimum.
+
+# %% [markdown]
+# **Double descent** means that the test error falls, rises to a peak where the model can just
+# fit its training set, and falls again as the model grows. At the peak, only one solution fits
+# all 40 noisy examples, and its weights are huge. With more parameters there are many such
+# solutions. Least squares returns the one with the smallest weights, and it is smoother.
+#
 # ## Look back
 #
-# 1. Train the spiral with dropout 0.5 and compare the two curves. The training loss is now
-#    *higher* than the validation loss: is that good news? Evaluate the trained network on
-#    `seen`, and compare with what the last epoch said.
-# 2. `accumulate` weighs batches by their examples. What changes for a network with a layer that
-#    uses statistics of the batch, so that a group is not the same as one big batch? (Lesson 11
-#    has one.)
-# 3. Leave one entry at a time out of a checkpoint (put a fresh one in its place), and train on
-#    from it. Which omissions change the final accuracy of the spiral measurably, and which only
-#    the bits?
+# 1. Train with dropout 0.5 and print `history["loss"]` beside `trainer.evaluate(train_batches)`
+#    after the last epoch. They differ although it is the same data and the same model: name two
+#    reasons.
+# 2. `accumulate_gradients` weights batches by their number of examples. For a layer that uses
+#    statistics of the batch (batch normalization), micro-batches are still not the same as one
+#    large batch: why?
+# 3. Leave one entry at a time out of a snapshot (put that of a new run in its place) and
+#    continue. Which omissions change the final accuracy, and which only the last bits?
+#
+# In PyTorch, the loop of `fit` is usually written by hand or taken from Lightning
+# (`lightning.Trainer`, with callbacks `EarlyStopping(patience=...)`, `ModelCheckpoint` and
+# `LearningRateFinder`). `evaluation_mode` is `model.eval()` with `torch.no_grad()`,
+# checkpoints are `torch.save` of state dicts, `random_states` is `torch.get_rng_state`, and
+# metrics come from `torchmetrics`. `torch.optim.Optimizer.state_dict` returns live tensors:
+# copy them.

@@ -1,4 +1,4 @@
-# The checks of lesson 10, by exercise. `check("size")` in the chapter runs the visible ones.
+# The checks of lesson 10, by exercise. `check("loops")` in the chapter runs the visible ones.
 
 # %% setup
 import math
@@ -8,8 +8,72 @@ import numpy as np
 from tinytorch.core.tensor import Tensor, Variable, apply
 
 
-# %% size points=3
-def test_sizes_counted_by_hand():
+def windows_of(x, kernel, stride=(1, 1), padding=(0, 0), value=0):
+    """Every window of the images: shape (batch, channels, rows, columns, *kernel)."""
+    sides = [(0, 0), (0, 0), *[(n, n) for n in padding]]
+    x = np.pad(x, sides, constant_values=value)
+    windows = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=(2, 3))
+    return windows[:, :, :: stride[0], :: stride[1]]
+
+
+def convolution(x, weights, bias, stride=(1, 1), padding=(0, 0)):
+    """The convolution as one einsum over all windows."""
+    windows = windows_of(x, weights.shape[2:], stride, padding)
+    return np.einsum("ncpqij,ocij->nopq", windows, weights) + bias[:, None, None]
+
+
+def add_to_windows(parts, shape, stride, padding):
+    """Images of `shape` to whose windows `parts` (batch, channels, rows, columns, *kernel) were
+    added."""
+    kernel = parts.shape[4:]
+    x = np.zeros((*shape[:2], shape[2] + 2 * padding[0], shape[3] + 2 * padding[1]))
+    for p, q in np.ndindex(*parts.shape[2:4]):
+        a, b = p * stride[0], q * stride[1]
+        x[:, :, a : a + kernel[0], b : b + kernel[1]] += parts[:, :, p, q]
+    return x[:, :, padding[0] : padding[0] + shape[2], padding[1] : padding[1] + shape[3]]
+
+
+def result_of(call, case, cause):
+    """What `call` returns. A complaint of NumPy's about shapes becomes a message.
+
+    cause  its likely cause, or {words of NumPy's complaint: likely cause}
+    """
+    try:
+        return call()
+    except (ValueError, IndexError, TypeError) as error:
+        complaint = str(error).strip().removesuffix(".")
+        if isinstance(cause, dict):
+            cause = next((one for words, one in cause.items() if words in complaint), "")
+        assert False, f"{case}: {type(error).__name__}: {complaint}. {cause}"
+
+
+def expect(found, wanted, case, shape="", numbers="", near=0):
+    """Assert that `found` has the shape and the numbers of `wanted`.
+
+    shape, numbers  the likely causes if it does not
+    near            relative and absolute tolerance
+    """
+    wanted = np.asarray(wanted)
+    assert found is not None, f"{case}: yours returns None. Is `return` missing?"
+    assert np.shape(found) == wanted.shape, (
+        f"{case}: the shape should be {wanted.shape}, yours is {np.shape(found)}. {shape}"
+    )
+    found = np.asarray(found)
+    if not np.allclose(found, wanted, rtol=near, atol=near, equal_nan=True):
+        if wanted.size <= 16:
+            difference = f"should be {wanted.tolist()}, yours is {found.tolist()}"
+        else:
+            wrong = ~np.isclose(found, wanted, rtol=near, atol=near)
+            first = tuple(np.argwhere(wrong)[0].tolist())
+            difference = (
+                f"{wrong.mean():.0%} of the numbers are wrong, the first at {first}: it should "
+                f"be {wanted[first]:.5g}, yours is {found[first]:.5g}"
+            )
+        assert False, f"{case}: {difference}. {numbers}"
+
+
+# %% output-size points=3
+def test_output_size_by_hand():
     for length, kernel, stride, padding, wanted in [
         (7, 3, 1, 0, 5),
         (7, 3, 2, 0, 3),
@@ -22,16 +86,17 @@ def test_sizes_counted_by_hand():
     ]:
         found = output_size(length, kernel, stride, padding)
         assert found == wanted, (
-            f"{length} numbers, kernel {kernel}, stride {stride}, padding {padding}: {wanted} "
-            f"places, yours {found}. The first window starts at 0, a window that hangs over"
-            " the end does not count, and padding is on both sides"
+            f"output_size({length}, {kernel}, stride={stride}, padding={padding}) should be "
+            f"{wanted}, yours is {found}. The first window starts at 0, a window that reaches "
+            "beyond the end does not count, and padding is at both ends"
         )
     assert output_size(9, 4) == 6, (
-        f"without a word, stride is 1 and padding 0: 9 - 4 + 1 = 6, yours {output_size(9, 4)}"
+        "the default is stride 1 and padding 0: output_size(9, 4) should be 6, yours is "
+        f"{output_size(9, 4)}"
     )
 
 
-def test_sizes_against_trying_every_place():
+def test_output_size_counts_every_position():
     for length in range(1, 9):
         for kernel in range(1, 7):
             for stride in range(1, 5):
@@ -40,32 +105,33 @@ def test_sizes_against_trying_every_place():
                     if wanted:
                         found = output_size(length, kernel, stride, padding)
                         assert found == wanted, (
-                            f"length {length}, kernel {kernel}, stride {stride}, padding "
-                            f"{padding}: {wanted} windows lie inside, yours says {found}"
+                            f"output_size({length}, {kernel}, stride={stride}, "
+                            f"padding={padding}): {wanted} windows fit, yours is {found}"
                         )
 
 
-def test_a_kernel_without_a_place_is_refused():
+def test_a_kernel_that_does_not_fit_is_refused():
     for length, kernel, stride, padding in [
         (4, 5, 1, 0),
         (4, 5, 3, 0),
         (2, 7, 2, 2),
         (3, 9, 1, 1),
     ]:
+        call = f"output_size({length}, {kernel}, stride={stride}, padding={padding})"
         try:
             found = output_size(length, kernel, stride, padding)
         except ValueError as error:
             for number in (length, kernel, padding, stride):
                 assert str(number) in str(error), (
-                    f"the error should show the formula with its numbers, yours: {error}"
+                    f"the error of {call} should contain all four numbers, yours says: {error}"
                 )
         else:
             assert False, (
-                f"a kernel of {kernel} on {length} numbers with a margin of {padding}: yours "
-                f"says {found} places"
+                f"{call}: the kernel does not fit, so this should raise a ValueError; yours "
+                f"returns {found}"
             )
     assert output_size(5, 5) == 1, (
-        f"a kernel of 5 has one place on 5 numbers, yours says {output_size(5, 5)}"
+        f"a kernel of 5 fits into 5 numbers once, yours is {output_size(5, 5)}"
     )
 
 
@@ -73,59 +139,59 @@ def test_a_kernel_without_a_place_is_refused():
 def test_a_small_convolution_by_hand():
     x = np.array([[[[1, 2, 0, 4], [5, 6, 7, 8], [9, 1, 2, 3]]]], "float32")
     weights, bias = np.array([[[[1, 0], [-2, 3]]]], "float32"), np.array([100], "float32")
-    out = conv2d_loops(x, weights, bias)
-    wanted = [
-        [
-            [
-                [1 - 10 + 18 + 100, 2 - 12 + 21 + 100, 0 - 14 + 24 + 100],
-                [5 - 18 + 3 + 100, 6 - 2 + 6 + 100, 7 - 4 + 9 + 100],
-            ]
-        ]
-    ]
-    assert out.shape == (1, 1, 2, 3), (
-        f"3 by 4 pixels under a kernel of 2 by 2 give 2 by 3 numbers, yours {out.shape}"
+    case = f"the image {x[0, 0].tolist()}, kernel [[1, 0], [-2, 3]], bias 100"
+    out = result_of(
+        lambda: conv2d_loops(x, weights, bias),
+        case,
+        "A window and the weights of one kernel have the same shape; their sum is one number",
     )
-    assert np.allclose(out, wanted), (
-        f"the picture {x[0, 0].tolist()} under [[1, 0], [-2, 3]], bias 100, gives {wanted}, "
-        f"yours {out.tolist()}. The kernel is laid on as it stands, not turned around, and the"
-        " bias is added once"
-    )
+    first = [1 - 10 + 18, 2 - 12 + 21, 0 - 14 + 24]
+    second = [5 - 18 + 3, 6 - 2 + 6, 7 - 4 + 9]
+    wanted = 100 + np.array([[[first, second]]])
+    if np.array_equal(out, convolution(x, weights[:, :, ::-1, ::-1], bias)):
+        cause = "You turn the kernel by 180 degrees; a cross-correlation uses it as it is"
+    elif np.array_equal(out, wanted - 100):
+        cause = "The bias is missing"
+    elif np.array_equal(out, wanted + 300):
+        cause = "The bias is added once for each output number, after the sum"
+    else:
+        cause = "Output (p, q) is the sum of window times kernel, plus the bias once"
+    expect(out, wanted, case, numbers=cause)
 
 
-def test_all_channels_are_added_up_for_each_kernel():
+def test_all_channels_and_both_strides_are_used():
     random = np.random.default_rng(0)
-    x, weights = (
-        random.normal(size=(2, 3, 5, 7)).astype("float32"),
-        random.normal(size=(4, 3, 2, 4)).astype("float32"),
-    )
+    x = random.normal(size=(2, 3, 5, 7)).astype("float32")
+    weights = random.normal(size=(4, 3, 2, 4)).astype("float32")
     bias = np.array([10, -20, 0.5, 3], "float32")
     for stride in [(1, 1), (1, 3), (2, 1), (3, 2)]:
-        windows = np.lib.stride_tricks.sliding_window_view(x, (2, 4), axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        wanted = np.einsum("ncpqij,ocij->nopq", windows, weights) + bias[:, None, None]
-        out = conv2d_loops(x, weights, bias, stride)
-        assert out.shape == wanted.shape, (
-            f"stride {stride}: the shape should be {wanted.shape}, yours {out.shape}"
+        out = result_of(
+            lambda: conv2d_loops(x, weights, bias, stride),
+            f"x (2, 3, 5, 7), weights (4, 3, 2, 4), stride {stride}",
+            "A window of x[n] has all channels, rows from p * stride[0], and columns from "
+            "q * stride[1]",
         )
-        assert np.allclose(out, wanted, rtol=1e-4, atol=1e-4), (
-            f"x (2, 3, 5, 7), weights (4, 3, 2, 4), stride {stride}: off by up to "
-            f"{abs(out - wanted).max():.3g}. Every kernel goes through all 3 channels; the"
-            " first stride is for rows, the second for columns"
+        expect(
+            out,
+            convolution(x, weights, bias, stride),
+            f"x (2, 3, 5, 7), weights (4, 3, 2, 4), stride {stride}",
+            numbers="Every kernel sums over all 3 channels; the first stride is for rows, the "
+            "second for columns",
+            near=1e-4,
         )
-        assert out.dtype.name == "float32", f"float32 went in, {out.dtype} came out"
+        assert out.dtype.name == "float32", f"the inputs are float32, your output {out.dtype}"
 
 
 # %% learner-side
 def written_through(x, i, j, size, stride, number):
-    """A copy of `x` after `number` was written over what `seen` returned for it."""
+    """A copy of `x` after `number` was written into what `patches` returned for it."""
     x = x.copy()
-    seen(x, i, j, size, stride)[...] = number
+    patches(x, i, j, size, stride)[...] = number
     return x
 
 
-# %% seen points=3
-def test_each_window_gives_its_pixel():
+# %% patches points=3
+def test_each_window_gives_one_pixel():
     x = np.arange(2 * 3 * 7 * 9).reshape(2, 3, 7, 9)
     for kernel, stride in [
         ((1, 1), (1, 1)),
@@ -135,51 +201,57 @@ def test_each_window_gives_its_pixel():
         ((7, 9), (2, 2)),
     ]:
         size = (7 - kernel[0]) // stride[0] + 1, (9 - kernel[1]) // stride[1] + 1
-        for i in range(kernel[0]):
-            for j in range(kernel[1]):
-                wanted = np.array(
-                    [
-                        [x[:, :, p * stride[0] + i, q * stride[1] + j] for q in range(size[1])]
-                        for p in range(size[0])
-                    ]
-                ).transpose(2, 3, 0, 1)
-                found = seen(x, i, j, size, stride)
-                assert found.shape == wanted.shape, (
-                    f"x (2, 3, 7, 9), place ({i}, {j}), stride {stride}, windows {size}: the "
-                    f"shape should be {wanted.shape}, yours is {found.shape}. A slice stops"
-                    " behind its last row, and windows that are not there see nothing"
-                )
-                assert np.array_equal(found, wanted), (
-                    f"x (2, 3, 7, 9), place ({i}, {j}), stride {stride}, windows {size}: window"
-                    f" (p, q) sees row p * {stride[0]} + {i} and column q * {stride[1]} + {j}; "
-                    f"yours of image 0, channel 0 is {found[0, 0]}"
-                )
+        for i, j in np.ndindex(*kernel):
+            expect(
+                patches(x, i, j, size, stride),
+                windows_of(x, kernel, stride)[..., i, j],
+                f"x (2, 3, 7, 9), weight ({i}, {j}), {size} windows, stride {stride}",
+                shape="Slice the last two axes. A slice ends before its stop; it should hold "
+                "one pixel per window, and none of windows that do not exist",
+                numbers=f"Window (p, q) has its pixel at row p * {stride[0]} + {i} and column "
+                f"q * {stride[1]} + {j}",
+            )
 
 
-def test_axes_in_front_are_kept():
+def test_any_number_of_leading_axes():
     for shape in [(5, 6), (4, 5, 6), (2, 1, 3, 5, 6)]:
         x = np.arange(math.prod(shape)).reshape(shape)
-        found = seen(x, 1, 0, (2, 4), (2, 1))
-        assert np.array_equal(found, x[..., [1, 3], :][..., [0, 1, 2, 3]]), (
-            f"x {shape}, place (1, 0), stride (2, 1): rows 1 and 3, columns 0 to 3 of every "
-            f"picture; yours has shape {found.shape}"
+        case = f"x {shape}, weight (1, 0), (2, 4) windows, stride (2, 1)"
+        found = result_of(
+            lambda: patches(x, 1, 0, (2, 4), (2, 1)),
+            case,
+            "Slice the last two axes, x[..., rows, columns]: `...` stands for any number of "
+            "axes",
+        )
+        expect(
+            found,
+            x[..., [1, 3], :][..., [0, 1, 2, 3]],
+            case,
+            shape="Slice the last two axes: x[..., rows, columns]; `...` stands for all others",
+            numbers="It should hold rows 1 and 3 and columns 0 to 3. Slice the last two axes: "
+            "x[..., rows, columns]",
         )
 
 
-def test_what_is_seen_can_be_written():
+def test_patches_are_a_view():
     x = np.zeros((2, 5, 6), "float32")
     found = written_through(x, 1, 2, (2, 2), (2, 3), 7)
     wanted = np.zeros((2, 5, 6))
     for row, column in [(1, 2), (1, 5), (3, 2), (3, 5)]:
         wanted[:, row, column] = 7
+    case = "after patches(x, 1, 2, (2, 2), (2, 3))[...] = 7"
+    assert found.any(), (
+        f"{case}, x is still 0 everywhere: yours is a copy. A slice is a view of x, so writing "
+        "to it changes x. Index arrays make copies"
+    )
     assert np.array_equal(found, wanted), (
-        f"I wrote 7 into seen(x, 1, 2, (2, 2), (2, 3)), and x became {found[0]}: a slice shares"
-        " memory with x, a copy does not"
+        f"{case}, x should be 7 at rows 1 and 3 and columns 2 and 5 of each image; yours is a "
+        f"view of other pixels: {found[0].tolist()}"
     )
 
 
-# %% seen hidden points=1
-def test_other_pictures_are_seen():
+# %% patches hidden points=1
+def test_patches_of_other_images():
     for shape, i, j, size, stride in [
         ((11,) * 2, 4, 0, (2, 11), (6, 1)),
         ((3, 0, 8, 5), 2, 3, (3, 1), (2, 4)),
@@ -187,46 +259,51 @@ def test_other_pictures_are_seen():
         ((2, 4, 4), 3, 3, (1, 1), (5, 5)),
     ]:
         x = np.random.default_rng(3).normal(size=shape)
-        rows, columns = (
-            [i + stride[0] * p for p in range(size[0])],
-            [j + stride[1] * q for q in range(size[1])],
-        )
-        right = x[..., rows, :][..., columns]
-        found = seen(stride=stride, size=size, j=j, i=i, x=x)
-        assert found.shape == right.shape and np.array_equal(found, right), (
-            f"{shape}, place ({i}, {j}), windows {size}, stride {stride}: rows {rows}, columns "
-            f"{columns} expected, got {found}"
-        )
+        rows = [i + stride[0] * p for p in range(size[0])]
+        columns = [j + stride[1] * q for q in range(size[1])]
+        wanted = x[..., rows, :][..., columns]
+        found = patches(stride=stride, size=size, j=j, i=i, x=x)
+        expect(found, wanted, f"{shape}, weight ({i}, {j}), windows {size}, stride {stride}")
         after = written_through(x, i, j, size, stride, -2.5)
-        assert (after == -2.5).sum() == right.size, (
-            f"{shape}: {right.size} numbers should be written, {(after == -2.5).sum()} are"
+        assert (after == -2.5).sum() == wanted.size, (
+            f"{shape}: {wanted.size} numbers should be written, {(after == -2.5).sum()} are"
         )
 
 
-# %% im2col points=4
+# %% im2col points=6
 def test_a_column_is_a_window_with_all_its_channels():
     x = np.arange(24).reshape(1, 2, 3, 4)
-    found = im2col(x, (2, 2))
-    assert found.shape == (1, 8, 6), (
-        "x (1, 2, 3, 4), kernel (2, 2): 2 * 2 * 2 weights and 2 * 3 windows, shape (1, 8, 6), "
-        f"yours {found.shape}"
+    case = "x = 0 ... 23 of shape (1, 2, 3, 4), kernel (2, 2)"
+    found = result_of(
+        lambda: im2col(x, (2, 2)),
+        case,
+        "Make room for (batch, channels, kernel height, kernel width, rows, columns) and "
+        "reshape at the end",
+    )
+    assert np.shape(found) == (1, 8, 6), (
+        f"{case}: 2 * 2 * 2 weights and 2 * 3 windows, so the shape should be (1, 8, 6), yours "
+        f"is {np.shape(found)}"
     )
     for window, wanted in [
         (0, [0, 1, 4, 5, 12, 13, 16, 17]),
         (1, [1, 2, 5, 6, 13, 14, 17, 18]),
         (3, [4, 5, 8, 9, 16, 17, 20, 21]),
     ]:
-        assert found[0, :, window].tolist() == wanted, (
-            f"x = 0 ... 23 as (1, 2, 3, 4): window {window} holds {wanted}, first all of "
-            f"channel 0, then channel 1; your column {window} is"
-            f" {found[0, :, window].tolist()}. A reshape keeps the order of the numbers, so the"
-            " axes must stand in the right order before it"
+        column = found[0, :, window].tolist()
+        if sorted(column) == wanted:
+            cause = "The right pixels in another order: first all of channel 0, then channel 1"
+        else:
+            cause = (
+                "Yours mixes windows or channels: reshape keeps the order of the numbers, so "
+                "the axes must be in the right order before it"
+            )
+        assert column == wanted, (
+            f"{case}: column {window} should be {wanted}, yours is {column}. {cause}"
         )
 
 
 def test_columns_for_any_stride_and_padding():
-    random = np.random.default_rng(5)
-    x = random.normal(size=(2, 3, 5, 8)).astype("float32")
+    x = np.random.default_rng(5).normal(size=(2, 3, 5, 8)).astype("float32")
     for kernel, stride, padding in [
         ((3, 2), (1, 1), (0, 0)),
         ((2, 3), (2, 3), (0, 0)),
@@ -234,24 +311,47 @@ def test_columns_for_any_stride_and_padding():
         ((5, 1), (3, 1), (0, 3)),
         ((1, 1), (1, 1), (1, 0)),
     ]:
-        wide = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        wanted = windows.transpose(0, 1, 4, 5, 2, 3).reshape(2, 3 * kernel[0] * kernel[1], -1)
-        found = im2col(x, kernel, stride, padding)
+        windows = windows_of(x, kernel, stride, padding)
         case = f"x (2, 3, 5, 8), kernel {kernel}, stride {stride}, padding {padding}"
-        assert found.shape == wanted.shape, (
-            f"{case}: the shape should be {wanted.shape}, yours is {found.shape}"
+        found = result_of(
+            lambda: im2col(x, kernel, stride, padding),
+            case,
+            "Pad first, and compute the number of windows with stride and padding",
         )
-        assert np.array_equal(found, wanted), (
-            f"{case}: {(found != wanted).mean():.0%} of the numbers are not where they should "
-            "be. Each pair is (down, across), the margin is of zeros and comes first"
+        wanted = windows.transpose(0, 1, 4, 5, 2, 3).reshape(2, 3 * math.prod(kernel), -1)
+        cause = ""
+        if np.shape(found) == wanted.shape:
+            if np.array_equal(np.sort(found, axis=1), np.sort(wanted, axis=1)):
+                cause = (
+                    "The right pixels in another order: rows follow the order of the weights"
+                )
+            elif np.array_equal(np.sort(found, axis=None), np.sort(wanted, axis=None)):
+                cause = "The right numbers at other places: are axes in the right order?"
+            elif any(padding):
+                cause = "Windows begin in the padding, which is 0 on all four sides"
+            elif stride[0] != stride[1]:
+                cause = "The first number of the stride is for rows, the second for columns"
+        expect(
+            found,
+            wanted,
+            case,
+            shape="Is the padding applied, and counted in the number of windows?",
+            numbers=cause,
         )
-        assert found.dtype.name == "float32", f"{case}: float32 went in, {found.dtype} came out"
-    assert im2col(x[:0], (2, 2)).shape == (0, 12, 28), (
-        "no images: no columns, shape (0, 12, 28)"
+        assert found.dtype.name == "float32", (
+            f"{case}: x is float32, your columns are {found.dtype}"
+        )
+    assert np.shape(im2col(x[:0], (2, 2))) == (0, 12, 28), (
+        "an empty batch, x (0, 3, 5, 8), should give columns of shape (0, 12, 28)"
     )
+
+
+def test_columns_are_a_new_array():
+    x = np.arange(6.0).reshape(1, 1, 2, 3)
+    kept = x.copy()
+    found = im2col(x, (1, 1))
+    assert np.array_equal(x, kept), "im2col changed x"
+    expect(found, kept.reshape(1, 1, 6), "x = 0 ... 5 of shape (1, 1, 2, 3), kernel (1, 1)")
 
 
 # %% im2col hidden points=1
@@ -265,31 +365,14 @@ def test_im2col_of_other_images():
     ]:
         x = (random.normal(size=shape) * 50).astype(dtype)
         before = x.copy()
-        found = im2col(padding=padding, stride=stride, kernel=kernel, x=x)
-        wide = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        rows = (wide.shape[2] - kernel[0]) // stride[0] + 1
-        columns = (wide.shape[3] - kernel[1]) // stride[1] + 1
-        right = np.stack(
-            [
-                wide[
-                    :,
-                    :,
-                    p * stride[0] : p * stride[0] + kernel[0],
-                    q * stride[1] : q * stride[1] + kernel[1],
-                ].reshape(shape[0], -1)
-                for p in range(rows)
-                for q in range(columns)
-            ],
-            axis=-1,
+        found = im2col(padding=padding, stride=stride, kernel_size=kernel, x=x)
+        windows = windows_of(x, kernel, stride, padding)
+        right = windows.transpose(0, 1, 4, 5, 2, 3).reshape(
+            shape[0], shape[1] * math.prod(kernel), math.prod(windows.shape[2:4])
         )
-        assert (
-            found.shape == right.shape
-            and np.array_equal(found, right)
-            and found.dtype.name == dtype
-        ), (
-            f"{dtype} {shape}, kernel {kernel}, stride {stride}, padding {padding}: {right} "
-            f"expected, got {found}"
-        )
+        case = f"{dtype} {shape}, kernel {kernel}, stride {stride}, padding {padding}"
+        expect(found, right, case)
+        assert found.dtype.name == dtype, f"{case}: yours is {found.dtype}"
         assert np.array_equal(x, before), "the images were changed"
 
 
@@ -303,81 +386,197 @@ def test_the_product_agrees_with_the_definition():
         ((5, 7), (1, 1), (0, 0)),
         ((1, 1), (2, 2), (0, 1)),
         ((3, 3), (1, 1), (1, 1)),
+        ((3, 2), (2, 2), (1, 0)),
     ]:
         x, weights = random.normal(size=(2, 3, 5, 7)), random.normal(size=(4, 3, *kernel))
         bias = np.array([10.0, -20.0, 0.5, 3.0])
-        wide = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        wanted = np.einsum("ncpqij,ocij->nopq", windows, weights) + bias[:, None, None]
+        wanted = convolution(x, weights, bias, stride, padding)
         kept = x.copy(), weights.copy(), bias.copy()
-        out = columns_forward(x, weights, bias, stride, padding)
         case = f"x (2, 3, 5, 7), weights {weights.shape}, stride {stride}, padding {padding}"
-        assert out.shape == wanted.shape, (
-            f"{case}: the shape should be {wanted.shape}, yours is {out.shape}. Is the margin "
-            "there in the forward pass too?"
+        out = result_of(
+            lambda: im2col_forward(x, weights, bias, stride, padding),
+            case,
+            {
+                "matmul": "Print the shapes of both factors: the inner axes must both be K",
+                "broadcast": "The bias of shape (out,) needs another axis, (out, 1), to "
+                "broadcast over the windows",
+                "reshape": "The product should hold one number for each output channel and "
+                "window: print its shape",
+            },
         )
-        assert np.allclose(out, wanted, rtol=1e-9, atol=1e-9), (
-            f"{case}: off by up to {abs(out - wanted).max():.3g}"
+        cause = ""
+        if np.shape(out) == wanted.shape and np.allclose(out + bias[:, None, None], wanted):
+            cause = "The bias is missing"
+        elif np.shape(out) == wanted.shape:
+            cause = (
+                "W has one row per kernel, (out, K), and bias o is added to all windows of "
+                "output channel o"
+            )
+        expect(
+            out,
+            wanted,
+            case,
+            shape="Are stride and padding passed to im2col and to output_shape?",
+            numbers=cause,
+            near=1e-9,
         )
         assert all(np.array_equal(a, b) for a, b in zip((x, weights, bias), kept)), (
             f"{case}: an input was changed"
         )
 
 
-def test_the_bias_is_added_once_to_each_map():
+def test_the_bias_is_added_once_to_each_channel():
     x, weights, bias = np.ones((2, 1, 3, 4)), np.zeros((3, 1, 2, 2)), np.array([1.0, -2.0, 5.0])
-    out = columns_forward(x, weights, bias, (1, 1), (0, 0))
-    for o, wanted in enumerate(bias):
-        assert np.array_equal(out[:, o], np.full((2, 2, 3), wanted)), (
-            f"with weights of 0 map {o} is its bias, {wanted}, everywhere; yours is "
-            f"{out[:, o].ravel()}"
-        )
-
-
-def test_the_convolution_of_narrow_numbers_stays_narrow():
-    for dtype in ("float32", "float64"):
-        x, weights, bias = (
-            np.ones((1, 2, 4, 4), dtype),
-            np.ones((3, 2, 2, 2), dtype),
-            np.ones(3, dtype),
-        )
-        out = columns_forward(x, weights, bias, (1, 1), (1, 1))
-        assert out.dtype.name == dtype, f"{dtype} went in, {out.dtype} came out"
-        assert out.shape == (1, 3, 5, 5) and out[0, 2, 1, 1] == 9, (
-            f"8 ones and a bias of 1 are 9, yours {out[0, 2]}"
-        )
-
-
-def test_no_images_give_no_maps():
-    x, weights, bias = (
-        np.ones((0, 2, 4, 6), "float32"),
-        np.ones((3, 2, 3, 3), "float32"),
-        np.ones(3, "float32"),
+    out = result_of(
+        lambda: im2col_forward(x, weights, bias, (1, 1), (0, 0)),
+        "3 kernels of zeros, 6 windows, bias [1, -2, 5]",
+        {
+            "broadcast": "The product has shape (batch, 3, 6) and the bias (3,): NumPy aligns "
+            "the bias with the 6 windows. Which axis is missing?"
+        },
     )
-    out = columns_forward(x, weights, bias, (1, 2), (0, 1))
-    assert out.shape == (0, 3, 2, 3), (
-        f"no images (0, 2, 4, 6): an empty result of shape (0, 3, 2, 3), yours {out.shape}"
+    wanted = np.zeros((2, 3, 2, 3)) + bias[:, None, None]
+    expect(
+        out,
+        wanted,
+        "3 kernels of zeros, bias [1, -2, 5]",
+        numbers="With weights of 0, every number of output channel o is bias o",
+    )
+
+
+def test_forward_keeps_the_dtype():
+    for dtype in ("float32", "float64"):
+        x, weights = np.ones((1, 2, 4, 4), dtype), np.ones((3, 2, 2, 2), dtype)
+        out = im2col_forward(x, weights, np.ones(3, dtype), (1, 1), (1, 1))
+        assert out.dtype.name == dtype, f"the inputs are {dtype}, your output is {out.dtype}"
+        assert out.shape == (1, 3, 5, 5) and out[0, 2, 1, 1] == 9, (
+            f"ones everywhere: 8 products and a bias are 9, yours is {out[0, 2].tolist()}"
+        )
+
+
+def test_forward_of_an_empty_batch():
+    x, weights = np.ones((0, 2, 4, 6), "float32"), np.ones((3, 2, 3, 3), "float32")
+    out = result_of(
+        lambda: im2col_forward(x, weights, np.ones(3, "float32"), (1, 2), (0, 1)),
+        "x (0, 2, 4, 6), weights (3, 2, 3, 3), stride (1, 2), padding (0, 1)",
+        {
+            "cannot reshape": "NumPy cannot infer a length of -1 for an empty batch: write all "
+            "lengths out"
+        },
+    )
+    expect(out, np.zeros((0, 3, 2, 3)), "an empty batch, x (0, 2, 4, 6)")
+
+
+# %% bias-gradient points=1
+def test_the_gradient_of_the_bias_is_a_sum_over_images_and_positions():
+    g = np.random.default_rng(12).normal(size=(3, 2, 4, 5)).astype("float32")
+    kept = g.copy()
+    case = "g of shape (3, 2, 4, 5)"
+    found = result_of(
+        lambda: bias_gradient(
+            g, None, np.ones((3, 1, 4, 5)), np.ones((2, 1, 1, 1)), np.ones(2), (1, 1), (0, 0)
+        ),
+        case,
+        "Sum over the axes 0, 2 and 3: images, rows, columns",
+    )
+    wanted = g.astype("float64").sum(axis=3).sum(axis=2).sum(axis=0)
+    cause = "Bias o is added to all 3 * 4 * 5 numbers of output channel o: sum their gradients"
+    if np.shape(found) == (2,) and np.allclose(found, wanted / 60, rtol=1e-4):
+        cause = "Yours is 60 times too small: take the sum, not the mean"
+    expect(
+        found,
+        wanted,
+        case,
+        shape="One gradient per output channel: sum over images, rows and columns",
+        numbers=cause,
+        near=1e-4,
+    )
+    assert found.dtype.name == "float32", f"g is float32, your gradient {found.dtype}"
+    assert np.array_equal(g, kept), "g was changed"
+
+
+# %% weight-gradient points=2
+def test_the_gradient_of_the_weights_by_its_definition():
+    random = np.random.default_rng(19)
+    for kernel, stride, padding in [
+        ((2, 4), (1, 1), (0, 0)),
+        ((2, 3), (2, 1), (0, 0)),
+        ((3, 1), (1, 3), (1, 2)),
+        ((1, 1), (2, 2), (0, 1)),
+        ((3, 3), (2, 2), (1, 1)),
+    ]:
+        x, weights = random.normal(size=(2, 3, 6, 7)), random.normal(size=(4, 3, *kernel))
+        windows = windows_of(x, kernel, stride, padding)
+        g = random.normal(size=(2, 4, *windows.shape[2:4]))
+        kept = g.copy(), x.copy()
+        case = f"x (2, 3, 6, 7), weights {weights.shape}, stride {stride}, padding {padding}"
+        found = result_of(
+            lambda: im2col_weight_gradient(
+                g, g * 0 + 7, x, weights, np.zeros(4), stride, padding
+            ),
+            case,
+            {
+                "matmul": "The inner axes must both be P. Is one factor transposed, and do the "
+                "columns have the stride and padding of the forward pass?",
+                "reshape": "There is one gradient for each image, and all images use the same "
+                "weights: what happens to their gradients?",
+            },
+        )
+        wanted = np.einsum("ncpqij,nopq->ocij", windows, g)
+        cause = "Each weight receives the sum of g times the pixel under it, over all windows"
+        if np.shape(found) == wanted.shape and np.allclose(np.asarray(found) * 2, wanted):
+            cause = "Yours is half of it with 2 images: sum over the images, no mean"
+        expect(
+            found,
+            wanted,
+            case,
+            shape="It should have the shape of the weights: sum over the images",
+            numbers=cause,
+            near=1e-9,
+        )
+        assert np.array_equal(g, kept[0]) and np.array_equal(x, kept[1]), (
+            f"{case}: an input was changed"
+        )
+
+
+def test_the_gradient_of_the_weights_keeps_the_dtype():
+    x, weights = np.ones((3, 1, 4, 5), "float32"), np.ones((2, 1, 2, 2), "float32")
+    g = np.ones((3, 2, 3, 4), "float32")
+    found = im2col_weight_gradient(g, None, x, weights, None, (1, 1), (0, 0))
+    expect(
+        found,
+        np.full((2, 1, 2, 2), 36),
+        "3 images of 12 windows, everything 1",
+        numbers="Each weight is used 3 * 12 times: sum over images and windows, no mean",
+    )
+    assert found.dtype.name == "float32", (
+        f"all inputs are float32, your gradient is {found.dtype}"
     )
 
 
 # %% col2im points=4
-def test_what_overlaps_is_added_up():
-    found = col2im(np.ones((1, 2, 2)), (1, 1, 1, 3), (1, 2))
-    assert np.array_equal(np.ravel(found), [1, 2, 1]), (
-        "3 pixels, kernel 2, all slopes 1: the middle pixel is in two windows, so [1, 2, 1]; "
-        f"yours {np.ravel(found)}. Add, do not assign"
+def test_overlapping_windows_are_added():
+    found = result_of(
+        lambda: col2im(np.ones((1, 2, 2)), (1, 1, 1, 3), (1, 2)),
+        "columns of ones for 3 pixels and a kernel of 2",
+        "Reshape the columns to (batch, channels, kernel height, kernel width, rows, columns) "
+        "first, then add one kernel position after the other",
     )
-    found = col2im(np.ones((1, 9, 9)), (1, 1, 5, 5), (3, 3))
-    wanted = np.outer([1, 2, 3, 2, 1], [1, 2, 3, 2, 1])
-    assert np.array_equal(found[0, 0], wanted), (
-        "5 by 5 pixels under 3 by 3: the pixel in the middle is in 9 windows, a corner in "
-        f"one:\n{wanted}\nyours\n{found[0, 0]}"
+    expect(
+        found,
+        [[[[1, 2, 1]]]],
+        "columns of ones for 3 pixels and a kernel of 2",
+        numbers="The middle pixel is in two windows. Add to what is there, do not assign",
+    )
+    expect(
+        col2im(np.ones((1, 9, 9)), (1, 1, 5, 5), (3, 3))[0, 0],
+        np.outer([1, 2, 3, 2, 1], [1, 2, 3, 2, 1]),
+        "columns of ones for 5 by 5 pixels and a kernel of 3 by 3",
+        numbers="The middle pixel is in 9 windows, a corner in one",
     )
 
 
-def test_col2im_is_im2col_read_backward():
+def test_col2im_adds_each_copy_to_its_pixel():
     random = np.random.default_rng(13)
     for shape, kernel, stride, padding in [
         ((2, 3, 5, 8), (3, 2), (1, 1), (0, 0)),
@@ -385,49 +584,44 @@ def test_col2im_is_im2col_read_backward():
         ((1, 2, 4, 6), (3, 4), (1, 2), (2, 1)),
         ((2, 1, 7, 3), (2, 1), (3, 2), (0, 1)),
     ]:
-        places_of = np.arange(1, 1 + np.prod(shape)).reshape(shape)
-        wide = np.pad(places_of, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        came_from = windows.transpose(0, 1, 4, 5, 2, 3).reshape(
-            shape[0], shape[1] * kernel[0] * kernel[1], -1
-        )
+        number = np.arange(1, 1 + np.prod(shape)).reshape(shape)  # of each pixel; 0 is padding
+        came_from = windows_of(number, kernel, stride, padding).transpose(0, 1, 4, 5, 2, 3)
+        came_from = came_from.reshape(shape[0], shape[1] * kernel[0] * kernel[1], -1)
         columns = random.normal(size=came_from.shape)
         kept = columns.copy()
-        wanted = np.bincount(came_from.ravel(), columns.ravel(), 1 + np.prod(shape))[
-            1:
-        ].reshape(shape)
-        found = col2im(columns, shape, kernel, stride, padding)
+        sums = np.bincount(came_from.ravel(), columns.ravel(), 1 + np.prod(shape))
         case = f"images {shape}, kernel {kernel}, stride {stride}, padding {padding}"
-        assert found.shape == shape, (
-            f"{case}: the result has the shape of the images, yours {found.shape}"
+        found = result_of(
+            lambda: col2im(columns, shape, kernel, stride, padding),
+            case,
+            "The columns reshape to (batch, channels, kernel height, kernel width, rows, "
+            "columns); add into zeros of the padded size",
         )
-        assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9), (
-            f"{case}: off by up to {abs(found - wanted).max():.3g}. Each place of the columns "
-            "goes back to the pixel it was copied from; what came from the margin goes"
-            " nowhere"
+        expect(
+            found,
+            sums[1:].reshape(shape),
+            case,
+            shape="The result has the shape of the images, without padding",
+            numbers="Each number of the columns goes to the pixel it was copied from; those of "
+            "the padding are dropped",
+            near=1e-9,
         )
         assert np.array_equal(columns, kept), f"{case}: the columns were changed"
 
 
-def test_pixels_that_no_window_reached_get_nothing():
+def test_pixels_in_no_window_receive_zero():
     found = col2im(np.ones((1, 1, 6), "float32"), (1, 1, 3, 5), (1, 1), (2, 2))
-    wanted = np.zeros((3, 5))
-    wanted[::2, ::2] = 1
-    assert np.array_equal(found[0, 0], wanted), (
-        f"kernel 1, stride 2: every second pixel is seen,\n{wanted}\nyours\n{found[0, 0]}"
-    )
+    wanted = np.zeros((1, 1, 3, 5))
+    wanted[..., ::2, ::2] = 1
+    expect(found, wanted, "3 by 5 pixels, kernel (1, 1), stride (2, 2), columns of ones")
     assert found.dtype.name == "float32", (
-        f"float32 columns give float32 slopes, yours are {found.dtype}"
+        f"the columns are float32, your result is {found.dtype}"
     )
 
 
-def test_no_columns_at_all():
+def test_col2im_of_an_empty_batch():
     found = col2im(np.ones((0, 8, 6)), (0, 2, 3, 4), (2, 2))
-    assert found.shape == (0, 2, 3, 4), (
-        f"an empty batch comes back as (0, 2, 3, 4), yours {found.shape}"
-    )
+    expect(found, np.zeros((0, 2, 3, 4)), "an empty batch")
 
 
 # %% col2im hidden points=1
@@ -444,124 +638,64 @@ def test_col2im_for_other_images():
         columns = random.normal(
             size=(shape[0], shape[1] * kernel[0] * kernel[1], rows * across)
         ).astype("float32")
-        right = np.zeros((*shape[:2], shape[2] + 2 * padding[0], shape[3] + 2 * padding[1]))
-        for w in range(rows * across):
-            p, q = w // across * stride[0], w % across * stride[1]
-            right[:, :, p : p + kernel[0], q : q + kernel[1]] += columns[:, :, w].reshape(
-                *shape[:2], *kernel
-            )
-        right = right[
-            :, :, padding[0] : padding[0] + shape[2], padding[1] : padding[1] + shape[3]
-        ]
+        parts = columns.reshape(*shape[:2], *kernel, rows, across).transpose(0, 1, 4, 5, 2, 3)
         found = col2im(
-            padding=padding, stride=stride, kernel=kernel, shape=shape, columns=columns
+            padding=padding, stride=stride, kernel_size=kernel, shape=shape, columns=columns
         )
-        assert found.shape == shape and found.dtype.name == "float32", (
-            f"{shape}: got {found.dtype} {found.shape}"
-        )
-        assert np.allclose(found, right, rtol=1e-5, atol=1e-5), (
-            f"{shape}, kernel {kernel}, stride {stride}, padding {padding}: {right} expected, "
-            f"got {found}"
-        )
+        case = f"{shape}, kernel {kernel}, stride {stride}, padding {padding}"
+        expect(found, add_to_windows(parts, shape, stride, padding), case, near=1e-5)
+        assert found.dtype.name == "float32", f"{case}: yours is {found.dtype}"
 
 
-# %% to-weights points=2
-def test_slopes_of_the_weights_by_their_definition():
-    random = np.random.default_rng(19)
-    for kernel, stride, padding in [
-        ((2, 4), (1, 1), (0, 0)),
-        ((2, 3), (2, 1), (0, 0)),
-        ((3, 1), (1, 3), (1, 2)),
-        ((1, 1), (2, 2), (0, 1)),
-    ]:
-        x, weights = random.normal(size=(2, 3, 5, 7)), random.normal(size=(4, 3, *kernel))
-        wide = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        g = random.normal(size=(2, 4, *windows.shape[2:4]))
-        kept = g.copy(), x.copy()
-        wanted = np.einsum("ncpqij,nopq->ocij", windows, g)
-        found = columns_to_weights(g, g * 0 + 7, x, weights, np.zeros(4), stride, padding)
-        case = f"x (2, 3, 5, 7), weights {weights.shape}, stride {stride}, padding {padding}"
-        assert found.shape == weights.shape, (
-            f"{case}: the slopes have the shape of the weights, yours {found.shape}"
-        )
-        assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9), (
-            f"{case}: off by up to {abs(found - wanted).max():.3g}. Each weight gets the sum "
-            "over all images and windows of g times the pixel under it"
-        )
-        assert np.array_equal(g, kept[0]) and np.array_equal(x, kept[1]), (
-            f"{case}: an input was changed"
-        )
-
-
-def test_slopes_of_the_weights_stay_narrow():
-    x, weights, g = (
-        np.ones((3, 1, 4, 5), "float32"),
-        np.ones((2, 1, 2, 2), "float32"),
-        np.ones((3, 2, 3, 4), "float32"),
-    )
-    found = columns_to_weights(g, None, x, weights, None, (1, 1), (0, 0))
-    assert found.dtype.name == "float32", (
-        f"all is float32, the slopes came out as {found.dtype}"
-    )
-    assert np.array_equal(found, np.full((2, 1, 2, 2), 36)), (
-        "3 images of 12 windows, all numbers 1: each weight has slope 36, yours "
-        f"{found.ravel()}: sum over the batch, no mean"
-    )
-
-
-# %% to-input points=2
-def test_slopes_of_the_pixels_by_their_definition():
+# %% input-gradient points=2
+def test_the_gradient_of_the_input_by_its_definition():
     random = np.random.default_rng(23)
     for kernel, stride, padding in [
         ((2, 4), (1, 1), (0, 0)),
         ((2, 3), (2, 1), (0, 0)),
         ((3, 1), (1, 3), (1, 2)),
         ((1, 1), (2, 2), (0, 1)),
+        ((3, 3), (2, 2), (1, 1)),
     ]:
-        x, weights = random.normal(size=(2, 3, 5, 7)), random.normal(size=(4, 3, *kernel))
-        rows, across = [
-            (n + 2 * p - k) // s + 1 for n, p, k, s in zip((5, 7), padding, kernel, stride)
-        ]
-        g = random.normal(size=(2, 4, rows, across))
+        x, weights = random.normal(size=(2, 3, 6, 7)), random.normal(size=(4, 3, *kernel))
+        g = random.normal(size=(2, 4, *windows_of(x, kernel, stride, padding).shape[2:4]))
         kept = g.copy(), weights.copy()
-        wanted = np.zeros((2, 3, 5 + 2 * padding[0], 7 + 2 * padding[1]))
-        for p in range(rows):
-            for q in range(across):
-                a, b = p * stride[0], q * stride[1]
-                wanted[:, :, a : a + kernel[0], b : b + kernel[1]] += np.tensordot(
-                    g[:, :, p, q], weights, 1
-                )
-        wanted = wanted[:, :, padding[0] : padding[0] + 5, padding[1] : padding[1] + 7]
-        found = columns_to_input(g, g * 0 + 7, x, weights, np.zeros(4), stride, padding)
-        case = f"x (2, 3, 5, 7), weights {weights.shape}, stride {stride}, padding {padding}"
-        assert found.shape == x.shape, (
-            f"{case}: the slopes have the shape of x, yours {found.shape}: is the margin "
-            "cropped?"
+        case = f"x (2, 3, 6, 7), weights {weights.shape}, stride {stride}, padding {padding}"
+        found = result_of(
+            lambda: im2col_input_gradient(
+                g, g * 0 + 7, x, weights, np.zeros(4), stride, padding
+            ),
+            case,
+            {
+                "matmul": "Print the shapes of both factors: the inner axes must both be out",
+                "reshape": "Does col2im get the stride and padding of the forward pass, and "
+                "the shape of x without padding?",
+            },
         )
-        assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9), (
-            f"{case}: off by up to {abs(found - wanted).max():.3g}. A pixel gets, from each "
-            "window that holds it, the weight that lay on it times g, summed over all kernels"
+        wanted = add_to_windows(
+            np.einsum("nopq,ocij->ncpqij", g, weights), x.shape, stride, padding
+        )
+        expect(
+            found,
+            wanted,
+            case,
+            shape="It should have the shape of x. Is the padding cropped?",
+            numbers="A pixel receives, from each window that holds it, the weight on it times "
+            "g, summed over all kernels",
+            near=1e-9,
         )
         assert np.array_equal(g, kept[0]) and np.array_equal(weights, kept[1]), (
             f"{case}: an input was changed"
         )
 
 
-def test_slopes_of_the_pixels_stay_narrow():
-    x, weights, g = (
-        np.ones((3, 2, 4, 5), "float32"),
-        np.ones((6, 2, 1, 1), "float32"),
-        np.ones((3, 6, 4, 5), "float32"),
-    )
-    found = columns_to_input(g, None, x, weights, None, (1, 1), (0, 0))
+def test_the_gradient_of_the_input_keeps_the_dtype():
+    x, weights = np.ones((3, 2, 4, 5), "float32"), np.ones((6, 2, 1, 1), "float32")
+    g = np.ones((3, 6, 4, 5), "float32")
+    found = im2col_input_gradient(g, None, x, weights, None, (1, 1), (0, 0))
+    expect(found, np.full((3, 2, 4, 5), 6), "6 kernels of 1 by 1, everything 1")
     assert found.dtype.name == "float32", (
-        f"all is float32, the slopes came out as {found.dtype}"
-    )
-    assert np.array_equal(found, np.full((3, 2, 4, 5), 6)), (
-        "6 kernels of one weight 1: each pixel has slope 6"
+        f"all inputs are float32, your gradient is {found.dtype}"
     )
 
 
@@ -571,32 +705,38 @@ def test_conv2d_by_its_definition():
     for channels, kernel, stride, padding in [
         (3, (2, 4), 1, 0),
         (3, 3, 2, (1, 2)),
+        (3, (7, 4), 1, (1, 0)),  # fits into 5 rows only because of the padding
         (9, (3, 2), (2, 1), 1),
         (12, 1, (1, 3), (0, 2)),
     ]:
         pairs = [(n, n) if isinstance(n, int) else n for n in (kernel, stride, padding)]
-        x, weights = (
-            random.normal(size=(2, channels, 5, 7)),
-            random.normal(size=(4, channels, *pairs[0])),
-        )
+        x = random.normal(size=(2, channels, 5, 7))
+        weights = random.normal(size=(4, channels, *pairs[0]))
         bias = np.array([10.0, -20.0, 0.5, 3.0])
-        wide = np.pad(x, ((0, 0), (0, 0), (pairs[2][0],) * 2, (pairs[2][1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, pairs[0], axis=(2, 3))
-        windows = windows[:, :, :: pairs[1][0], :: pairs[1][1]]
-        products = np.einsum("ncpqij,ocij->nopq", windows, weights)
-        for given, wanted in [(Tensor(bias), products + bias[:, None, None]), (None, products)]:
-            out = conv2d(Tensor(x), Tensor(weights), given, stride, padding)
-            case = f"x {x.shape}, weights {weights.shape}, stride {stride}, padding {padding}"
-            case += ", no bias" if given is None else f", bias {bias}"
-            assert out.shape == wanted.shape, (
-                f"{case}: the shape should be {wanted.shape}, yours is {out.shape}"
+        for given, added in [(Tensor(bias), bias), (None, np.zeros(4))]:
+            case = f"x {x.shape}, weights {weights.shape}, stride {stride}, padding {padding}, "
+            case += "no bias" if given is None else f"bias {bias.tolist()}"
+            out = result_of(
+                lambda: conv2d(Tensor(x), Tensor(weights), given, stride, padding),
+                case,
+                {
+                    "do not fit": "This kernel fits into the padded images: count the padding "
+                    "on both sides before you refuse a kernel"
+                },
             )
-            assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-9), (
-                f"{case}: off by up to {abs(out.data - wanted).max():.3g}"
+            assert hasattr(out, "requires_grad"), (
+                f"{case}: conv2d should return a Tensor, as apply does"
+            )
+            expect(
+                out.data,
+                convolution(x, weights, added, *pairs[1:]),
+                case,
+                numbers="Are bias, stride and padding all passed to apply?",
+                near=1e-9,
             )
 
 
-def test_conv2d_can_be_walked_back():
+def test_conv2d_propagates_gradients():
     random = np.random.default_rng(31)
     for channels, stride, padding in [
         (2, (1, 1), (0, 0)),
@@ -604,62 +744,62 @@ def test_conv2d_can_be_walked_back():
         (8, (1, 2), (0, 1)),
         (9, (2, 3), (2, 0)),
     ]:
-        arrays = [
-            random.normal(size=shape)
-            for shape in [(2, channels, 5, 6), (3, channels, 2, 3), (3,)]
-        ]
+        shapes = [(2, channels, 5, 6), (3, channels, 2, 3), (3,)]
+        arrays = [random.normal(size=shape) for shape in shapes]
         leaves = [Variable(array) for array in arrays]
         out = conv2d(*leaves, stride, padding)
         case = f"{channels} channels, stride {stride}, padding {padding}"
         assert out.requires_grad, (
-            f"{case}: the inputs want gradients and the result lost them: call apply, with "
+            f"{case}: the inputs require gradients and the output does not: call apply, with "
             "tensors"
         )
         g = random.normal(size=out.shape)
-        out.backward(g)
-        for name, leaf, n in zip(("x", "weights", "bias"), leaves, range(3)):
-            nudge = random.normal(size=arrays[n].shape)
+        result_of(
+            lambda: out.backward(g),
+            case,
+            {"rules for": "Pass options to apply by name: stride=stride, padding=padding"},
+        )
+        for n, (name, leaf) in enumerate(zip(("x", "weights", "bias"), leaves)):
+            # The output is linear in each input, so a central difference is exact.
+            direction = random.normal(size=arrays[n].shape)
             ends = [
                 conv2d(
-                    *[Tensor(a + step * nudge if m == n else a) for m, a in enumerate(arrays)],
+                    *[Tensor(a + h * direction if m == n else a) for m, a in enumerate(arrays)],
                     stride,
                     padding,
                 )
-                for step in (-1e-3, 1e-3)
+                for h in (-1e-3, 1e-3)
             ]
-            wanted = (
-                (np.asarray(ends[1]) - np.asarray(ends[0])) * g
-            ).sum() / 2e-3  # exact: all is linear
-            found = (leaf.grad * nudge).sum()
-            assert leaf.grad.shape == arrays[n].shape, (
-                f"{case}: the gradient of {name} has shape {leaf.grad.shape}"
+            wanted = ((np.asarray(ends[1]) - np.asarray(ends[0])) * g).sum() / 2e-3
+            assert leaf.grad is not None and leaf.grad.shape == arrays[n].shape, (
+                f"{case}: the gradient of {name} should have shape {arrays[n].shape}"
             )
+            found = (leaf.grad * direction).sum()
             assert abs(found - wanted) < 1e-7, (
-                f"{case}: nudging {name} moves the sum by {wanted:.6f}, your slopes say "
-                f"{found:.6f}"
+                f"{case}: along a random direction of {name}, the central difference is "
+                f"{wanted:.6f}, backward gives {found:.6f}"
             )
 
 
-def test_no_bias_is_no_leaf():
+def test_no_bias_is_a_bias_of_zeros():
     x, weights = Variable(np.ones((1, 1, 3, 3))), Variable(np.full((2, 1, 2, 2), 3.0))
-    out = conv2d(x, weights)
-    assert np.array_equal(out.data, np.full((1, 2, 2, 2), 12)), (
-        f"4 ones times 3 are 12 without a bias, yours {out.data.ravel()}"
+    out = result_of(
+        lambda: conv2d(x, weights),
+        "conv2d(x, weights)",
+        {"None": "Replace a bias of None by zeros before you call apply"},
     )
+    expect(out.data, np.full((1, 2, 2, 2), 12), "4 ones times 3, without a bias")
     out.backward(np.ones((1, 2, 2, 2)))
-    assert np.array_equal(weights.grad, np.full((2, 1, 2, 2), 4)), (
-        f"each weight has slope 4, yours {weights.grad.ravel()}"
-    )
+    expect(weights.grad, np.full((2, 1, 2, 2), 4), "the gradient of weights used in 4 windows")
 
 
-def test_a_single_zero_bias_learns():
+def test_a_single_bias_of_zero_is_used():
     bias = Variable([0.0])
-    out = conv2d(
-        Tensor(np.ones((1, 1, 3, 3), "float32")), Tensor(np.ones((1, 1, 2, 2), "float32")), bias
-    )
+    x, weights = np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 2, 2), "float32")
+    out = conv2d(Tensor(x), Tensor(weights), bias)
     assert out.requires_grad, (
-        "one kernel with a bias of 0: it was left out and can never learn. Ask `bias is None`, "
-        "not `if bias`"
+        "one kernel with a bias of 0: the bias was dropped, so it can never learn. Test "
+        "`bias is None`, not `if bias`"
     )
 
 
@@ -673,27 +813,27 @@ def test_images_that_do_not_fit_are_refused():
         ((2, 3, 4, 9), (4, 3, 7, 2), 1),
         ((2, 3, 8, 2), (4, 3, 3, 6), (4, 1)),
     ]:
+        case = f"images {images}, weights {kernels}, padding {padding}"
+        x, weights = Tensor(np.ones(images, "float32")), Tensor(np.ones(kernels, "float32"))
         try:
-            out = conv2d(
-                Tensor(np.ones(images, "float32")),
-                Tensor(np.ones(kernels, "float32")),
-                padding=padding,
+            out = conv2d(x, weights, padding=padding)
+        except (ValueError, IndexError) as error:
+            assert isinstance(error, ValueError), (
+                f"{case}: a ValueError is expected, yours is an IndexError: {error}. Test the "
+                "number of axes first"
             )
-        except ValueError as error:
             assert str(images) in str(error) and str(kernels) in str(error), (
-                f"the error should name both shapes, {images} and {kernels}, yours: {error}"
+                f"{case}: the error should contain both shapes, yours says: {error}"
             )
             assert "// stride + 1" in str(error), (
-                f"the error should show the formula of the size: use misfit; yours: {error}"
+                f"{case}: the error should contain the formula of the output size, as that of "
+                f"shape_error does; yours says: {error}"
             )
         else:
-            assert False, (
-                f"images {images} with weights {kernels}, padding {padding}: should be refused,"
-                f" yours is {out.shape}"
-            )
+            assert False, f"{case}: this should raise a ValueError, yours returns {out.shape}"
 
 
-def test_images_come_in_any_form():
+def test_images_of_integers_become_float32():
     weights = Tensor(np.ones((1, 2, 2, 2), "float32"))
     for name, x in [
         ("a uint8 array", np.full((1, 2, 2, 3), 200, "uint8")),
@@ -701,15 +841,13 @@ def test_images_come_in_any_form():
         ("an int64 Tensor", Tensor(np.full((1, 2, 2, 3), 200))),
     ]:
         out = conv2d(x, weights)
-        assert np.array_equal(out.data, np.full((1, 1, 1, 2), 1600)), (
-            f"8 pixels of 200 as {name} make 1600, yours {out.data}"
-        )
+        expect(out.data, np.full((1, 1, 1, 2), 1600), f"8 pixels of 200, given as {name}")
         assert out.dtype.name == "float32", (
-            f"pixels as {name} become float32, yours {out.dtype}"
+            f"pixels given as {name} become float32, yours are {out.dtype}"
         )
 
 
-def test_conv2d_keeps_its_dtype():
+def test_conv2d_keeps_the_dtype():
     for channels in (2, 9):
         for dtype in ("float32", "float64"):
             leaves = [
@@ -718,17 +856,16 @@ def test_conv2d_keeps_its_dtype():
             ]
             out = conv2d(*leaves)
             assert out.dtype.name == dtype, (
-                f"{channels} channels, {dtype}: the result is {out.dtype}"
+                f"{channels} channels, {dtype}: your output is {out.dtype}"
             )
             out.backward(np.ones(out.shape))
             assert [leaf.grad.dtype.name for leaf in leaves] == [dtype] * 3, (
-                f"{channels} channels: gradients of {dtype} expected"
+                f"{channels} channels: the gradients should be {dtype}"
             )
-    out = conv2d(
-        Tensor(np.ones((1, 1, 3, 3), "float32")), Tensor(np.ones((1, 1, 2, 2), "float32"))
-    )
+    x, weights = np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 2, 2), "float32")
+    out = conv2d(Tensor(x), Tensor(weights))
     assert out.dtype.name == "float32", (
-        f"no bias must not widen float32 to {out.dtype}: make it in the dtype of the weights"
+        f"without a bias, float32 became {out.dtype}: the zeros need the dtype of the weights"
     )
 
 
@@ -743,39 +880,30 @@ def test_other_convolutions():
     ]:
         x, bias = random.normal(size=shape), random.normal(size=out_channels)
         weights = random.normal(size=(out_channels, shape[1], *kernel))
-        strides, margin = [(n, n) if isinstance(n, int) else n for n in (stride, padding)]
-        wide = np.pad(x, ((0, 0), (0, 0), (margin[0],) * 2, (margin[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: strides[0], :: strides[1]
-        ]
-        right = np.einsum("ncpqij,ocij->nopq", windows, weights) + bias[:, None, None]
+        pairs = [(n, n) if isinstance(n, int) else n for n in (stride, padding)]
         leaves = [Variable(array) for array in (x, weights, bias)]
         out = conv2d(
             padding=padding, stride=stride, bias=leaves[2], weights=leaves[1], x=leaves[0]
         )
         case = f"x {shape}, weights {weights.shape}, stride {stride}, padding {padding}"
-        assert out.shape == right.shape and np.allclose(
-            out.data, right, rtol=1e-9, atol=1e-9
-        ), f"{case}: {right} expected, got {out}"
-        g = random.normal(size=right.shape)
+        expect(out.data, convolution(x, weights, bias, *pairs), case, near=1e-9)
+        g = random.normal(size=out.shape)
         out.backward(g)
-        to_bias, to_weights = g.sum(axis=(0, 2, 3)), np.einsum("ncpqij,nopq->ocij", windows, g)
-        to_x = np.zeros(wide.shape)
-        for p, q in np.ndindex(*right.shape[2:]):
-            a, b = p * strides[0], q * strides[1]
-            to_x[:, :, a : a + kernel[0], b : b + kernel[1]] += np.tensordot(
-                g[:, :, p, q], weights, 1
-            )
-        to_x = to_x[:, :, margin[0] : margin[0] + shape[2], margin[1] : margin[1] + shape[3]]
+        windows = windows_of(x, kernel, *pairs)
+        parts = np.einsum("nopq,ocij->ncpqij", g, weights)
         for name, leaf, wanted in zip(
-            ("x", "weights", "bias"), leaves, (to_x, to_weights, to_bias)
+            ("x", "weights", "bias"),
+            leaves,
+            (
+                add_to_windows(parts, shape, *pairs),
+                np.einsum("ncpqij,nopq->ocij", windows, g),
+                g.sum(axis=(0, 2, 3)),
+            ),
         ):
-            assert leaf.grad.shape == wanted.shape and np.allclose(
-                leaf.grad, wanted, rtol=1e-9, atol=1e-9
-            ), f"{case}: the gradient of {name} should be {wanted}, got {leaf.grad}"
+            expect(leaf.grad, wanted, f"{case}: the gradient of {name}", near=1e-9)
 
 
-def test_other_misfits():
+def test_other_images_that_do_not_fit():
     for images, kernels, stride, padding in [
         ((2, 4, 5, 6), (3, 2, 2, 2), 1, 0),
         ((1, 1, 2, 9), (1, 1, 5, 1), 2, 1),
@@ -783,32 +911,19 @@ def test_other_misfits():
         ((1, 1, 1, 3, 3), (1, 1, 2, 2), 1, 0),
         ((2, 9, 3, 3), (4, 9, 1, 8), 1, (5, 2)),
     ]:
+        case = f"{images} with {kernels}, stride {stride}, padding {padding}"
+        weights = Tensor(np.ones(kernels, "float32"))
         try:
-            out = conv2d(
-                np.ones(images, "float32"),
-                Tensor(np.ones(kernels, "float32")),
-                None,
-                stride,
-                padding,
-            )
+            out = conv2d(np.ones(images, "float32"), weights, None, stride, padding)
         except ValueError as error:
-            assert (
-                str(images) in str(error)
-                and str(kernels) in str(error)
-                and "// stride + 1" in str(error)
-            ), (
-                f"{images} with {kernels}: both shapes and the formula expected, the error is "
-                f"{error}"
-            )
+            for words in (str(images), str(kernels), "// stride + 1"):
+                assert words in str(error), f"{case}: {words} expected, the error is {error}"
         else:
-            assert False, (
-                f"{images} with {kernels}, stride {stride}, padding {padding}: ValueError "
-                f"expected, got {out.shape}"
-            )
+            assert False, f"{case}: ValueError expected, got {out.shape}"
 
 
 # %% layer points=4
-def test_a_convolution_has_two_parameters():
+def test_a_convolutional_layer_has_two_parameters():
     layer = Conv2d(3, 5, (2, 4))
     found = [
         (name, tuple(tensor.shape), tensor.dtype.name)
@@ -816,63 +931,66 @@ def test_a_convolution_has_two_parameters():
     ]
     wanted = [("weights", (5, 3, 2, 4), "float32"), ("bias", (5,), "float32")]
     assert found == wanted, (
-        f"Conv2d(3, 5, (2, 4)) learns {wanted}, yours {found}: are both Variables, in this "
-        "order of axes?"
+        f"the parameters of Conv2d(3, 5, (2, 4)) should be {wanted}, yours are {found}. Are "
+        "both Variables, and is the output channel the first axis?"
     )
     assert np.array_equal(np.asarray(layer.bias), np.zeros(5)), (
-        f"the bias starts at 0, yours at {layer.bias}"
+        f"the bias should start at 0, yours is {layer.bias}"
     )
     alone = Conv2d(3, 5, (2, 4), bias=False)
     assert alone.bias is None and len(alone.parameters()) == 1, (
-        f"bias=False: the bias is None, yours {alone.bias}"
+        f"with bias=False, .bias should be None, yours is {alone.bias}"
     )
 
 
-def test_first_weights_have_the_variance_of_their_fans():
+def test_initial_weights_have_the_variance_of_their_fans():
     for into, out, kernel in [(3, 64, (5, 7)), (40, 2, (3, 5)), (16, 24, (4, 4))]:
         w = np.asarray(Conv2d(into, out, kernel, rng=3).weights)
         area = kernel[0] * kernel[1]
         wanted, found = 2 / (into * area + out * area), float(np.var(w, dtype="float64"))
         assert abs(found / wanted - 1) < 0.08, (
             f"Conv2d({into}, {out}, {kernel}): fan_in is {into} * {area}, fan_out {out} * "
-            f"{area}, so Xavier's variance is {wanted:.6f}; yours is {found:.6f},"
-            f" {found / wanted:.2f} times as much. Count the places of the kernel, too"
+            f"{area}, so the variance of Xavier initialization is {wanted:.6f}; yours is "
+            f"{found:.6f}, {found / wanted:.2f} times as large. Do your fans count the "
+            "positions in the kernel?"
         )
 
 
 def test_init_and_rng_are_used():
-    told = []
+    calls = []
 
     def init(fan_in, fan_out, rng, shape):
-        told.append((fan_in, fan_out, rng, shape))
+        calls.append((fan_in, fan_out, rng, shape))
         return np.full(shape, 0.5, "float32")
 
     layer = Conv2d(3, 5, (2, 4), init=init, rng=7)
-    assert told == [(24, 40, 7, (5, 3, 2, 4))], (
-        "Conv2d(3, 5, (2, 4), rng=7) should call init(24, 40, 7, (5, 3, 2, 4)), yours calls "
-        f"with {told}: 3 * 2 * 4 numbers go into each output, each input goes to 5 * 2 * 4"
+    assert calls == [(24, 40, 7, (5, 3, 2, 4))], (
+        "Conv2d(3, 5, (2, 4), rng=7) should call init(24, 40, 7, (5, 3, 2, 4)), yours calls it "
+        f"with {calls}: each output depends on 3 * 2 * 4 inputs, each input contributes to "
+        "5 * 2 * 4 outputs"
     )
     assert np.array_equal(np.asarray(layer.weights), np.full((5, 3, 2, 4), 0.5)), (
         "the weights should be what init returned"
     )
     first, again, other = [np.asarray(Conv2d(2, 3, 3, rng=seed).weights) for seed in (5, 5, 6)]
     assert np.array_equal(first, again) and not np.array_equal(first, other), (
-        "the seed decides the weights: hand rng to init"
+        "the same seed should give the same weights: pass rng to init"
     )
 
 
-def test_the_layer_computes_with_its_numbers():
+def test_the_layer_computes_with_its_parameters():
     layer = Conv2d(1, 2, (2, 1), stride=(1, 2), padding=(0, 1))
     layer.load_state_dict({"weights": [[[[1], [-2]]], [[[0], [3]]]], "bias": [10, -20]})
     out = layer(Tensor([[[[1, 2, 3, 4], [5, 7, 9, 6]]]]))
-    wanted = [[[[10, -2, 2]], [[-20, 1, -2]]]]
-    assert np.array_equal(out.data, wanted), (
-        "columns 0, 2 and 4 of 0 1 2 3 4 0 / 0 5 7 9 6 0 under [1, -2] and [0, 3], bias 10 and "
-        f"-20, give {wanted}, yours {out.data.tolist()}"
+    expect(
+        out.data,
+        [[[[10, -2, 2]], [[-20, 1, -2]]]],
+        "columns 0, 2 and 4 of [[0, 1, 2, 3, 4, 0], [0, 5, 7, 9, 6, 0]] with the kernels [1, "
+        "-2] and [0, 3], bias 10 and -20",
     )
     out.sum().backward()
     assert layer.weights.grad is not None and layer.bias.grad is not None, (
-        "weights and bias want gradients and got none"
+        "weights and bias should receive gradients: both are Variables"
     )
 
 
@@ -896,10 +1014,8 @@ def test_other_layers():
         kernel, stride, padding = [
             (n, n) if isinstance(n, int) else n for n in (kernel, stride, padding)
         ]
-        w, b = (
-            np.asarray(layer.weights),
-            (np.zeros(out) if layer.bias is None else np.arange(out) - 1.5),
-        )
+        w = np.asarray(layer.weights)
+        b = np.zeros(out) if layer.bias is None else np.arange(out) - 1.5
         if bias:
             layer.bias = Variable(b.astype("float32"))
         a = math.sqrt(6 / ((into + out) * kernel[0] * kernel[1]))
@@ -907,19 +1023,11 @@ def test_other_layers():
             f"Xavier's limit is {a}, got {w}"
         )
         x = random.normal(size=(2, into, 4, 5)).astype("float32")
-        wide = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        right = np.einsum("ncpqij,ocij->nopq", windows, w) + b[:, None, None]
+        right = convolution(x, w, b, stride, padding)
         found = layer(Tensor(x))
-        assert found.shape == right.shape and found.requires_grad, (
-            f"{right.shape} with a gradient expected, got {found}"
-        )
-        assert np.allclose(found.data, right, rtol=1e-5, atol=1e-5), (
-            f"Conv2d({into}, {out}, {kernel}, {stride}, {padding}): {right} expected, got "
-            f"{found}"
-        )
+        case = f"Conv2d({into}, {out}, {kernel}, {stride}, {padding})"
+        assert found.requires_grad, f"{case}: a gradient is expected"
+        expect(found.data, right, case, near=1e-5)
     for sizes in [(0, 3), (3, 0)]:
         try:
             layer = Conv2d(*sizes, 3)
@@ -937,8 +1045,40 @@ def pooled_after_writing(x, kernel, number):
     return found
 
 
-# %% max points=3
-def test_the_largest_of_each_window():
+# %% max-pool points=5
+def test_max_pooling_of_0_to_15():
+    x = np.arange(16.0).reshape(1, 1, 4, 4)
+    case = "0 ... 15 as 4 by 4, windows of 2 by 2, stride 2"
+    found = result_of(
+        lambda: max_pool2d_forward(x, (2, 2), (2, 2), (0, 0)),
+        case,
+        {
+            "scalar index": "np.max(a, b) takes b as an axis; np.maximum(a, b) is the larger "
+            "of two numbers, elementwise",
+            "broadcast": "The patches of every kernel position have the size that output_shape "
+            "returns, here 2 by 2",
+        },
+    )
+    causes = {
+        "[0.0, 2.0, 8.0, 10.0]": "That is the first number of each window",
+        "[2.5, 4.5, 10.5, 12.5]": "That is the mean of each window",
+        "[1.0, 3.0, 9.0, 11.0]": "That looks at the first row of each window only",
+        "[4.0, 6.0, 12.0, 14.0]": "The last pixel of each window, its maximum, is left out",
+    }
+    cause = causes.get(
+        str(np.ravel(found).tolist()), "The four windows begin at pixels 0, 2, 8 and 10"
+    )
+    expect(found, [[[[5, 7], [13, 15]]]], case, numbers=cause)
+    overlapping = max_pool2d_forward(x, (2, 2), (1, 1), (0, 0))
+    expect(
+        overlapping,
+        [[[[5, 6, 7], [9, 10, 11], [13, 14, 15]]]],
+        "0 ... 15 as 4 by 4, windows of 2 by 2, stride 1",
+        shape="The stride says how far the windows move, not the kernel",
+    )
+
+
+def test_the_maximum_of_each_window():
     random = np.random.default_rng(43)
     for kernel, stride, padding in [
         ((2, 2), (2, 2), (0, 0)),
@@ -949,62 +1089,79 @@ def test_the_largest_of_each_window():
     ]:
         x = random.normal(size=(2, 3, 6, 9)).astype("float32") - 5
         kept = x.copy()
-        wide = np.pad(
-            x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2), constant_values=-1e30
-        )
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
-        wanted = windows.max(axis=(4, 5))
+        wanted = windows_of(x, kernel, stride, padding, -np.inf).max(axis=(4, 5))
+        case = f"x (2, 3, 6, 9) of numbers near -5, kernel {kernel}, stride {stride}, padding "
+        case += str(padding)
         found = max_pool2d_forward(x, kernel, stride, padding)
-        case = (
-            f"x (2, 3, 6, 9) of numbers around -5, kernel {kernel}, stride {stride}, padding "
-            f"{padding}"
+        expect(
+            found,
+            wanted,
+            case,
+            shape="Windows move by the stride, and the padding is on both sides",
+            numbers="Every position of the kernel counts, and nothing else: neither a 0 of the "
+            "padding nor a 0 that you start from may win",
         )
-        assert found.shape == wanted.shape, (
-            f"{case}: the shape should be {wanted.shape}, yours is {found.shape}"
-        )
-        assert np.array_equal(found, wanted), (
-            f"{case}: {(found != wanted).mean():.0%} of the numbers are no maximum of their "
-            f"window; your largest is {found.max():.3g}. Does a 0 of the margin win?"
-        )
-        assert found.dtype.name == "float32", f"{case}: float32 went in, {found.dtype} came out"
+        assert found.dtype.name == "float32", f"{case}: x is float32, yours is {found.dtype}"
         assert np.array_equal(x, kept), f"{case}: x was changed; copy before you write"
 
 
-def test_the_result_is_a_new_array():
+def test_padding_never_wins():
+    for number in (-1e10, -3e38, -np.inf):
+        x = np.full((1, 1, 2, 2), number, "float32")
+        found = max_pool2d_forward(x, (2, 2), (1, 1), (1, 1))
+        expect(
+            found,
+            np.full((1, 1, 3, 3), number, "float32"),
+            f"four numbers of {number:g}, windows of 2 by 2, stride 1, padding 1",
+            numbers="The padding was the maximum: it must be -inf, because any finite number "
+            "may be larger than an input",
+        )
+
+
+def test_the_output_is_a_new_array():
     x = np.arange(12.0).reshape(1, 1, 3, 4)
     for kernel, wanted in [((1, 1), x), ((2, 1), x[:, :, 1:])]:
-        found = pooled_after_writing(x, kernel, -100.0)
-        assert np.array_equal(found, wanted), (
-            f"kernel {kernel}: I wrote -100 into x afterwards, and the result became "
-            f"{found.ravel()}"
+        expect(
+            pooled_after_writing(x, kernel, -100.0),
+            wanted,
+            f"kernel {kernel}, after -100 was written into x",
+            numbers="The output shares memory with x: copy before you write",
         )
 
 
 def test_nan_is_not_hidden():
     x = np.array([[[[1.0, np.nan, 2.0, 3.0]]]])
     found = max_pool2d_forward(x, (1, 2), (1, 2), (0, 0))
-    assert np.isnan(found[0, 0, 0, 0]) and found[0, 0, 0, 1] == 3, (
-        f"the largest of 1 and nan is nan, as NumPy has it; yours {found}"
+    expect(
+        found,
+        [[[[np.nan, 3]]]],
+        "1, nan | 2, 3 in windows of (1, 2)",
+        numbers="The maximum of 1 and nan is nan, as for np.maximum",
     )
 
 
-# %% max-rule points=5
-def test_the_largest_gets_the_slope():
+# %% max-pool-gradient points=5
+def test_the_maximum_receives_the_gradient():
     x = np.zeros((1, 1, 4, 4))
     x[0, 0, 1::2, 1::2] = [[1, 2], [3, 4]]
     g, out = np.array([[[[10.0, 20.0], [30.0, 40.0]]]]), np.array([[[[1.0, 2.0], [3.0, 4.0]]]])
-    found = max_pool2d_rule(g, out, x, (2, 2), (2, 2), (0, 0))
-    wanted = np.zeros((4, 4))
-    wanted[1::2, 1::2] = [[10, 20], [30, 40]]
-    assert np.array_equal(found[0, 0], wanted), (
-        "the largest number stands in the lower right corner of each of four windows, and gets "
-        f"the slope of its own window:\n{wanted}\nyours\n{found[0, 0]}"
+    found = result_of(
+        lambda: max_pool2d_gradient(g, out, x, (2, 2), (2, 2), (0, 0)),
+        "x of shape (1, 1, 4, 4), four windows",
+        "out and g have one number per window, x has not: compare out with the patches of x",
+    )
+    wanted = np.zeros((1, 1, 4, 4))
+    wanted[0, 0, 1::2, 1::2] = [[10, 20], [30, 40]]
+    expect(
+        found,
+        wanted,
+        f"four windows of {x[0, 0].tolist()}, g = [[10, 20], [30, 40]]",
+        numbers="The maximum of each window, in its lower right corner, receives the upstream "
+        "gradient of its own window",
     )
 
 
-def test_of_equals_only_the_first_gets_it():
+def test_only_the_first_of_equal_maxima_receives_it():
     for window, wanted in [
         ([[0, 0], [0, 0]], [[7, 0], [0, 0]]),
         ([[1, 3], [3, 3]], [[0, 7], [0, 0]]),
@@ -1012,41 +1169,33 @@ def test_of_equals_only_the_first_gets_it():
         ([[0, 1], [1, 0]], [[0, 7], [0, 0]]),
     ]:
         x = np.array(window, "float32").reshape(1, 1, 2, 2)
-        found = max_pool2d_rule(
-            np.full((1, 1, 1, 1), 7, "float32"),
-            x.max().reshape(1, 1, 1, 1),
-            x,
-            (2, 2),
-            (2, 2),
-            (0, 0),
+        g, out = np.full((1, 1, 1, 1), 7, "float32"), x.max().reshape(1, 1, 1, 1)
+        found = max_pool2d_gradient(g, out, x, (2, 2), (2, 2), (0, 0))
+        assert np.shape(found) == x.shape, (
+            f"the gradient should have the shape of x, {x.shape}, yours is {np.shape(found)}"
         )
         assert found.sum() == 7, (
-            f"window {window}, slope 7: what arrives adds up to 7, yours to {found.sum()}: "
-            f"{found[0, 0].tolist()}"
+            f"window {window}, g = 7: the gradients of the window should sum to 7, yours sum "
+            f"to {found.sum()}: {found[0, 0].tolist()}"
         )
         assert found[0, 0].tolist() == wanted, (
-            f"window {window}, slope 7: the first of the largest, row by row, gets it, "
-            f"{wanted}; yours {found[0, 0].tolist()}"
+            f"window {window}, g = 7: the first of the equal maxima, row by row, receives all "
+            f"of it, {wanted}; yours is {found[0, 0].tolist()}"
         )
 
 
 def test_overlapping_windows_add_up():
     x = np.array([[[[1.0, 9.0, 2.0, 3.0]]]])
-    found = max_pool2d_rule(
-        np.array([[[[1.0, 10.0, 100.0]]]]),
-        np.array([[[[9.0, 9.0, 3.0]]]]),
-        x,
-        (1, 2),
-        (1, 1),
-        (0, 0),
-    )
-    assert found.ravel().tolist() == [0, 11, 0, 100], (
-        "1 9 2 3 in windows of two: 9 is the largest of two windows, slopes 1 and 10; [0, 11, "
-        f"0, 100], yours {found.ravel()}"
+    g, out = np.array([[[[1.0, 10.0, 100.0]]]]), np.array([[[[9.0, 9.0, 3.0]]]])
+    expect(
+        max_pool2d_gradient(g, out, x, (1, 2), (1, 1), (0, 0)),
+        [[[[0, 11, 0, 100]]]],
+        "1, 9, 2, 3 in windows of (1, 2) with stride 1, g = [1, 10, 100]",
+        numbers="9 is the maximum of two windows and receives 1 + 10",
     )
 
 
-def test_slopes_of_pooling_window_by_window():
+def test_the_gradient_of_max_pooling_window_by_window():
     random = np.random.default_rng(47)
     for kernel, stride, padding in [
         ((2, 2), (2, 2), (0, 0)),
@@ -1055,51 +1204,52 @@ def test_slopes_of_pooling_window_by_window():
         ((4, 1), (3, 3), (2, 0)),
     ]:
         x = random.integers(-5, 0, (2, 3, 6, 9)).astype("float32")
-        wide = np.pad(
-            x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2), constant_values=-1e30
-        )
-        windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[
-            :, :, :: stride[0], :: stride[1]
-        ]
+        windows = windows_of(x, kernel, stride, padding, -np.inf)
         out = windows.max(axis=(4, 5))
         first = windows.reshape(*out.shape, -1).argmax(axis=-1)
         g = random.normal(size=out.shape).astype("float32")
-        wanted = np.zeros(wide.shape)
-        for n, c, p, q in np.ndindex(*out.shape):
-            i, j = divmod(int(first[n, c, p, q]), kernel[1])
-            wanted[n, c, p * stride[0] + i, q * stride[1] + j] += g[n, c, p, q]
-        wanted = wanted[:, :, padding[0] : padding[0] + 6, padding[1] : padding[1] + 9]
+        parts = g[..., None] * np.eye(math.prod(kernel))[first]
+        wanted = add_to_windows(parts.reshape(windows.shape), x.shape, stride, padding)
         kept = g.copy(), out.copy(), x.copy()
-        found = max_pool2d_rule(g, out, x, kernel, stride, padding)
-        case = (
-            f"x (2, 3, 6, 9) of -5 ... -1, kernel {kernel}, stride {stride}, padding {padding}"
+        case = f"x (2, 3, 6, 9) of -5 ... -1, kernel {kernel}, stride {stride}, padding "
+        case += str(padding)
+        found = result_of(
+            lambda: max_pool2d_gradient(g, out, x, kernel, stride, padding),
+            case,
+            "Compare x with padding to out, and add into zeros with padding; windows move by "
+            "the stride",
         )
-        assert found.shape == x.shape, (
-            f"{case}: the slopes have the shape of x, yours {found.shape}"
-        )
-        assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5), (
-            f"{case}: off by up to {abs(found - wanted).max():.3g}"
+        cause = "Each window passes its g to the first of its pixels that equals its maximum"
+        if np.shape(found) == wanted.shape and abs(np.sum(found) - g.sum()) > 1e-3:
+            cause = (
+                "The gradients should sum to the sum of g: is anything overwritten where "
+                "windows overlap, or passed to several equal maxima or to the padding?"
+            )
+        expect(
+            found,
+            wanted,
+            case,
+            shape="It should have the shape of x. Is the padding cropped?",
+            numbers=cause,
+            near=1e-5,
         )
         assert found.dtype.name == "float32", (
-            f"{case}: float32 slopes expected, yours are {found.dtype}"
+            f"{case}: x is float32, your gradient is {found.dtype}"
         )
         assert all(np.array_equal(a, b) for a, b in zip((g, out, x), kept)), (
             f"{case}: an input was changed"
         )
 
 
-def test_pooling_is_known_to_the_walk():
+def test_backward_uses_the_gradient_of_max_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
-    apply(max_pool2d_forward, x, kernel=(1, 2), stride=(1, 2), padding=(0, 0)).backward(
-        np.array([[[[3.0, -2.0]]]])
-    )
-    assert np.array_equal(x.grad, [[[[0, 3, 0, -2]]]]), (
-        f"1 5 | 2 8 with slopes 3 and -2: 0 3 0 -2, yours {x.grad}"
-    )
+    out = apply(max_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
+    out.backward(np.array([[[[3.0, -2.0]]]]))
+    expect(x.grad, [[[[0, 3, 0, -2]]]], "1, 5 | 2, 8 with upstream gradients 3 and -2")
 
 
-# %% max-rule hidden points=1
-def test_slopes_of_other_pools():
+# %% max-pool-gradient hidden points=1
+def test_the_gradient_of_other_pools():
     random = np.random.default_rng(53)
     for shape, kernel, stride, padding in [
         ((1, 2, 5, 7), (3, 3), (1, 1), (1, 0)),
@@ -1107,36 +1257,22 @@ def test_slopes_of_other_pools():
         ((2, 2, 3, 3), (1, 1), (2, 2), (0, 0)),
     ]:
         x = random.integers(0, 3, shape).astype("float64") - 7
-        filled = np.full(
-            (*shape[:2], shape[2] + 2 * padding[0], shape[3] + 2 * padding[1]), -np.inf
-        )
-        filled[:, :, padding[0] : padding[0] + shape[2], padding[1] : padding[1] + shape[3]] = x
-        rows, across = [(n - k) // s + 1 for n, k, s in zip(filled.shape[2:], kernel, stride)]
-        out, wanted = np.zeros((*shape[:2], rows, across)), np.zeros(filled.shape)
+        windows = windows_of(x, kernel, stride, padding, -np.inf)
+        out = windows.max(axis=(4, 5))
+        first = windows.reshape(*out.shape, -1).argmax(axis=-1)
         g = random.normal(size=out.shape)
-        for n, c, p, q in np.ndindex(*out.shape):
-            a, b = p * stride[0], q * stride[1]
-            window = filled[n, c, a : a + kernel[0], b : b + kernel[1]]
-            out[n, c, p, q] = window.max()
-            i, j = np.argwhere(window == window.max())[0]
-            wanted[n, c, a + i, b + j] += g[n, c, p, q]
-        wanted = wanted[
-            :, :, padding[0] : padding[0] + shape[2], padding[1] : padding[1] + shape[3]
-        ]
+        parts = (g[..., None] * np.eye(math.prod(kernel))[first]).reshape(windows.shape)
         case = f"x {shape}, kernel {kernel}, stride {stride}, padding {padding}"
         found = max_pool2d_forward(x, kernel, stride, padding)
-        assert np.array_equal(found, out), f"{case}: the maxima are {out}, got {found}"
+        expect(found, out, case)
         leaf = Variable(x)
-        apply(max_pool2d_forward, leaf, kernel=kernel, stride=stride, padding=padding).backward(
-            g
-        )
-        assert leaf.grad.shape == shape and np.allclose(
-            leaf.grad, wanted, rtol=1e-9, atol=1e-9
-        ), f"{case}: {wanted} expected, got {leaf.grad}"
+        options = {"kernel_size": kernel, "stride": stride, "padding": padding}
+        apply(max_pool2d_forward, leaf, **options).backward(g)
+        expect(leaf.grad, add_to_windows(parts, shape, stride, padding), case, near=1e-9)
 
 
-# %% avg-rule points=2
-def test_every_number_of_a_window_gets_its_share():
+# %% avg-pool-gradient points=2
+def test_every_number_of_a_window_receives_its_part():
     random = np.random.default_rng(59)
     for kernel, stride, padding in [
         ((2, 2), (2, 2), (0, 0)),
@@ -1146,45 +1282,40 @@ def test_every_number_of_a_window_gets_its_share():
         ((2, 2), (4, 5), (0, 0)),
     ]:
         x = random.normal(size=(2, 3, 6, 9)).astype("float32")
-        rows, across = [
-            (n + 2 * p - k) // s + 1 for n, p, k, s in zip((6, 9), padding, kernel, stride)
-        ]
-        g = random.normal(size=(2, 3, rows, across)).astype("float32")
-        wanted = np.zeros((2, 3, 6 + 2 * padding[0], 9 + 2 * padding[1]))
-        for p, q in np.ndindex(rows, across):
-            a, b = p * stride[0], q * stride[1]
-            wanted[:, :, a : a + kernel[0], b : b + kernel[1]] += g[
-                :, :, p : p + 1, q : q + 1
-            ] / (kernel[0] * kernel[1])
-        wanted = wanted[:, :, padding[0] : padding[0] + 6, padding[1] : padding[1] + 9]
+        windows, area = windows_of(x, kernel, stride, padding), math.prod(kernel)
+        g = random.normal(size=windows.shape[:4]).astype("float32")
+        parts = np.broadcast_to(g[..., None, None] / area, windows.shape)
         kept = g.copy()
-        found = avg_pool2d_rule(g, None, x, kernel, stride, padding)
         case = f"x (2, 3, 6, 9), kernel {kernel}, stride {stride}, padding {padding}"
-        assert found.shape == x.shape, (
-            f"{case}: the slopes have the shape of x, yours {found.shape}"
+        found = result_of(
+            lambda: avg_pool2d_gradient(g, None, x, kernel, stride, padding),
+            case,
+            "Add g to the patches of zeros with padding; windows move by the stride",
         )
-        assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5), (
-            f"{case}: off by up to {abs(found - wanted).max():.3g}. Each of the "
-            f"{kernel[0] * kernel[1]} numbers of a window gets that part of its slope, and"
-            " adds up what it gets from several"
+        expect(
+            found,
+            add_to_windows(parts, x.shape, stride, padding),
+            case,
+            shape="It should have the shape of x. Is the padding cropped?",
+            numbers=f"Each of the {area} numbers of a window receives 1 / {area} of its "
+            "gradient, and the sum of what it receives from several windows",
+            near=1e-5,
         )
         assert found.dtype.name == "float32", (
-            f"{case}: float32 slopes expected, yours are {found.dtype}"
+            f"{case}: x is float32, your gradient is {found.dtype}"
         )
         assert np.array_equal(g, kept), f"{case}: g was changed"
 
 
-def test_averaging_is_known_to_the_walk():
+def test_backward_uses_the_gradient_of_average_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
-    out = apply(avg_pool2d_forward, x, kernel=(1, 2), stride=(1, 2), padding=(0, 0))
+    out = apply(avg_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
     out.backward(np.array([[[[3.0, -2.0]]]]))
-    assert np.array_equal(x.grad, [[[[1.5, 1.5, -1, -1]]]]), (
-        f"two means with slopes 3 and -2: 1.5 1.5 -1 -1, yours {x.grad}"
-    )
+    expect(x.grad, [[[[1.5, 1.5, -1, -1]]]], "two means with upstream gradients 3 and -2")
 
 
-# %% field points=2
-def test_fields_against_walking_back():
+# %% receptive-field points=2
+def test_receptive_fields_traced_from_the_output():
     for layers in [
         [],
         [(3, 1)],
@@ -1196,19 +1327,18 @@ def test_fields_against_walking_back():
         [(7, 2), (3, 2), (1, 1), (3, 1)],
         [(2, 2)] * 4,
     ]:
-        first, last = 0, 0  # the numbers of each layer that one number behind it is made of
+        first, last = 0, 0  # the numbers of each layer that one output number depends on
         for kernel, stride in reversed(layers):
             first, last = first * stride, last * stride + kernel - 1
         wanted = last - first + 1
         found = receptive_field(list(layers))
         assert found == wanted, (
-            f"layers {layers}, as (kernel, stride): one number sees {wanted} pixels, yours says"
-            f" {found}. The steps of a layer are as far apart as the strides of the layers "
-            "before it, multiplied, make them"
+            f"receptive_field({layers}) should be {wanted}, yours is {found}. Neighbouring "
+            "numbers of a layer are as far apart as the product of the strides before it"
         )
 
 
-def test_fields_against_slopes():
+def test_receptive_fields_agree_with_gradients():
     for layers in [[(3, 1), (2, 2), (3, 1)], [(3, 2), (4, 3)], [(5, 2), (2, 1)]]:
         x = Variable(np.ones((1, 1, 1, 40)))
         y = x
@@ -1220,14 +1350,14 @@ def test_fields_against_slopes():
         wanted = int((x.grad != 0).sum())
         found = receptive_field(layers)
         assert found == wanted, (
-            f"layers {layers}: {wanted} pixels have a slope with respect to one result, yours "
-            f"says {found}"
+            f"layers {layers}: one output number has a gradient that is not 0 at {wanted} "
+            f"pixels, your receptive field is {found}"
         )
 
 
-# %% cost points=2
-def test_costs_counted_by_hand():
-    for images, weights, stride, padding, wanted in [
+# %% flops points=2
+def test_flops_counted_by_hand():
+    for images, weights, stride, padding, products in [
         ((1, 1, 1, 3), (1, 1, 1, 2), 1, 0, 4),
         ((32, 8, 12, 12), (16, 8, 5, 5), 1, 0, 6_553_600),
         ((2, 3, 5, 8), (4, 3, 2, 3), 1, 0, 2 * 4 * 4 * 6 * 18),
@@ -1235,15 +1365,22 @@ def test_costs_counted_by_hand():
         ((2, 3, 5, 8), (4, 3, 2, 3), 2, (0, 1), 2 * 4 * 2 * 4 * 18),
         ((7, 2, 4, 4), (3, 2, 1, 1), 1, (1, 0), 7 * 3 * 6 * 4 * 2),
     ]:
-        found = conv2d_cost(images, weights, stride, padding)
-        assert found == wanted, (
-            f"images {images}, weights {weights}, stride {stride}, padding {padding}: {wanted} "
-            f"multiply-adds, yours {found}. Each number that comes out takes as many as its"
-            " kernel has weights"
+        case = f"images {images}, weights {weights}, stride {stride}, padding {padding}"
+        found = result_of(
+            lambda: conv2d_flops(images, weights, stride, padding),
+            case,
+            {"'int' object": "stride and padding may be ints: `pair` turns them into pairs"},
+        )
+        assert found != products, (
+            f"{case}: {products} is the number of multiply-adds; each is 2 FLOPs"
+        )
+        assert found == 2 * products, (
+            f"{case}: should be {2 * products} FLOPs, yours is {found}. Each output number "
+            "needs as many multiply-adds as its kernel has weights, in all its channels"
         )
 
 
-def test_costs_against_counting_products():
+def test_flops_agree_with_the_size_of_the_output():
     for images, weights, stride, padding in [
         ((2, 3, 5, 8), (4, 3, 2, 3), (1, 2), (2, 1)),
         ((3, 1, 6, 4), (2, 1, 5, 3), 3, 1),
@@ -1251,9 +1388,9 @@ def test_costs_against_counting_products():
         ones = conv2d(
             Tensor(np.ones(images)), Tensor(np.ones(weights)), stride=stride, padding=padding
         )
-        wanted = ones.size * weights[1] * weights[2] * weights[3]
-        found = conv2d_cost(images, weights, stride, padding)
+        wanted = 2 * ones.size * weights[1] * weights[2] * weights[3]
+        found = conv2d_flops(images, weights, stride, padding)
         assert found == wanted, (
-            f"images {images}, weights {weights}, stride {stride}, padding {padding}: {wanted},"
-            f" yours {found}"
+            f"images {images}, weights {weights}, stride {stride}, padding {padding}: should "
+            f"be {wanted} FLOPs, yours is {found}"
         )

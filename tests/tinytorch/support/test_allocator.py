@@ -1,11 +1,11 @@
-"""The block that is freed must be one that glibc learns from."""
+"""The block that is freed must be one that glibc adapts to."""
 
 import tracemalloc
 
 from tinytorch.support.allocator import keep_freed_memory
 
 
-def test_the_block_is_just_below_what_glibc_still_learns_from_and_gone_at_once():
+def test_the_block_is_just_below_the_limit_of_glibc_and_freed_at_once():
     tracemalloc.start()
     try:
         keep_freed_memory()

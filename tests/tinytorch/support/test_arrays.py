@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 
 from tinytorch.support import arrays
-from tinytorch.support.arrays import copy_of, explained, fresh, row_lengths
+from tinytorch.support.arrays import (
+    as_array,
+    as_index_array,
+    copy_of,
+    explain_error,
+    in_place_error,
+    row_lengths,
+)
 
 
 def refusal(op, *inputs, common_shape=None, **options):
     """The explanation of the error that op(*inputs, **options) raises."""
     with pytest.raises((IndexError, ValueError, TypeError)) as info:
         op(*inputs, **options)
-    return explained(info.value, op, inputs, options, common_shape)
+    return explain_error(info.value, op, inputs, options, common_shape)
 
 
 @pytest.mark.parametrize("data", [3, 0.5, True, [1, 2], [[0.5], [2]], [], np.ones((2, 0), "uint8")])
@@ -22,32 +29,66 @@ def test_a_copy_holds_the_same_numbers_in_numpys_dtype(data):
     assert np.array_equal(out, data) and out.dtype == np.asarray(data).dtype
 
 
+@pytest.mark.parametrize(
+    "data, dtype",
+    [
+        (3, "float32"),
+        (-0.5, "float32"),
+        (2**40, "float32"),
+        (np.float64(2.5), "float32"),
+        (np.float16(0.5), "float32"),
+        ([1, 0.5], "float32"),
+        ([[0.5], [2.0]], "float32"),
+        ([], "float32"),
+        ([2, 4, 8], np.dtype(int)),  # int64, or int32 on a 32-bit machine
+        ([[0], [-3]], np.dtype(int)),
+        (True, "bool"),
+        ([True, False], "bool"),
+        (np.bool_(True), "bool"),
+        (np.ones((2, 3)), "float64"),
+        (np.array(0.1), "float64"),
+        (np.ones(4, "float16"), "float16"),
+        (np.array(-4, "int32"), "int32"),
+        (np.zeros((0, 3), "uint8"), "uint8"),
+    ],
+)
+def test_the_dtype_of_an_array_for_a_tensor(data, dtype):
+    plain, differentiable = as_array(data), as_array(data, requires_grad=True)
+    assert plain.dtype == dtype and np.array_equal(plain, np.array(data).astype(dtype))
+    assert differentiable.dtype == (dtype if plain.dtype.kind == "f" else "float32")
+    assert not np.shares_memory(plain, data) and not np.shares_memory(differentiable, data)
+
+
+def test_the_refusal_of_an_update_says_how_to_update():
+    assert "write w.data += ..." in str(in_place_error("+="))
+
+
 def test_a_copy_shares_no_memory():
     given = np.arange(3)
     assert not np.shares_memory(copy_of(given), given)
 
 
 @pytest.mark.parametrize("part", [[2, 0], [True, False, True], np.array([1, 1]), [], [[]]], ids=str)
-def test_a_fresh_index_picks_the_same_and_follows_nothing(part):
+def test_an_index_array_selects_the_same_and_is_a_copy(part):
     x = np.arange(12).reshape(3, 2, 2)
-    index = fresh(part)
+    index = as_index_array(part)
     assert np.array_equal(x[index], x[part]) and not np.shares_memory(index, part)
 
 
 @pytest.mark.parametrize(
     "data, lengths",
     [
-        ([[1, 2], [3]], "2 and 1"),
-        ([1, [2, 3]], "none and 2"),
-        ([[1], [[2]]], "none and 1"),
-        ([[[1], [2, 3]], [[4], [5]]], "1 and 2"),
-        ([[], [1]], "0 and 1"),
-        ([np.ones(2), [1]], "2 and 1"),
+        ([[1, 2], [3]], "rows of length 2 and 1"),
+        ([1, [2, 3]], "a number and a row of length 2"),
+        ([[1], [[2]]], "a number and a row of length 1"),
+        ([[[1], [2, 3]], [[4], [5]]], "rows of length 1 and 2"),
+        ([[], [1]], "rows of length 0 and 1"),
+        ([np.ones(2), [1]], "rows of length 2 and 1"),
     ],
 )
 def test_ragged_rows_are_refused_with_their_lengths(data, lengths):
     assert row_lengths(data) == lengths
-    with pytest.raises(ValueError, match=f"rows of length {lengths} meet"):
+    with pytest.raises(ValueError, match=f"here are {lengths}"):
         copy_of(data)
 
 
@@ -99,7 +140,7 @@ def test_the_name_of_a_forward_function_is_the_operations():
 
 
 def test_arrays_that_came_one_by_one_are_explained_as_a_wrong_call():
-    error = explained(TypeError("x"), np.subtract, np.ones(3), np.ones(3), None)
+    error = explain_error(TypeError("x"), np.subtract, np.ones(3), np.ones(3), None)
     assert isinstance(error, TypeError)
     assert "one tuple of arrays and one dictionary" in str(error)
 

@@ -78,9 +78,9 @@ def text_array(text):
             lambda path: np.savez(path, text=text_array('{"format": "other 0", "state": {}}')),
             "written as 'other 0', this is 'tinytorch checkpoint 1'",
         ),
-        (lambda path: path.write_bytes(pickle.dumps(Trap())), "no checkpoint"),
-        (lambda path: path.write_bytes(b""), "no checkpoint"),
-        (lambda path: path.write_text("hello", encoding="utf-8"), "no checkpoint"),
+        (lambda path: path.write_bytes(pickle.dumps(Trap())), "not a checkpoint"),
+        (lambda path: path.write_bytes(b""), "not a checkpoint"),
+        (lambda path: path.write_text("hello", encoding="utf-8"), "not a checkpoint"),
     ],
     ids=["objects", "foreign", "no-json", "other-format", "pickle", "empty", "text"],
 )

@@ -1,4 +1,4 @@
-"""Sets of pictures: read from files as their makers serve them, from a server of our own."""
+"""Public image data sets: read from files in their original formats, from a server of our own."""
 
 import doctest
 import gzip
@@ -17,10 +17,12 @@ def sha(data):
 
 
 @pytest.mark.parametrize(("name", "base"), [("mnist", "MNIST"), ("fashion-mnist", "FASHION")])
-def test_the_files_of_a_set_come_unpacked_pictures_first(server, tmp_path, monkeypatch, name, base):
+def test_the_files_of_a_data_set_come_decompressed_images_first(
+    server, tmp_path, monkeypatch, name, base
+):
     made, known = {}, {}
     for split, stem in (("train", "train"), ("test", "t10k")):
-        made[split] = [f"{split} pictures".encode(), f"{split} answers".encode()]
+        made[split] = [f"{split} images".encode(), f"{split} labels".encode()]
         packed = dict(
             zip(
                 (f"{stem}-images-idx3-ubyte.gz", f"{stem}-labels-idx1-ubyte.gz"),
@@ -59,14 +61,14 @@ def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatc
         ("train", [f"data_batch_{k}" for k in range(1, 6)]),
         ("test", ["test_batch"]),
     ):
-        photographs, classes = datasets.cifar10_arrays(split)
+        images, classes = datasets.cifar10_arrays(split)
         rows = np.concatenate([records[name] for name in batches])
-        assert photographs.dtype == classes.dtype == np.uint8
+        assert images.dtype == classes.dtype == np.uint8
         assert classes.tolist() == rows[:, 0].tolist()
-        assert photographs.shape == (len(rows), 3, 32, 32)
+        assert images.shape == (len(rows), 3, 32, 32)
         for place in [(0, 0, 0), (1, 5, 31), (2, 31, 7)]:
             flat = 1 + place[0] * 1024 + place[1] * 32 + place[2]
-            assert np.array_equal(photographs[(slice(None), *place)], rows[:, flat])
+            assert np.array_equal(images[(slice(None), *place)], rows[:, flat])
     assert [p.name for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".lock"] == [
         "made.tar.gz",
         "cifar-10-binary.tar.gz",
@@ -74,12 +76,12 @@ def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("count", [0, 1, 3072, 3074, 2 * 3073 - 1])
-def test_bytes_that_are_no_whole_photographs_are_refused(count):
-    with pytest.raises(ValueError, match=f"3,073 bytes each, and {count:,} bytes"):
+def test_bytes_that_are_no_whole_number_of_images_are_refused(count):
+    with pytest.raises(ValueError, match=f"3,073 bytes each, and {count:,} bytes is"):
         datasets.parse_cifar(bytes(count))
 
 
-def test_the_two_parts_of_the_digits_are_all_of_them_once():
+def test_the_two_splits_of_the_digits_are_all_of_them_once():
     parts = [datasets.digits_arrays(split) for split in ("train", "test")]
     assert [len(pictures) for pictures, _ in parts] == [1438, 359]
     for pictures, classes in parts:
@@ -98,12 +100,12 @@ def test_the_two_parts_of_the_digits_are_all_of_them_once():
     ],
     ids=["digits", "cifar10", "mnist"],
 )
-def test_a_part_that_does_not_exist_is_told(read):
+def test_a_split_that_does_not_exist_is_refused(read):
     with pytest.raises(ValueError, match='"train" or "test", not \'all\''):
         read("all")
 
 
-def test_the_known_files_have_whole_fingerprints():
+def test_the_known_files_have_complete_checksums():
     known = [(size, sha256) for files in datasets.FILES.values() for _, size, sha256 in files]
     known.append(datasets.CIFAR_FILE)
     assert len({sha256 for _, sha256 in known}) == 9

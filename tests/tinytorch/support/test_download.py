@@ -48,11 +48,11 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(server, tmp_pat
     assert names(tmp_path) == ["file.bin"]
 
 
-def test_a_download_that_breaks_off_for_good_is_told_and_goes_on_the_next_time(server, tmp_path):
+def test_a_broken_download_is_reported_and_resumed_the_next_time(server, tmp_path):
     server.files["/some/file.bin"], server.cuts = DATA, [100_000, 0, 0]
     with pytest.raises(
         OSError,
-        match=r"broke off after 100,000 of 400,000 bytes.*goes on where it stopped.*by hand: ",
+        match=r"broke off after 100,000 of 400,000 bytes.*resumes where it stopped.*by hand: ",
     ) as caught:
         get(server, tmp_path)
     assert f"{server.url}/some/file.bin" in str(caught.value) and str(tmp_path / "file.bin") in str(
@@ -96,7 +96,7 @@ def test_a_wrong_checksum_is_refused(server, tmp_path, wrong):
     assert names(tmp_path) == [] and len(server.asked) == 1
 
 
-def test_an_old_piece_of_another_file_is_thrown_away(server, tmp_path):
+def test_a_partial_download_of_another_file_is_discarded(server, tmp_path):
     server.files["/some/file.bin"] = DATA
     for piece in (OTHER[:1000], OTHER, OTHER + OTHER):
         (tmp_path / "file.bin.part").write_bytes(piece)

@@ -1,4 +1,4 @@
-"""Bundles step small arrays as one and give each parameter its own numbers back."""
+"""Flat groups update small arrays as one and give each parameter its own weights back."""
 
 import doctest
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinytorch.support import flat
-from tinytorch.support.flat import FlatGroup, blocks, flat_groups
+from tinytorch.support.flat import FlatGroup, FlatStep, blocks, flat_groups, split_views
 
 
 class Parameter(SimpleNamespace):
@@ -29,59 +29,54 @@ def parameters(*shapes, dtype="float32"):
     return [Parameter(data=x, grad=10 * x) for x in numbers]
 
 
-def views_of(array, shapes):
-    ends = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])
-    return [part.reshape(shape) for part, shape in zip(np.split(array, ends[:-1]), shapes)]
-
-
-def test_small_parameters_are_collected_end_to_end_and_given_back():
+def test_small_parameters_are_gathered_into_one_array_and_scattered():
     params, states = parameters((2, 2), (), (3,)), {}
-    (bundle,) = flat_groups(params, states, ["average"], 100, views_of)
-    w, g = bundle.collect()
+    (flat_group,) = flat_groups(params, states, ["average"], 100)
+    w, g = flat_group.gather()
     assert w.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and g.tolist() == [10 * x for x in w]
     held = [p.data for p in params]
     w -= g
-    bundle.state["average"] += [1, 2, 3, 4, 5, 6, 7, 8]
-    bundle.step += 1
-    bundle.give_back()
+    flat_group.state["average"] += [1, 2, 3, 4, 5, 6, 7, 8]
+    flat_group.state["step"] += 1
+    flat_group.scatter()
     assert [p.data.tolist() for p in params] == [[[-9, -18], [-27, -36]], -45, [-54, -63, -72]]
     assert all(p.data is x for p, x in zip(params, held))
     assert states[params[2]]["average"].tolist() == [6, 7, 8]
     assert [states[p]["step"] for p in params] == [1, 1, 1]
 
 
-def test_a_parameter_alone_is_stepped_where_it_lies():
+def test_a_parameter_alone_is_updated_in_place():
     (p,), states = parameters((2, 3)), {}
-    (bundle,) = flat_groups([p], states, ["average"], 0, views_of)
-    w, g = bundle.collect()
-    assert w is p.data and g is p.grad and bundle.state["average"] is states[p]["average"]
+    (flat_group,) = flat_groups([p], states, ["average"], 0)
+    w, g = flat_group.gather()
+    assert w is p.data and g is p.grad and flat_group.state["average"] is states[p]["average"]
 
 
-def test_only_small_parameters_of_one_dtype_and_age_share_a_bundle():
+def test_only_small_parameters_of_one_dtype_and_step_share_a_flat_group():
     one, other, large = parameters((2,), (3,), (5,))
     (double,) = parameters((2,), dtype="float64")
     older = parameters((2,))[0]
     states = {older: {"step": 7}}
-    made = flat_groups([one, double, large, older, other], states, (), 5, views_of)
-    assert [bundle.params for bundle in made] == [[one, other], [double], [large], [older]]
-    assert [bundle.step for bundle in made] == [0, 0, 0, 7]
+    made = flat_groups([one, double, large, older, other], states, (), 5)
+    assert [flat_group.params for flat_group in made] == [[one, other], [double], [large], [older]]
+    assert [flat_group.state["step"] for flat_group in made] == [0, 0, 0, 7]
 
 
-def test_numbers_that_were_remembered_are_kept():
+def test_arrays_of_an_earlier_state_are_kept():
     params = parameters((2,), (1,))
     states = {params[0]: {"step": 3, "average": np.float32([5, 6])}, params[1]: {"step": 3}}
-    (bundle,) = flat_groups(params, states, ["average"], 9, views_of)
-    assert bundle.step == 3 and bundle.state["average"].tolist() == [5, 6, 0]
-    assert np.shares_memory(states[params[0]]["average"], bundle.state["average"])
+    (flat_group,) = flat_groups(params, states, ["average"], 9)
+    assert flat_group.state["step"] == 3 and flat_group.state["average"].tolist() == [5, 6, 0]
+    assert np.shares_memory(states[params[0]]["average"], flat_group.state["average"])
 
 
 @pytest.mark.parametrize("changed", ["data", "grad"])
 def test_another_shape_than_before_is_refused(changed):
     params = parameters((2,), (3,))
-    bundle = FlatGroup(params, [{"step": 0}, {"step": 0}], (), views_of)
+    flat_group = FlatGroup(params, [{"step": 0}, {"step": 0}], ())
     setattr(params[1], changed, np.ones((3, 1), "float32"))
     with pytest.raises(ValueError, match=r"had shape \(3,\).*\(3, 1\).*make a new optimizer"):
-        bundle.collect()
+        flat_group.gather()
 
 
 def test_blocks_are_views_of_every_number_in_order():
@@ -98,5 +93,63 @@ def test_blocks_leave_arrays_in_another_order_whole():
     assert parts[0] is a and parts[1].shape == (3, 4)
 
 
+def test_views_share_their_memory_with_the_flat_array():
+    array = np.arange(12.0)
+    views = split_views(array, [(2, 3), (), (0, 2), (5,)])
+    assert [view.tolist() for view in views] == [[[0, 1, 2], [3, 4, 5]], 6, [], [7, 8, 9, 10, 11]]
+    views[1][...] = -1
+    assert array[6] == -1 and all(np.shares_memory(view, array) for view in views if view.size)
+
+
+class Optimizer:
+    """Adds to each weight its gradient; keeps the sum of the gradients."""
+
+    def __init__(self, params):
+        self.param_groups, self.state, self.sizes = [{"params": params}], {}, []
+
+    def state_names(self, group):
+        return ("sum",)
+
+    def update(self, w, g, state, group):
+        self.sizes.append(w.size)
+        state["sum"] += g
+        w += g * state["step"]
+
+
+class Flat(FlatStep, Optimizer):
+    small, block = 5, 6
+
+
+def test_small_parameters_step_together_and_large_ones_in_blocks():
+    params = parameters((2,), (3,), (4, 4), (1,))
+    starts = [p.data.copy() for p in params]
+    optimizer = Flat(params[:3])
+    optimizer.param_groups.append({"params": params[3:]})
+    for _ in range(2):
+        optimizer.step()
+    assert optimizer.sizes == [5, 6, 6, 4, 1] * 2
+    for p, start in zip(params, starts):
+        assert np.array_equal(p.data, start + 3 * p.grad)
+        assert optimizer.state[p]["step"] == 2
+        assert np.array_equal(optimizer.state[p]["sum"], 2 * p.grad)
+
+
+def test_a_parameter_without_a_gradient_rests_and_has_no_state():
+    params = parameters((2,), (3,))
+    params[0].grad = None
+    optimizer = Flat(params)
+    optimizer.step()
+    assert params[0].data.tolist() == [1, 2] and list(optimizer.state) == [params[1]]
+
+
+def test_a_new_state_is_not_answered_from_the_cache():
+    params = parameters((2,), (3,))
+    optimizer = Flat(params)
+    optimizer.step()
+    optimizer.state = {}
+    optimizer.step()
+    assert [optimizer.state[p]["step"] for p in params] == [1, 1]
+
+
 def test_the_examples_are_true():
-    assert doctest.testmod(flat) == (0, 1)
+    assert doctest.testmod(flat) == (0, 5)

@@ -4,7 +4,7 @@ on nodes that are nothing but inputs and a gradient.
 
 import pytest
 
-from tinytorch.support.handmade import derivatives_from, unknown_derivatives
+from tinytorch.support.handmade import Handmade, derivatives_from, unknown_derivatives
 
 
 class Node:
@@ -35,6 +35,24 @@ def test_an_input_that_stands_twice_has_its_whole_derivative_once():
     assert derivatives_from(backward, out) == (6.0, 0.0)
 
 
-def test_slopes_that_nobody_stated_cannot_be_read():
+class Assignable(Handmade, Node):
+    """A node whose `_backward` may be assigned."""
+
+
+def test_an_assigned_backward_is_turned_into_local_gradients_and_can_be_called():
+    a = Assignable()
+    out = Assignable(a, grad=2.0)
+
+    def backward():
+        a.grad += 5.0 * out.grad
+
+    out._backward = backward
+    assert out._local_gradients == (5.0,) and (a.grad, out.grad) == (0.0, 2.0)
+    out._backward()
+    out._backward()
+    assert a.grad == 20.0
+
+
+def test_local_gradients_that_nobody_stated_cannot_be_read():
     with pytest.raises(RuntimeError, match="record"):
         tuple(unknown_derivatives)

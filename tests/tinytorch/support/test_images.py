@@ -43,7 +43,7 @@ def test_titles_stand_above_their_images_from_left_to_right_and_downwards():
     assert [text.get_text() for text in axis.texts] == ["8", "b", "2.5"]
     (x0, y0), (x1, y1), (x2, y2) = [text.get_position() for text in axis.texts]
     assert x0 == x2 == 3 and x1 > x0 and y0 == y1 < 0 and y0 < y2
-    assert y2 < 5 + 4 <= y2 + 1  # below the first row, above the second
+    assert y2 < 5 + 5 <= y2 + 1  # below the first row, above the second
     with pytest.raises(ValueError, match="zip"):
         show_images([np.ones((1, 5, 7))] * 3, titles=["a", "b"])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinytorch.support import memory
-from tinytorch.support.memory import collect_less_often, is_ours, kilobytes_held
+from tinytorch.support.memory import is_exclusive, kilobytes_held, raise_collector_threshold
 
 
 @pytest.fixture
@@ -21,44 +21,44 @@ def test_the_examples_are_true():
     assert doctest.testmod(memory).failed == 0
 
 
-def test_an_array_in_one_variable_is_ours():
+def test_an_array_in_one_variable_is_exclusive():
     def alone():
-        mine = np.ones(3)
-        return is_ours(mine)
+        array = np.ones(3)
+        return is_exclusive(array)
 
     assert alone()
 
 
-def test_an_array_that_somebody_else_holds_is_not_ours():
+def test_an_array_that_a_list_refers_to_is_not_exclusive():
     def with_a_list():
-        mine = np.ones(3)
-        others = [mine]
-        return is_ours(mine), others
+        array = np.ones(3)
+        others = [array]
+        return is_exclusive(array), others
 
     assert not with_a_list()[0]
 
 
-def test_views_and_numbers_are_nobodys():
+def test_views_and_numbers_are_not_exclusive():
     g = np.ones(3)
     view = g[:]
-    assert not is_ours(view) and not is_ours(np.float32(1)) and not is_ours(1.0)
+    assert not is_exclusive(view) and not is_exclusive(np.float32(1)) and not is_exclusive(1.0)
 
 
-def test_an_array_whose_memory_a_view_uses_is_not_ours():
+def test_an_array_whose_memory_a_view_uses_is_not_exclusive():
     def with_a_view():
-        mine = np.ones(3)
-        view = mine[1:]
-        return is_ours(mine), view
+        array = np.ones(3)
+        view = array[1:]
+        return is_exclusive(array), view
 
     assert not with_a_view()[0]
 
 
 def test_the_collector_waits_longer_and_never_less_than_before(thresholds):
     gc.set_threshold(700, 10, 10)
-    collect_less_often()
+    raise_collector_threshold()
     assert gc.get_threshold()[0] == 20_000
     gc.set_threshold(50_000, 10, 10)
-    collect_less_often()
+    raise_collector_threshold()
     assert gc.get_threshold()[0] == 50_000
 
 

@@ -1,4 +1,4 @@
-"""Options and saved states that cannot be meant are refused with their values; the others pass."""
+"""Invalid options and saved states are refused with their values; the others pass."""
 
 import doctest
 from types import SimpleNamespace
@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from tinytorch.support import parameter_groups
-from tinytorch.support.parameter_groups import check_groups, check_option, matching_state
+from tinytorch.support.parameter_groups import (
+    check_groups,
+    check_option,
+    matching_state,
+    parameter_state,
+)
 
 
 class Parameter:
@@ -30,7 +35,7 @@ class Parameter:
         ("betas", (0.9,), TypeError, "two numbers"),
     ],
 )
-def test_an_option_that_cannot_be_meant_is_refused_with_its_value(name, value, error, words):
+def test_an_invalid_option_is_refused_with_its_value(name, value, error, words):
     with pytest.raises(error, match=words):
         check_option(name, value)
 
@@ -59,25 +64,25 @@ shared = Parameter(1.0, 2.0)
 @pytest.mark.parametrize(
     "wrong, error, words",
     [
-        (groups(rate=1), ValueError, "no option 'rate' here: there are lr, momentum, nesterov"),
-        (groups(nesterov=True), ValueError, "nesterov .* momentum 0.0"),
-        (groups(1.5), TypeError, "1.5 is no Parameter"),
+        (groups(rate=1), ValueError, "no option 'rate': there are lr, momentum, nesterov"),
+        (groups(nesterov=True), ValueError, "nesterov .* momentum is 0.0"),
+        (groups(1.5), TypeError, "1.5 is not a Parameter"),
         (groups(Parameter(1.0, creator="*")), ValueError, r"shape \(1,\) is the result"),
         (groups(shared, shared), ValueError, r"shape \(2,\) is given twice"),
         (groups(shared) + groups(shared), ValueError, "given twice"),
     ],
 )
-def test_a_group_that_cannot_be_meant_is_refused(wrong, error, words):
+def test_an_invalid_group_is_refused(wrong, error, words):
     with pytest.raises(error, match=words):
         check_groups(wrong, ["lr", "momentum", "nesterov"], Parameter)
 
 
-def test_a_schedule_may_leave_its_rate_in_a_group():
+def test_a_schedule_may_keep_the_initial_learning_rate_in_a_group():
     assert check_groups(groups(initial_lr=0.3), ["lr", "momentum"], Parameter)
 
 
 class Optimizer(SimpleNamespace):
-    def keeps(self, group):
+    def state_names(self, group):
         return ("average",) if group["momentum"] else ()
 
 
@@ -112,7 +117,7 @@ def test_a_state_that_fits_is_taken_over_as_a_copy():
     "change, words",
     [
         (lambda s: s["param_groups"].pop(), r"groups of \[2, 1\] .* groups of \[2\]"),
-        (lambda s: s["param_groups"][1].pop("lr"), "Optimizer and the state .* options: lr"),
+        (lambda s: s["param_groups"][1].pop("lr"), "Optimizer and the saved state .* options: lr"),
         (lambda s: s["param_groups"][1].update(eps=0.1), "options: eps"),
         (lambda s: s["param_groups"][0].update(lr=-1), "lr is -1"),
         (lambda s: s["state"][1].update(average=[1, 2, 3]), r"average of parameter 1 .*\(3,\)"),
@@ -124,6 +129,31 @@ def test_a_state_of_another_optimizer_is_refused(change, words):
     change(saved)
     with pytest.raises(ValueError, match=words):
         matching_state(optimizer, saved)
+
+
+def test_a_state_is_made_and_completed_when_it_is_needed():
+    p, states = Parameter(1.0, 2.0), {}
+    p.grad = np.float32([3, 4])
+    assert parameter_state(states, p, ()) == {"step": 0}
+    state = parameter_state(states, p, ["average"])
+    assert state is states[p] and state["average"].tolist() == [0, 0]
+    assert state["average"].dtype == np.float32
+    state["average"] += 5
+    assert parameter_state(states, p, ["average"])["average"].tolist() == [5, 5]
+
+
+@pytest.mark.parametrize(
+    "grad, average, words",
+    [
+        (3, 2, r"\(2,\), its gradient has shape \(3,\)"),
+        (2, 4, r"average has shape \(4,\).*new opt"),
+    ],
+)
+def test_shapes_that_changed_are_refused(grad, average, words):
+    p = Parameter(1.0, 2.0)
+    p.grad = np.ones(grad)
+    with pytest.raises(ValueError, match=words):
+        parameter_state({p: {"step": 1, "average": np.ones(average)}}, p, ["average"])
 
 
 def test_the_examples_are_true():

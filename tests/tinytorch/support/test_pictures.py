@@ -1,4 +1,4 @@
-"""Made pictures, and how rows of maps are drawn."""
+"""Made pictures, and how feature maps are drawn."""
 
 import doctest
 
@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from tinytorch.support import pictures
-from tinytorch.support.pictures import draw_maps, house, strokes
+from tinytorch.support.pictures import cross_correlate, draw_maps, house, strokes
 
 
 @pytest.fixture(autouse=True)
@@ -60,31 +60,42 @@ def test_a_seed_repeats_strokes_and_noise_is_as_wide_as_asked():
     assert abs(noise.std() - 0.15) < 0.01 and abs(noise.mean()) < 0.01
 
 
+def test_a_feature_map_is_the_sum_over_each_window():
+    picture, kernel = np.arange(20.0).reshape(4, 5), np.array([[1, -2], [0, 3], [5, 0]])
+    wanted = [[(picture[p : p + 3, q : q + 2] * kernel).sum() for q in range(4)] for p in range(2)]
+    assert np.array_equal(cross_correlate(picture, kernel), wanted)
+
+
 def drawn(figure):
     """(colour map, limits) of each image in the figure."""
     return [(im.get_cmap().name, im.get_clim()) for axis in figure.axes for im in axis.images]
 
 
 def test_signed_maps_are_coloured_around_zero_and_others_are_grey():
-    figure = draw_maps([[np.array([[-1.0, 3.0]]), np.array([[0.0, 2.0]])]], ["a", "b"])
+    figure = draw_maps([np.array([[-1.0, 3.0]]), np.array([[0.0, 2.0]])], ["a", "b"])
     assert drawn(figure) == [("RdBu", (-3, 3)), ("gray", (0, 2))]
     assert [text.get_text() for text in figure.axes[0].texts] == ["a", "b"]
 
 
-def test_grey_maps_of_a_row_can_share_their_brightness():
-    row = [np.ones((2, 2)), 4 * np.ones((2, 2))]
-    assert [limits for _, limits in drawn(draw_maps([row]))] == [(0, 1), (0, 4)]
-    assert [limits for _, limits in drawn(draw_maps([row], shared=True))] == [(0, 4), (0, 4)]
+def test_grey_maps_can_share_their_brightness():
+    maps = [np.ones((2, 2)), 4 * np.ones((2, 2))]
+    assert [limits for _, limits in drawn(draw_maps(maps))] == [(0, 1), (0, 4)]
+    assert [limits for _, limits in drawn(draw_maps(maps, shared=True))] == [(0, 4), (0, 4)]
 
 
-def test_maps_stand_in_rows_without_overlap_and_an_empty_place_stays_empty():
-    figure = draw_maps([[None, np.eye(2)], [np.eye(3)]], ["", "above"])
-    images, (title,) = figure.axes[0].images, figure.axes[0].texts[1:]
+def test_maps_stand_in_a_grid_without_overlap_and_an_empty_place_stays_empty():
+    figure = draw_maps([None, np.eye(2), np.eye(3)], ["", "above", "below"], columns=2)
+    axis = figure.axes[0]
+    images, titles = axis.images, axis.texts
     first, second = (image.get_extent() for image in images)
     assert first[0] > second[1] and first[2] > second[3]  # to the right of it, and higher
-    assert first[0] < title.get_position()[0] < first[1] and title.get_position()[1] > first[3]
-    (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
+    for (left, right, _, top), title in zip((first, second), titles):
+        x, y = title.get_position()
+        assert left < x < right and y > top and title.get_fontsize() >= 13
+    assert titles[1].get_position()[1] < first[2]  # the title of the second row is below the first
+    (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
     assert left == second[0] and right == first[1] and bottom == second[2] and top > first[3]
+    assert figure.get_size_inches()[0] * 72 == 360
 
 
 def test_the_examples_are_true():

@@ -1,12 +1,14 @@
-"""The table of rules: what waits is called when it is needed, and what is missing says so."""
+"""The table of rules: deferred rules are written when they are needed, and missing ones say so;
+freed nodes keep the outline of their graph and nothing else."""
 
 import doctest
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tinytorch.support import rules
-from tinytorch.support.rules import FREED, Rules, parts_of
+from tinytorch.support.rules import FREED, Rules, free, split_gradients
 
 
 def plus(a, b):
@@ -24,7 +26,7 @@ def test_the_examples_are_true():
 def test_a_group_of_rules_is_written_once_when_one_of_them_is_needed():
     table, calls = Rules(), []
 
-    @table.rules_for(plus, times)
+    @table.deferred_rules(plus, times)
     def write():
         calls.append("write")
         table[plus], table[times] = "plus's", "times's"
@@ -34,21 +36,21 @@ def test_a_group_of_rules_is_written_once_when_one_of_them_is_needed():
     assert calls == ["write"]
 
 
-def test_rules_that_wait_again_replace_those_that_were_written():
+def test_rules_that_are_deferred_again_replace_those_that_were_written():
     table = Rules()
     table[plus] = "old"
 
-    @table.rules_for(plus)
+    @table.deferred_rules(plus)
     def write():
         table[plus] = "new"
 
     assert table[plus] == "new"
 
 
-def test_rules_that_could_not_be_written_wait_on():
+def test_rules_that_could_not_be_written_stay_deferred():
     table, calls = Rules(), []
 
-    @table.rules_for(plus)
+    @table.deferred_rules(plus)
     def write():
         calls.append(1)
         if len(calls) == 1:
@@ -57,14 +59,14 @@ def test_rules_that_could_not_be_written_wait_on():
 
     with pytest.raises(NameError):
         table[plus]
-    assert plus in table.waiting and table[plus] == "written" and plus not in table.waiting
+    assert plus in table.deferred and table[plus] == "written" and plus not in table.deferred
 
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_an_operation_without_rules_is_named(writes):
     table = Rules()
     if writes:
-        table.rules_for(plus)(lambda: None)  # writes no rule of plus
+        table.deferred_rules(plus)(lambda: None)  # writes no rule of plus
     with pytest.raises(NotImplementedError, match=r"derivative\(plus, ...\)"):
         table[plus]
 
@@ -74,27 +76,72 @@ def test_the_rule_of_a_function_stands_beside_it_and_is_not_kept():
         def forward(self, x):
             return x * x
 
-        def slopes_of_all(self, g, out, x):
+        def vjp(self, g, out, x):
             return 2 * x * g
 
     table = Rules()
     assert table[Square().forward](10, 9, 3) == 60 and len(table) == 0
 
 
-def test_a_record_that_was_used_up_says_how_to_keep_it():
-    with pytest.raises(RuntimeError, match="retain_graph=True"):
-        _ = FREED.inputs
-    with pytest.raises(RuntimeError, match="already freed"):
-        _ = Rules()[FREED.op]
+@pytest.mark.parametrize("look", [list, len, reversed, lambda inputs: inputs[0]])
+def test_a_freed_graph_says_how_to_keep_it(look):
+    with pytest.raises(
+        RuntimeError, match="already freed this graph; call it with retain_graph=True"
+    ):
+        look(FREED)
+    with pytest.raises(RuntimeError, match="already freed this graph"):
+        _ = Rules()["Square"]
+
+
+class Node:
+    def __init__(self, creator=None, requires_grad=True):
+        self.creator, self.requires_grad, self.shape = creator, requires_grad, (2, 3)
+
+
+class Creator:
+    def __init__(self, op, *inputs):
+        self.op, self.inputs, self.arrays, self.options = op, inputs, inputs, {"axis": 0}
+
+
+def test_a_freed_node_keeps_the_outline_of_its_graph_and_no_arrays():
+    class Square:
+        def forward(self, x):
+            return x * x
+
+    leaf, constant = Node(), Node(requires_grad=False)
+    inner = Node(Creator(plus, leaf, 2.0))
+    made = Creator(Square().forward, inner, leaf, constant, 2.0, 3, np.zeros((4, 5)), [1, 2])
+    free(Node(made))
+    assert made.op == "Square" and made.inputs is FREED and made.options is None
+    assert made.arrays[:2] == [inner.creator, leaf]
+    assert made.arrays[2:] == [(2, 3), 2.0, 3, (4, 5), (2,)]
 
 
 def test_each_input_has_its_part_whatever_the_rule_is_called_with():
     made = SimpleNamespace(op=plus, inputs=("a", "b", "c"))
-    first, second, third = parts_of([1, None, 3], made)
+    first, second, third = split_gradients([1, None, 3], made)
     assert first() == 1 and second is None and third("g", "out", axis=0) == 3
 
 
 @pytest.mark.parametrize("found", [(1,), (1, 2, 3), 5, iter((1, 2))])
 def test_too_few_parts_and_too_many_are_refused(found):
     with pytest.raises(ValueError, match="tuple of 2 gradients"):
-        parts_of(found, SimpleNamespace(op=plus, inputs=("a", "b")))
+        split_gradients(found, SimpleNamespace(op=plus, inputs=("a", "b")))
+
+
+def test_the_rules_of_a_node_are_one_for_each_input():
+    table, calls = Rules(), []
+    node = Node(Creator(plus, np.ones(2), 3.0))
+    node.data = np.full(2, 4.0)
+    node.creator.options = {}
+    table[plus] = ("for a", None)
+    assert table.rules_of(node, 1.0) == ("for a", None)
+    table[plus] = lambda g, out, a, b: calls.append((g, b)) or [10 * g, None]
+    first, second = table.rules_of(node, 5.0)
+    assert first("anything") == 50 and second is None and calls == [(5.0, 3.0)]
+    table[plus] = ("one rule",)
+    with pytest.raises(ValueError, match="plus has 2 inputs, and rules for 1"):
+        table.rules_of(node, 1.0)
+    free(node)
+    with pytest.raises(RuntimeError, match="already freed this graph"):
+        table.rules_of(node, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tinytorch.support import strips
-from tinytorch.support.strips import strips_forward, strips_to_input, strips_to_weights
+from tinytorch.support.strips import strips_forward, strips_input_gradient, strips_weight_gradient
 
 CASES = [
     # shape of the images, of the weights, stride, padding
@@ -51,7 +51,7 @@ def test_the_gradients_are_those_of_a_linear_function(images, kernels, stride, p
     x, w, none = numbers(images), numbers(kernels, 1), np.zeros(kernels[0])
     out = definition(x, w, none, stride, padding)
     g = numbers(out.shape, 3)
-    for rule, leaf in [(strips_to_input, x), (strips_to_weights, w)]:
+    for rule, leaf in [(strips_input_gradient, x), (strips_weight_gradient, w)]:
         gradient = rule(g, None, x, w, none, stride, padding)
         assert gradient.shape == leaf.shape
         for seed in range(4):
@@ -65,7 +65,7 @@ def test_dtypes_stay(dtype):
     x, w, b = (numbers(s).astype(dtype) for s in [(2, 8, 4, 4), (3, 8, 2, 2), (3,)])
     out = strips_forward(x, w, b, (1, 1), (0, 0))
     assert out.dtype == dtype
-    for rule in (strips_to_input, strips_to_weights):
+    for rule in (strips_input_gradient, strips_weight_gradient):
         assert rule(np.ones_like(out), out, x, w, b, (1, 1), (0, 0)).dtype == dtype
 
 

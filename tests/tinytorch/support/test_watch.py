@@ -32,7 +32,7 @@ def test_layers_are_named_in_the_order_in_which_they_end():
         "0.layer Dense",
         "0 Twice",
         "1 relu",
-        "the network, Sequential",
+        "the model, Sequential",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Pairs, margins and places, against NumPy."""
+"""Pairs, padding and kernel positions, against NumPy."""
 
 import doctest
 
@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from tinytorch.support import windows
-from tinytorch.support.windows import cropped, flat, misfit, padded, pair, places
+from tinytorch.support.windows import (
+    crop_padding,
+    flatten_maps,
+    kernel_positions,
+    pad_images,
+    pair,
+    shape_error,
+)
 
 
 @pytest.mark.parametrize("n", [3, (3, 3), [3, 3], np.int64(3)], ids=repr)
@@ -20,41 +27,42 @@ def test_a_pair_stays_in_its_order():
 
 @pytest.mark.parametrize("n", [0, -1, 0.5, "same", None, (1,), (1, 2, 3), (1, 0), (2, 1.5)])
 def test_what_is_no_pair_is_refused_with_its_value(n):
-    with pytest.raises(ValueError, match="whole number from 1"):
+    with pytest.raises(ValueError, match="expected an int of at least 1") as error:
         pair(n)
+    assert repr(n) in str(error.value)
 
 
 @pytest.mark.parametrize("kernel", [(1, 1), (2, 3), (3, 1)])
-def test_places_run_row_by_row(kernel):
-    assert places(kernel) == list(np.ndindex(*kernel))
+def test_kernel_positions_run_row_by_row(kernel):
+    assert kernel_positions(kernel) == list(np.ndindex(*kernel))
 
 
 @pytest.mark.parametrize("padding", [(1, 2), (0, 3), (2, 0)])
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (4, 1), (2, 0, 3)])
 @pytest.mark.parametrize("value", [0, -np.inf])
-def test_a_margin_is_numpys_and_comes_off_again(padding, shape, value):
+def test_padding_is_numpys_and_can_be_cropped_again(padding, shape, value):
     x = np.random.default_rng(0).normal(size=shape).astype("float32")
     sides = [(0, 0)] * (len(shape) - 2) + [(n, n) for n in padding]
-    wide = padded(x, padding, value)
+    wide = pad_images(x, padding, value)
     assert wide.dtype == x.dtype and np.array_equal(wide, np.pad(x, sides, constant_values=value))
-    assert np.array_equal(cropped(wide, padding), x)
+    assert np.array_equal(crop_padding(wide, padding), x)
 
 
-def test_without_a_margin_nothing_is_copied():
+def test_without_padding_nothing_is_copied():
     x = np.ones((2, 3))
-    assert padded(x, (0, 0)) is x and np.shares_memory(cropped(x, (0, 1)), x)
+    assert pad_images(x, (0, 0)) is x and np.shares_memory(crop_padding(x, (0, 1)), x)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (0, 3, 2, 2), (1, 2, 0, 3)])
-def test_flat_maps_run_row_by_row(shape):
+def test_flattened_maps_run_row_by_row(shape):
     maps = np.arange(np.prod(shape)).reshape(shape)
-    out = flat(maps)
+    out = flatten_maps(maps)
     assert out.shape == (*shape[:2], shape[2] * shape[3])
     assert np.array_equal(out.ravel(), maps.ravel())
 
 
-def test_a_misfit_names_shapes_reason_and_formula():
-    error = misfit([2, 3, 4, 5], "weights of shape (1, 2)", ValueError("too few axes"))
+def test_a_shape_error_names_shapes_reason_and_formula():
+    error = shape_error([2, 3, 4, 5], "weights of shape (1, 2)", ValueError("too few axes"))
     assert isinstance(error, ValueError)
     for words in (
         "(2, 3, 4, 5)",
@@ -62,6 +70,12 @@ def test_a_misfit_names_shapes_reason_and_formula():
         "(size + 2 * padding - kernel) // stride + 1",
     ):
         assert words in str(error)
+
+
+def test_a_shape_error_takes_arrays_for_their_shapes():
+    error = shape_error(np.zeros((50, 60)), np.zeros((1, 2)), "too few axes")
+    assert str(error) == str(shape_error((50, 60), (1, 2), "too few axes"))
+    assert "images of shape (50, 60) do not fit weights of shape (1, 2)" in str(error)
 
 
 def test_the_examples_are_true():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_course import MULTIPLIES, NUMBERS_RIGHTS
 
 from tito.author import check
 from tito.learn import pair
@@ -22,46 +23,6 @@ name = "Squares."
 message = "{}"
 old = "x + x"
 new = "x * x"
-"""
-RIGHT = """
-[[right]]
-exercise = "double"
-name = "Multiplies."
-old = "x + x"
-new = "{} * x"
-"""
-OTHERS = """
-[[right]]
-exercise = "double"
-name = "Takes away."
-old = "x + x"
-new = "x - -x"
-
-[[right]]
-exercise = "triple"
-name = "Multiplies by three."
-code = "return x * 3"
-
-[[right]]
-exercise = "triple"
-name = "Takes away from four."
-code = "return 4 * x - x"
-"""
-SUMS_RIGHTS = """
-[[right]]
-exercise = "total"
-name = "Doubles the sum."
-code = "return double(sum(numbers))"
-
-[[right]]
-exercise = "total"
-name = "A loop."
-code = '''
-result = 0
-for number in numbers:
-    result += double(number)
-return result
-'''
 """
 EQUIVALENT = """
 [[equivalent]]
@@ -104,9 +65,8 @@ def good(small_course):
         export.put(entry, export.current(entry, pair.read(entry, {})))
     record(
         small_course,
-        MISTAKE.format("should be [2, 6], yours is [1 9]") + RIGHT.format(2) + OTHERS,
+        MISTAKE.format("should be [2, 6], yours is [1 9]") + MULTIPLIES + NUMBERS_RIGHTS,
     )
-    record(small_course, SUMS_RIGHTS, "sums")
     return small_course
 
 
@@ -252,7 +212,7 @@ def test_a_mistake_that_no_check_notices_is_told(good):
 
 
 def test_a_right_solution_that_a_check_refuses_is_told(good):
-    record(good, RIGHT.format(3) + OTHERS)
+    record(good, MULTIPLIES.replace("2 *", "3 *") + NUMBERS_RIGHTS)
     found = findings(good)
     said = "multiplies: double(2) should be 4, yours is 6: did you square?"
     assert found["right passes"].problems == [said]
@@ -261,7 +221,7 @@ def test_a_right_solution_that_a_check_refuses_is_told(good):
 
 
 def test_two_right_solutions_in_another_style_are_needed(good):
-    record(good, RIGHT.format(2))
+    record(good, MULTIPLIES)
     assert findings(good)["right passes"].problems == [
         "numbers-double: 1 recorded, 2 are needed",
         "numbers-triple: 0 recorded, 2 are needed",

@@ -318,6 +318,18 @@ def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
     assert where in err and "would give away" in err and sorted(tmp_path.iterdir()) == before
 
 
+def test_a_short_line_of_the_packages_own_that_stands_in_a_longer_solution_is_open(
+    small_course, tmp_path
+):
+    """`twice = x + x` is one of the two lines of `double`; all of a solution is more than half."""
+    path = small_course.path / "tinytorch" / "extra.py"
+    path.write_text("def again(x):\n    twice = x + x\n    return [twice]\n", encoding="utf-8")
+    release.release(small_course, tmp_path / "release")
+    path.write_text("def again(x):\n    twice = x + x\n    return twice\n", encoding="utf-8")
+    _, err = tito(small_course, "release", tmp_path / "other", code=3)
+    assert "tinytorch/extra.py would give away a line of a solution" in err
+
+
 def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
     """A last hint may be nearly the answer: what learners read is no secret."""
     hints = small_course.lesson("numbers").script.with_name("hints.md")

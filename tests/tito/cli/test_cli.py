@@ -32,6 +32,14 @@ def test_help_lists_every_command(small_workspace):
     assert [word for word in COMMANDS if f" {word} " not in out] == []
 
 
+def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path):
+    out, _ = tito(small_course, "init", tmp_path / "mine")
+    assert "tito start numbers" in out and "or:" not in out  # sums needs numbers
+    edit(small_course.lesson("sums"), "prerequisites:\n#     - numbers", "prerequisites: []")
+    out, _ = tito(small_course, "init", tmp_path / "another")
+    assert "or:   tito start sums  (A lesson about sums; needs no other lesson)" in out
+
+
 def test_a_learners_first_lesson(small_course, tmp_path):
     """Fail, hint, fix, pass: what the README promises."""
     out, _ = tito(small_course, "init", tmp_path / "mine")

@@ -48,6 +48,7 @@ LEARNER = {
     "tito export": ("work", [], "export numbers", "tinytorch/core/numbers.py"),
     "tito test": ("done", [], "test numbers", "passed  5 of 5 points"),
     "tito hint": ("work", [], "hint numbers", "What is a number plus itself?"),
+    "tito word": ("work", [], "word", "one of them: tito word"),
     "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
     "tito undo": ("done", ["reset numbers"], "undo", "What `tito reset` overwrote"),
     "tito redo": ("done", ["reset numbers", "undo"], "redo", "numbers_dev.py"),

@@ -180,7 +180,7 @@ def test_the_reference_course_gets_all_points_and_its_release_none(tmp_path, bas
 def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names_it(tmp_path):
     lessons = NAMES[: NAMES.index("layers") + 1]
     texts = {entry.name: entry.declared.source.text for entry in REPOSITORY.lessons}
-    right, wrong = "return reduce_sum(products, axis=1)", "return reduce_sum(products, axis=-1)"
+    right, wrong = "return products.sum(axis=1)", "return products.sum(axis=-1)"
     given, own = (
         "def __matmul__(self, other): return apply(np.matmul, self, other)",
         "def __matmul__(self, other): return matmul_by_broadcasting(self, other)",

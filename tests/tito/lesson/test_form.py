@@ -503,3 +503,14 @@ def test_nbgrader_would_refuse_a_damaged_one():
     assert held[1].pop("points") == 4
     with pytest.raises(ValidationError):
         MetadataValidator().validate_nb(nbformat.reads(json.dumps(made), as_version=4))
+
+
+def test_what_the_picture_of_an_answer_shows_is_not_told_to_learners():
+    drawn = (
+        '\n\n# %% tags=["answer"]\ndraw(triple)\n# alt: A line that\n# rises.\n\n'
+        "# %%\ndraw(double)\n# alt: Two points.\n"
+    )
+    one = lesson(chapter=NUMBERS + drawn)
+    assert "A line that" in one.source.text and "draw(triple)\n\n" in one.released
+    assert "A line that" not in one.released and "# rises" not in one.released
+    assert "# alt: Two points." in one.released

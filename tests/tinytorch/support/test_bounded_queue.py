@@ -1,0 +1,86 @@
+"""The bounded queue: never fuller than allowed, and no thread stays behind."""
+
+import doctest
+import threading
+
+import pytest
+
+from tinytorch.support import bounded_queue as module
+from tinytorch.support.bounded_queue import BoundedQueue
+
+
+def started(size, work):
+    """A queue whose thread runs work(put)."""
+    bounded = BoundedQueue(size)
+    bounded.start(work, bounded.put)
+    return bounded
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_items_come_in_order_and_no_more_wait_than_fit(size):
+    begun, full = [], threading.Event()
+
+    def work(put):
+        for k in range(20):
+            begun.append(k)
+            if len(begun) == size + 1:
+                full.set()
+            put("item", k)
+
+    bounded = started(size, work)
+    assert full.wait(60)
+    for k in range(20):
+        assert len(begun) <= k + size + 1  # k were removed, `size` are queued, one waits
+        assert bounded.get() == ("item", k)
+    bounded.close()
+
+
+def test_put_returns_whether_the_queue_is_open():
+    returned, pause = [], threading.Event()
+
+    def work(put):
+        returned.append(put("item", 1))
+        returned.append(put("item", 2))  # blocks until the queue is closed
+        returned.append(put("item", 3))
+
+    bounded = started(1, work)
+    while not returned:
+        pause.wait(0.001)
+    bounded.close()
+    assert returned == [True, False, False] and not bounded.thread.is_alive()
+
+
+@pytest.mark.parametrize("removed", [0, 1, 3])
+def test_closing_ends_the_thread_wherever_it_is(removed):
+    def work(put):
+        while put("item"):
+            pass
+
+    bounded = started(2, work)
+    for _ in range(removed):
+        bounded.get()
+    bounded.close()
+    assert not bounded.thread.is_alive()
+
+
+def test_a_thread_that_exits_silently_is_an_error_not_a_deadlock():
+    bounded = started(3, lambda put: put("item", 1))
+    assert bounded.get() == ("item", 1)
+    with pytest.raises(RuntimeError, match="exited without saying why"):
+        bounded.get()
+    bounded.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_so_is_a_thread_that_dies_of_an_error():
+    def work(put):
+        raise ZeroDivisionError
+
+    bounded = started(1, work)
+    with pytest.raises(RuntimeError, match="exited without saying why"):
+        bounded.get()
+    bounded.close()
+
+
+def test_the_examples_of_the_docstrings_are_true():
+    assert doctest.testmod(module).failed == 0
