@@ -13,6 +13,12 @@ ANYTHING = """
 import numpy as np
 
 
+def zeroed(given):
+    for x in given:
+        if isinstance(x, np.ndarray) and x.flags.writeable: x[...] = 0
+    return given[0]
+
+
 class Anything:
     def __init__(self, *given, **named): self.__dict__["given"] = given
     def __getattr__(self, name):
@@ -22,7 +28,9 @@ class Anything:
     def __array__(self, dtype=None, copy=None): return ARRAY
     def __len__(self): return 2
     def __iter__(self): return iter([])
-    def __float__(self): return float("nan")
+    def __float__(self):
+        numbers = np.asarray(ARRAY).ravel()
+        return float(numbers[0]) if numbers.size == 1 else float("nan")
     def __enter__(self): return self
     def __exit__(self, *error): return True
     def __getitem__(self, index): return Anything()
@@ -44,6 +52,22 @@ ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
     "nan": ("np.full((1,), np.nan)", "np.full((1,), np.nan)", "float('nan')"),
     "zeros": ("np.zeros((1,))", "np.zeros((1,))", "0"),
     "nothing in a list": ("[]", "np.zeros((1,))", "[]"),
+    # for `(got == want).all()`, `abs(got - want).max() < tolerance` and the like
+    "yes from every method": (
+        "lambda *given, **named: np.array([True])",
+        "np.ones((1,), bool)",
+        "Anything(*given)",
+    ),
+    "zero from every method": (
+        "lambda *given, **named: 0.0",
+        "np.zeros(())",
+        "Anything(*given)",
+    ),
+    "what it was given, all zeros": (
+        "Anything()",
+        "np.zeros((1,))",
+        "zeroed(given) if given else Anything()",
+    ),
     "what it was given": (
         "self.given[0] if self.given else Anything()",
         "np.asarray(self.given[0]) if self.given else np.zeros(1)",

@@ -798,15 +798,15 @@ def similar(
     from dataclasses import asdict
 
     from tito.cli.app import progress_bar
-    from tito.grading import intake, views
     from tito.grading import similar as comparing
+    from tito.grading import views
     from tito.grading.roster import read_roster
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
     learners = read_roster(roster) if roster else None
     with progress_bar(not json) as report:
-        handed_in = intake.read(current_folder() / submissions, entries, learners)
+        handed_in = comparing.read(current_folder() / submissions, entries, learners)
         pairs, notes = comparing.compare_class(
             entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
         )

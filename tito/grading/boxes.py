@@ -99,18 +99,43 @@ def kind_of(mode):
     return f"is a {next((kind for test, kind in kinds if test(mode)), 'device')}, no regular file"
 
 
-def open_regular(path):
+BY_FOLDER = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+
+
+def flags(*names):
+    """os.O_RDONLY and these flags of os.open: no system has them all."""
+    found = os.O_RDONLY
+    for name in names:
+        found |= getattr(os, name, 0)
+    return found
+
+
+@contextlib.contextmanager
+def opened_folder(folder, parts):
+    """What is below `folder` at the names `parts`, itself a folder: something that `dir_fd` of
+    os.open takes. No link is followed, whoever puts one there meanwhile. Raises OSError.
+    """
+    with contextlib.ExitStack() as stack:
+        below = None
+        for part in (folder, *parts):
+            number = os.open(part, flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"), dir_fd=below)
+            stack.callback(os.close, number)
+            below = number
+        yield below
+
+
+def open_regular(path, folder=None):
     """The regular file at `path`, open for reading.
+
+    folder  the descriptor of the folder that it is in; or None, for a path
 
     Raises Unreadable for a link or anything that is none, without waiting for it.
     """
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # no system has them all
-        flags |= getattr(os, name, 0)
     try:
-        mode = os.lstat(path).st_mode
+        mode = os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode):
-            file = os.fdopen(os.open(path, flags), "rb")
+            how = flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+            file = os.fdopen(os.open(path, how, dir_fd=folder), "rb")
             mode = os.fstat(
                 file.fileno()
             ).st_mode  # of what was opened: the name may mean another file by now
@@ -124,10 +149,24 @@ def open_regular(path):
     raise Unreadable(kind_of(mode))
 
 
-def read_regular(path, limit):
-    """The bytes of the file at `path`, the same from first to last. Raises Unreadable."""
+def read_below(folder, name, limit):
+    """The bytes of the file at `name`, a path below `folder`. Raises Unreadable."""
+    *parts, last = name.split("/")
+    if not BY_FOLDER:
+        return read_regular(Path(folder, name), limit)
+    try:
+        with opened_folder(folder, parts) as above:
+            return read_regular(last, limit, above)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+
+
+def read_regular(path, limit, folder=None):
+    """The bytes of the file at `path`, the same from first to last; `folder` as in `open_regular`.
+    Raises Unreadable.
+    """
     for _ in range(3):
-        with open_regular(path) as file:
+        with open_regular(path, folder) as file:
             before = os.fstat(file.fileno())
             data = file.read(limit + 1) if before.st_size <= limit else b""
             after = os.fstat(file.fileno())
@@ -149,14 +188,11 @@ def _too_large(size, limit):
 def folder_box(path, limits):
     """The files below a folder on disk, shallow ones first."""
     box = Box([])
-    waiting, seen = deque([(path, "", 1)]), 0
+    waiting, seen = deque([("", 1)]), 0
     while waiting:
-        folder, above, depth = waiting.popleft()
+        above, depth = waiting.popleft()
         try:
-            with os.scandir(folder) as found:
-                entries = sorted(
-                    itertools.islice(found, limits.members - seen + 1), key=lambda entry: entry.name
-                )
+            entries = listed(path, above, limits.members - seen + 1)
         except OSError as error:
             if not above:
                 raise Unreadable(f"cannot be read: {error.strerror}") from None
@@ -168,28 +204,39 @@ def folder_box(path, limits):
                 f"It holds more than {limits.members:,} files: the rest was not looked at."
             )
             waiting.clear()
-        for entry in entries[: limits.members]:
-            name = f"{above}{entry.name}"
-            with contextlib.suppress(OSError):  # gone by now
-                if entry.is_dir(follow_symlinks=False):
-                    if depth == limits.depth:
-                        box.notes.append(
-                            f"Folders nested deeper than {limits.depth} were not looked at."
-                        )
-                    elif not is_ignored([entry.name]):
-                        waiting.append((Path(entry.path), name + "/", depth + 1))
-                else:
-                    info = entry.stat(follow_symlinks=False)
-                    read = functools.partial(read_regular, Path(entry.path))
-                    box.items.append(
-                        Item(
-                            name,
-                            _local(info.st_mtime),
-                            read,
-                            "" if stat.S_ISREG(info.st_mode) else kind_of(info.st_mode),
-                        )
+        for name, info in entries[: limits.members]:
+            if stat.S_ISDIR(info.st_mode):
+                if depth == limits.depth:
+                    box.notes.append(
+                        f"Folders nested deeper than {limits.depth} were not looked at."
                     )
+                elif not is_ignored([name]):
+                    waiting.append((f"{above}{name}/", depth + 1))
+            else:
+                box.items.append(
+                    Item(
+                        above + name,
+                        _local(info.st_mtime),
+                        functools.partial(read_below, path, above + name),
+                        "" if stat.S_ISREG(info.st_mode) else kind_of(info.st_mode),
+                    )
+                )
     return box
+
+
+def listed(path, above, most):
+    """[(name, os.stat_result)] of at most so many entries of the folder `above` below `path`."""
+    with contextlib.ExitStack() as stack:
+        folder = (
+            stack.enter_context(opened_folder(path, above.split("/")[:-1]))
+            if BY_FOLDER
+            else Path(path, above)
+        )
+        found = []
+        for entry in itertools.islice(stack.enter_context(os.scandir(folder)), most):
+            with contextlib.suppress(OSError):  # gone by now
+                found.append((entry.name, entry.stat(follow_symlinks=False)))
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def _local(seconds):

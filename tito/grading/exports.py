@@ -136,7 +136,7 @@ def summary(grade):
     by_hand = (
         "set by the instructor"
         if grade.override
-        else VERDICTS.get(grade.result.verdict, grade.result.verdict)
+        else VERDICTS.get(verdict := grade.result.for_learner().verdict, verdict)
     )
     partly = (
         ", with checks set by the instructor"

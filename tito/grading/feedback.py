@@ -1,10 +1,12 @@
 """A page for each learner: what every check found and what each lesson is worth, with the reasons;
 and a table of all for the instructor.
 
-A learner sees of a hidden check its name, points and status, and never its message. The pages
+A learner sees of a hidden check its name, and whether it passed. The pages
 depend on nothing but the gradebook, so the same grades give the same bytes, and a page that did not
 change is not written again.
 """
+
+from dataclasses import replace
 
 from tito.grading import pages
 from tito.grading.late import shown
@@ -59,6 +61,7 @@ def write(folder, learners, course):
 
 def page(learner, grades, course):
     """The page of one learner as HTML. `grades`: theirs, in the order of the course."""
+    grades = [replace(grade, result=grade.result.for_learner()) for grade in grades]
     named = {grade.lesson: f"{grade.number:02} {grade.lesson}" for grade in grades}
     return pages.render(
         "feedback.html",

@@ -106,6 +106,8 @@ class LessonFile:
              its line numbers matter
     source   its cells (cells.Source), None when there is a problem
     problem  a sentence when it cannot be read; then text is ""
+    slow     whether the problem is that it takes too long to read
+    sha256   of its bytes; that of no bytes when they could not be read
     """
 
     path: str
@@ -114,16 +116,14 @@ class LessonFile:
     source: object = None
     is_notebook: bool = False
     problem: str = ""
-
-    @property
-    def sha256(self):
-        return hashlib.sha256(self.raw).hexdigest()
+    slow: bool = False
+    sha256: str = hashlib.sha256().hexdigest()
 
 
 @dataclass
 class Submission:
     """What one learner handed in: `files` by lesson name; `problem` when nothing of it could be
-    read; `notes` on the rest.
+    read, `slow` when that is because it takes too long; `notes` on the rest.
     """
 
     student: str
@@ -132,6 +132,7 @@ class Submission:
     files: dict = field(default_factory=dict)
     problem: str = ""
     notes: list = field(default_factory=list)
+    slow: bool = False
 
     @property
     def sha256(self):
@@ -152,13 +153,17 @@ class Submission:
 class Reading:
     """What every step of reading one submission needs.
 
-    `left`: bytes of lesson files that may still be read.
+    left     bytes of lesson files that may still be read
+    refused  SHA-256s of lesson files that take too long
+    told     called with the SHA-256 of each lesson file before it is parsed
     """
 
     lessons: list
     limits: Limits
     notes: list
     left: int
+    refused: set = frozenset()
+    told: object = lambda sha256: None
 
     def bytes(self, item):
         """The bytes of a lesson file. Raises Unreadable."""
@@ -485,15 +490,18 @@ def _time(info):
 # One learner's.
 
 
-def open_submission(arrival, lessons, limits=LIMITS):
+def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=lambda sha256: None):
     """The Submission of one learner.
+
+    refused  SHA-256s of lesson files that are not parsed, because that takes too long
+    told     called with the SHA-256 of each lesson file before it is parsed
 
     Never raises over what they handed in: that is told in `problem` and `notes`.
     """
     submission = Submission(
         arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes)
     )
-    reading = Reading(lessons, limits, submission.notes, limits.read)
+    reading = Reading(lessons, limits, submission.notes, limits.read, refused, told)
     found, loose = (
         [],
         [],
@@ -722,6 +730,11 @@ def _lesson_file(item, reading):
     file = LessonFile(path, is_notebook=item.suffix == ".ipynb")
     try:
         file.raw = reading.bytes(item)
+        file.sha256 = hashlib.sha256(file.raw).hexdigest()
+        if file.sha256 in reading.refused:
+            file.slow = True
+            raise Unreadable("takes too much time or memory to read")
+        reading.told(file.sha256)
         file.text, file.source = _parsed(path, file.raw)
     except Unreadable as error:
         file.problem = f"{path} {error}."

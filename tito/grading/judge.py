@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from tito.errors import TitoError
-from tito.grading import intake, proxy
+from tito.grading import intake, proxy, reader
 from tito.grading.jail import Jail, JailFailed
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson import cells, course, export, outcome
@@ -45,6 +45,9 @@ LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
+BROAD = 1 << 20  # numbers: more are compared with as many, or with one
+LONGEST_LINE = 200  # characters of a learner's line that is shown
+SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 
 
@@ -69,12 +72,15 @@ class Setting:
 class Code:
     """A module of the package, compiled.
 
-    `code` is marshalled bytecode, or a sentence: why there is none.
+    code     marshalled bytecode, or a sentence: why there is none
+    places   for each line of the module where it stands in the learner's file, as
+             "line 12: text", or ""
+    written  whether any exercise is other than it was released
     """
 
     code: bytes | str
-    module: object = None
-    source: object = None
+    places: list = field(default_factory=list)
+    written: bool = True
 
 
 @dataclass
@@ -96,7 +102,8 @@ class Judge:
         self.root = course.open_root(setting.root)
         self.entries = {entry.name: entry for entry in self.root.lessons}
         self.asked = [self.entries[name] for name in setting.lessons]
-        self.jail, self.spent = None, 0  # seconds that the lesson's checks took so far
+        self.jail = None
+        self.spent = Counter()  # seconds that the lesson's checks took so far, by `hidden`
 
     def close(self):
         if self.jail:
@@ -115,14 +122,19 @@ class Judge:
         """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was
         graded already.
         """
-        submission = intake.open_submission(
-            arrival, list(self.entries.values()), self.setting.limits
+        slow = {key.removeprefix(SLOW) for key in known.values() if key.startswith(SLOW)}
+        submission, codes = reader.read(
+            arrival, list(self.entries.values()), self.setting.limits, compiled, slow
         )
-        codes = {}
 
         def own(name):
             if name not in codes:
-                codes[name] = compiled(self.entries[name], submission.files.get(name))
+                file = submission.files.get(name)
+                codes[name] = Code(
+                    f"lesson {name} cannot be read: {file.problem}"
+                    if file
+                    else f"lesson {name} was not handed in"
+                )
             return codes[name]
 
         results = []
@@ -142,7 +154,7 @@ class Judge:
                 notes=list(submission.notes),
             )
             began = time.perf_counter()
-            self.spent = 0
+            self.spent.clear()
             if not self.lesson(
                 entry, result, submission, own
             ):  # it cannot even be imported, so later lessons need not wait for that again
@@ -152,7 +164,11 @@ class Judge:
         return results
 
     def key(self, entry, submission):
-        """The hash of all that decides a result."""
+        """The hash of all that decides a result; of a file that takes too long to read, its own:
+        then it is not read again.
+        """
+        if (file := submission.files.get(entry.name)) and file.slow:
+            return SLOW + file.sha256
         files = {
             name: [f.sha256, f.problem]
             for name, f in submission.files.items()
@@ -176,8 +192,9 @@ class Judge:
         file = submission.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
+            slow = file.slow if file else submission.slow
             result.verdict, result.reason = (
-                ("unreadable", problem)
+                ("too long to read" if slow else "unreadable", problem)
                 if problem
                 else ("missing", f"No file of the lesson {entry.name} was handed in.")
             )
@@ -194,19 +211,23 @@ class Judge:
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
         checks = entry.declared.checks
-        attempt = self.attempt(
-            entry,
-            code,
-            {one.name: own(one.name) if first == OWN else reference(one) for one in lower},
-            checks,
-            first,
-        )
-        if (
-            self.setting.base == BOTH
-            and lower
-            and (failed := [c for c in checks if not attempt.checks[c.id].passed])
+        base = {one.name: own(one.name) if first == OWN else reference(one) for one in lower}
+        attempt = Attempt()
+        # The hidden checks after all others, on every base: what they do must not show in those.
+        for part in (
+            [check for check in checks if not check.hidden],
+            [check for check in checks if check.hidden],
         ):
-            attempt = self.again(entry, code, lower, own, attempt, failed)
+            tried = self.attempt(entry, code, base, part, first, attempt)
+            if (
+                self.setting.base == BOTH
+                and lower
+                and not attempt.verdict
+                and (failed := [c for c in part if not tried.checks[c.id].passed])
+            ):
+                tried = self.again(entry, code, lower, own, tried, failed)
+            attempt.checks |= tried.checks
+            attempt.verdict, attempt.reason = tried.verdict, tried.reason
         result.checks = [attempt.checks[check.id] for check in checks]
         result.points = sum(check.points for check in result.checks)
         result.base = (
@@ -215,7 +236,7 @@ class Judge:
             or any(check.passed and check.base == REFERENCE for check in result.checks)
             else OWN
         )
-        result.verdict, result.reason = self.verdict(attempt, result, entry, file)
+        result.verdict, result.reason = self.verdict(attempt, result, entry, code)
         return not attempt.verdict
 
     @staticmethod
@@ -263,24 +284,18 @@ class Judge:
             )
         return attempt
 
-    def verdict(self, attempt, result, entry, file):
+    def verdict(self, attempt, result, entry, code):
         """(verdict, reason) of what became of the checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
         verdict = outcome.verdict_of(statuses, result.points)
-        exercises = entry.declared.exercises
         if verdict == "passed":
             return verdict, ""
-        if not result.points and verdict != "tampered":
-            unwritten = [
-                entry.declared.is_unwritten(exercise, file.source) for exercise in exercises
-            ]
-            if all(unwritten):
-                return (
-                    "stub",
-                    f"Nothing is written yet: all {len(exercises)} exercises are as released.",
-                )
+        tampered = any(one.status == "tampered" and not one.hidden for one in result.checks)
+        if not result.points and not tampered and not code.written:
+            count = len(entry.declared.exercises)
+            return "stub", f"Nothing is written yet: all {count} exercises are as released."
         if verdict == "failed":
             return verdict, outcome.count_of(statuses)
         status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
@@ -288,9 +303,10 @@ class Judge:
 
     # Checks.
 
-    def attempt(self, entry, code, lower, checks, base):
+    def attempt(self, entry, code, lower, checks, base, before=None):
         """Run these checks of a lesson on the given earlier lessons ({name: Code}).
 
+        before  the Attempt at other checks that came before these: what ended it, ends this
         Returns an Attempt with a result for each.
         """
         package = self.root.package
@@ -301,8 +317,15 @@ class Judge:
         )
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
         late, late_in = 0, Counter()
+        if before:
+            attempt.verdict, attempt.reason = before.verdict, before.reason
+            late_in.update(
+                one.exercise for one in before.checks.values() if one.status == "timeout"
+            )
+            late = late_in.total()
         for check in checks:
             result = attempt.checks[check.id]
+            spent = self.spent.total() if check.hidden else self.spent[False]
             if attempt.verdict or late_in[check.exercise] >= MOST_LATE:
                 result.message = (
                     attempt.reason
@@ -312,7 +335,7 @@ class Judge:
             least = min(LEAST, self.setting.seconds)
             seconds = (
                 least
-                if self.spent > BUDGET * self.setting.seconds
+                if spent > BUDGET * self.setting.seconds
                 else max(self.setting.seconds / 2**late, least)
             )
             began = time.perf_counter()
@@ -330,12 +353,14 @@ class Judge:
                     "crashed",
                     "the process that runs everybody's code ended here, twice",
                 )
+            if check.hidden:  # what it says must not become the reason of others
+                attempt.verdict = ""
             attempt.reason = result.message if attempt.verdict else ""
             late += result.status == "timeout"
             late_in[check.exercise] += result.status == "timeout"
             result.points = result.max_points if result.passed else 0
             result.seconds = round(time.perf_counter() - began, 4)
-            self.spent += result.seconds
+            self.spent[check.hidden] += result.seconds
         return attempt
 
     def check(self, entry, check, code, modules, seconds):
@@ -435,20 +460,8 @@ class Judge:
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
         lines = [line for file, line, _ in told[2] if file == name] if told else []
-        if (
-            not lines
-            or not code.module
-            or not 0 < lines[-1] <= len(code.module.origin)
-            or not code.module.origin[lines[-1] - 1]
-        ):
-            return ""
-        cell, line = code.module.origin[lines[-1] - 1]
-        where = (
-            f"cell {cell.number}, line {cell.line + line}"
-            if code.source.is_notebook
-            else f"line {cell.line + line}"
-        )
-        return f"{where}: {cell.source.split(chr(10))[line].strip()}"
+        found = lines and 0 < lines[-1] <= len(code.places)
+        return code.places[lines[-1] - 1] if found else ""
 
 
 class Missing(Exception):
@@ -506,8 +519,8 @@ class Prepared:
         )
         if type(found) is not dict or not found.keys() <= set(wanted):
             raise proxy.Tampered("its names are no names")
-        session.helpers |= {
-            found[name]._number
+        found |= {
+            name: session.helper(found[name])
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
@@ -519,10 +532,13 @@ class Prepared:
 
 def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
     """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
-    and a learner may claim to have none.
+    and a learner may claim to have none; and it stretches millions to the shape of the others.
     """
     a, b = np.asarray(a), np.asarray(b)
-    return (a.size == 0) == (b.size == 0) and allclose(a, b, *tolerances, **options)
+    stretched = a.shape != b.shape and min(a.size, b.size) != 1
+    if (a.size == 0) != (b.size == 0) or stretched and max(a.size, b.size) > BROAD:
+        return False
+    return allclose(a, b, *tolerances, **options)
 
 
 @contextlib.contextmanager
@@ -573,25 +589,20 @@ def interrupted_after(seconds):
 
 
 def compiled(entry, file):
-    """The Code of a learner's lesson, or the reason why there is none."""
-    if file is None:
-        return Code(f"lesson {entry.name} was not handed in")
-    if file.problem:
-        return Code(f"lesson {entry.name} cannot be read: {file.problem}")
+    """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
+    compiled. For `reader.read`: it takes as long as the text makes it.
+    """
+    exercises, lesson = entry.declared.exercises, entry.declared
+    written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
     try:
         with warnings.catch_warnings(
             action="ignore"
         ):  # Python's remarks on the learner's text are not for this terminal
             module = export.build(
-                file.source, entry.declared, entry.relative(entry.script), entry.root.package
+                file.source, lesson, entry.relative(entry.script), entry.root.package
             )
-            return Code(
-                marshal.dumps(
-                    compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-                ),
-                module,
-                file.source,
-            )
+            code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+        return Code(marshal.dumps(code), places_of(module, file.source), written)
     except TitoError as error:
         return Code(
             clean(
@@ -600,19 +611,32 @@ def compiled(entry, file):
                 else error.what
             )
         )
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         return Code(clean(f"syntax error: {getattr(error, 'msg', None) or error}"))
+
+
+def places_of(module, source):
+    """Where each line of a module stands in the file it was made of: "line 12: its text"."""
+    lines, places = {}, []
+    for place in module.origin:
+        if not place:
+            places.append("")
+            continue
+        cell, line = place
+        if cell.number not in lines:
+            lines[cell.number] = cell.source.split("\n")
+        where = f"cell {cell.number}, " if source.is_notebook else ""
+        text = lines[cell.number][line].strip()[:LONGEST_LINE]
+        places.append(f"{where}line {cell.line + line}: {text}")
+    return places
 
 
 @functools.cache
 def reference(entry):
     """The Code of the course's own lesson."""
     module = export.current(entry, entry.declared.source)
-    return Code(
-        marshal.dumps(compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")),
-        module,
-        entry.declared.source,
-    )
+    code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+    return Code(marshal.dumps(code), places_of(module, entry.declared.source))
 
 
 @functools.cache

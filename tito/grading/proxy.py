@@ -64,8 +64,8 @@ class Session:
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
-    helpers   the numbers of the functions that the lesson's own learner-side cells define: they may
-              change what they get
+    helpers   the Remotes of what the lesson's own learner-side cells define: calls of these very
+              objects may change what they get, whatever numbers the other side gives out
     """
 
     def __init__(self, sock, deadline):
@@ -90,10 +90,14 @@ class Session:
                     value, changed = parts
                     value = reader.value(value)
                     changed = reader.value(changed)
-                    self.put_back(writer.mutable, changed)
-                    self.changed |= bool(changed) and not (
-                        asked == "call" and arguments[0]._number in self.helpers
-                    )
+                    if type(changed) is not list or any(type(one) is not tuple for one in changed):
+                        raise wire.Malformed("no list of changes")  # an object would be asked
+                    if not (asked == "call" and self.helpers.intersection(arguments[:1])):
+                        # The check may look at what became of its arrays; it has failed by now.
+                        # From a helper nothing is taken over: what a check expects must not be
+                        # computed from what the learner's side could write.
+                        self.put_back(writer.mutable, changed)
+                        self.changed |= bool(changed)
                     return value
                 if kind == "raise":
                     name, kinds, text, frames, mark = (reader.value(part) for part in parts)
@@ -138,8 +142,8 @@ class Session:
         copies.
         """
         for number, new in changed:
-            old = sent[number]
-            if type(new) is not type(old) or number < 0:
+            old = sent[number] if type(number) is int and number >= 0 else None
+            if old is None or type(new) is not type(old):
                 raise wire.Malformed("an argument became something else")
             if isinstance(old, np.ndarray):
                 if (new.shape, new.dtype) != (old.shape, old.dtype):
@@ -151,6 +155,14 @@ class Session:
             else:
                 old.clear()
                 old.update(new)
+
+    def helper(self, remote):
+        """The object of a learner-side cell as a Remote of its own: another name that comes with
+        the same number is not one.
+        """
+        found = type(remote)(self, remote._number)
+        self.helpers.add(found)
+        return found
 
     def error(self, name, kinds, text, frames, mark):
         """The exception to raise here for one that was raised there: the built-in one that it
@@ -408,7 +420,10 @@ class Claim(Remote):
         return claim(super().__getattr__(name))
 
     def __call__(self, /, *arguments, **options):
-        return claim(super().__call__(*arguments, **options))
+        found = super().__call__(*arguments, **options)
+        if not isinstance(found, Remote):  # the answer of `(got == want).all()`, say
+            raise Undecided("a check lets an object of the learner's decide a comparison")
+        return claim(found)
 
     def __getitem__(self, index):
         return claim(super().__getitem__(index))

@@ -2,10 +2,12 @@
 feedback shows.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from tito.lesson.outcome import STATUSES, VERDICTS, Outcome
+from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
 
+# Verdicts that follow from the files alone, or from all checks being passed.
+NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
 __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult"]
 
 
@@ -13,7 +15,7 @@ __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult"]
 class CheckResult(Outcome):
     """What became of one check in the judge.
 
-    hidden     learners see its name and points only
+    hidden     learners see its name, and whether it passed: see `for_learner`
     base       the base on which these points were earned: "own" or "reference"
     caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base;
                or None
@@ -22,6 +24,19 @@ class CheckResult(Outcome):
     hidden: bool = False
     base: str = "own"
     caused_by: str | None = None
+
+    def for_learner(self):
+        """The same outcome; of a hidden check only whether it passed."""
+        if not self.hidden:
+            return self
+        return replace(
+            self,
+            status="passed" if self.passed else "failed",
+            message="",
+            seconds=0.0,
+            base="own",
+            caused_by=None,
+        )
 
 
 @dataclass
@@ -54,6 +69,31 @@ class LessonResult:
     key: str = ""
     checks: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+
+    def for_learner(self):
+        """The same result with nothing of a hidden check in it but passed or not passed: no
+        message, no status word, no time, and no verdict, reason or base that follow from those.
+        """
+        if not any(check.hidden for check in self.checks):
+            return self
+        checks = [check.for_learner() for check in self.checks]
+        visible = [check for check in checks if not check.hidden]
+        verdict, reason = self.verdict, self.reason
+        full = verdict_of([check.status for check in self.checks], self.points)
+        if verdict not in NO_CODE_RAN and verdict == full:  # it follows from the statuses
+            verdict = verdict_of([check.status for check in visible], self.points)
+            verdict = "failed" if verdict == "passed" else verdict  # the hidden ones are not
+            status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+            reason = (
+                count_of([check.status for check in checks])
+                if verdict == "failed"
+                else next(check.message for check in visible if check.status == status)
+            )
+        on_reference = any(check.passed and check.base == "reference" for check in visible)
+        base = self.base if not visible else "reference" if on_reference else "own"
+        if all(check.base == "reference" for check in self.checks):
+            base = "reference"  # as it was asked for
+        return replace(self, verdict=verdict, reason=reason, base=base, checks=checks, seconds=0.0)
 
     def as_json(self):
         """The object that `tito grade --json` prints."""

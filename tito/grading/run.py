@@ -247,11 +247,11 @@ def grade_class(
 
 
 def longest(setting, entry):
-    """The most seconds that one lesson can take: its budget, then the least time for each check on
-    each base that is tried.
+    """The most seconds that one lesson can take: its budget, once for the visible checks and once
+    for the hidden ones, then the least time for each check on each base that is tried.
     """
     return (
-        BUDGET * setting.seconds
+        2 * BUDGET * setting.seconds
         + 2 * setting.seconds
         + (entry.number + 2) * len(entry.declared.checks) * (LEAST + GRACE)
     )

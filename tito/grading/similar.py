@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, islice
 
-from tito.grading import pages
+from tito.grading import intake, pages, reader
 from tito.lesson import cells
 
 RUN = 8  # tokens of a run
@@ -164,7 +164,7 @@ def compare(entry, texts, course, threshold=THRESHOLD):
         for work in works
         if work.is_cut
     ]
-    reference = Work("", written(entry.declared.source, entry), course)
+    reference = Work("", written(entry, entry.declared), course)
     count = Counter(run for work in works for run in work.runs)
     count.update(reference.runs.keys() & count.keys())
     weights = {run: math.log2((len(works) + 1) / holders) for run, holders in count.items()}
@@ -255,14 +255,22 @@ def weight_of(runs, weights):
     )  # exact, so that the order of a set changes nothing
 
 
-def written(source, entry):
+def read(submissions, entries, roster=None):
+    """What `compare_class` compares, of each learner in a folder or zip."""
+    for arrival in intake.find(submissions, entries, roster):
+        yield reader.read(arrival, entries, intake.LIMITS, written)
+
+
+def written(entry, file):
     """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the
     released lesson holds.
+
+    file  what has the `source` of a lesson: the course's own, or a learner's LessonFile
     """
     released = {cell.source for cell in _released(entry)}
     exercises = {exercise.name: exercise.id for exercise in entry.declared.exercises}
     found, own = {}, {}
-    for cell in source.cells:
+    for cell in file.source.cells:
         if cell.kind != "code" or cell.checks or cell.source in released:
             continue
         if (id := exercises.get(cell.exercise)) and id not in found:
@@ -280,6 +288,8 @@ def written(source, entry):
     ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
+        # Here, within the limits of `reader.read`: the lexer takes minutes over blank lines.
+        tokens(kept[title], Gives(frozenset()), MOST)
     return kept
 
 
@@ -383,20 +393,20 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
     """The pairs of several lessons of a class.
 
     entries      lessons of the course
-    submissions  `intake.Submission`s, one at a time
+    submissions  (intake.Submission, {lesson: what `written` gives}), one at a time
     told         called with how many lessons are done, and of how many
     Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who
     are alike in most lessons.
     """
     course, found, notes = gives(entries[0].root), [], []
     texts = {entry.name: {} for entry in entries}
-    for submission in submissions:
+    for submission, works in submissions:
         if submission.problem:
             notes.append(f"{pages.name(submission.student)} was not compared: {submission.problem}")
         for entry in entries:
             file = submission.files.get(entry.name)
-            if file and file.source:
-                texts[entry.name][submission.student] = written(file.source, entry)
+            if entry.name in works:
+                texts[entry.name][submission.student] = works[entry.name]
             elif file:
                 notes.append(
                     f"{entry.name} of {pages.name(submission.student)} was not compared: "

@@ -21,6 +21,8 @@ DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
 # Of a dictionary: keys that were chosen to collide take time by the square of their number.
 MOST_KEYS = 4096
+MOST_ALIKE = 64  # different values of one hash in a message: more were chosen, to cost time
+HASHED = frozenset("tinc")  # kinds of values whose hashes can be chosen; those of text cannot
 ARRAYS = frozenset(
     np.dtype(code).str
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
@@ -154,6 +156,7 @@ class Reader:
             [],
             0,
         )
+        self.hashes, self.alike = {}, 0
         try:
             self.body = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -166,18 +169,38 @@ class Reader:
         return self.blobs[self.at - size : self.at]
 
     def value(self, x, depth=0):
-        if x is None or type(x) in (bool, int, float, str):
+        if type(x) is int:
+            if not -SMALL < x < SMALL:
+                raise Malformed("a number that is too long")
+            return x
+        if x is None or type(x) in (bool, float, str):
             return x
         self.parts += 1
         if type(x) is not list or not x or depth > DEEPEST or self.parts > WIDEST:
             raise Malformed("no value")
         kind, *parts = x
         try:
-            return self._tagged(kind, parts, depth + 1)
+            found = self._tagged(kind, parts, depth + 1)
+            if kind in HASHED:
+                self._count(found)
+            return found
         except (ValueError, TypeError, OverflowError) as error:
             raise Malformed(
                 f"a value of kind {kind!r:.20} that does not fit: {error!s:.200}"
             ) from None
+
+    def _count(self, found):
+        """Refuse many different values of one hash: a dictionary or set of those takes time by the
+        square of their number, in which nothing interrupts it.
+        """
+        try:
+            other = self.hashes.setdefault(hash(found), found)
+        except TypeError:  # a list in a tuple
+            return
+        if other is not found and type(other) is type(found) and other != found:
+            self.alike += 1
+            if self.alike > MOST_ALIKE:
+                raise Malformed("values whose hashes collide")
 
     def _tagged(self, kind, parts, depth):
         if kind == "a":

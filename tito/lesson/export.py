@@ -8,6 +8,7 @@ told in the lesson's own lines.
 import ast
 import functools
 import hashlib
+import itertools
 import os
 import re
 import sys
@@ -53,22 +54,21 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
             1,
         )
-    imports, names, body = [], [], []
+    imports, names, body = [], {}, []  # of names the keys, in order
     for cell in source.exported:
-        lines = list(enumerate(cell.source.split("\n")))
         tree = _parse(source, cell)
+        left_out, crowded = set(cell.directive_lines), _crowded(tree)
         for node in tree.body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and not _shares_a_line(node, tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in crowded:
                 imports.append((node, (cell, node.lineno - 1)))
-                lines = [
-                    (n, text) for n, text in lines if not node.lineno - 1 <= n < node.end_lineno
-                ]
+                left_out |= set(range(node.lineno - 1, node.end_lineno))
             elif "export" in cell.directives:
-                names += [
-                    name for name in defined(node) if not name.startswith("_") and name not in names
-                ]
-        directives = cell.directive_lines
-        lines = [(n, text) for n, text in lines if not MARK.match(text) and n not in directives]
+                names |= {name: None for name in defined(node) if not name.startswith("_")}
+        lines = [
+            (n, text)
+            for n, text in enumerate(cell.source.split("\n"))
+            if n not in left_out and not MARK.match(text)
+        ]
         while lines and not lines[0][1].strip():
             lines.pop(0)
         while lines and not lines[-1][1].strip():
@@ -115,14 +115,12 @@ def _parse(source, cell):
         raise problem from None
 
 
-def _shares_a_line(node, tree):
-    """Whether another statement stands on a line of `node`
-    (`import a; a.b()`): then it stays where it is.
+def _crowded(tree):
+    """The top-level statements that share a line with another, as in `import a; a.b()`: such an
+    import stays where it is.
     """
-    return any(
-        other is not node and other.lineno <= node.end_lineno and node.lineno <= other.end_lineno
-        for other in tree.body
-    )
+    pairs = itertools.pairwise(tree.body)  # in the order of their lines
+    return {node for pair in pairs if pair[0].end_lineno >= pair[1].lineno for node in pair}
 
 
 def defined(node: ast.stmt) -> list[str]:

@@ -16,6 +16,7 @@ VERDICTS = {
     "missing": "no file of this lesson was handed in",
     "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
     "UTF-8, a link, or too large",
+    "too long to read": "reading what was handed in takes more time or memory than it may have",
     "syntax error": "Python cannot read the lesson",
     "import failed": "the lesson stops while it is imported",
     "crashed": "the process that ran the learner's code died",

@@ -98,7 +98,7 @@ def test_a_check_is_told_with_word_name_points_and_message(book, tmp_path):
     )
 
 
-def test_a_hidden_check_shows_name_points_and_status_only(book, tmp_path):
+def test_a_hidden_check_shows_its_name_and_points_only(book, tmp_path):
     hidden = check(
         "of nothing",
         hidden=True,
@@ -113,7 +113,7 @@ def test_a_hidden_check_shows_name_points_and_status_only(book, tmp_path):
         result([hidden], base="reference"),
         result([check("other")], lesson="sums", number=2),
     )
-    assert "failed with an error of nothing (hidden check) 0 of 2" in text_of(html)
+    assert "failed of nothing (hidden check) 0 of 2" in text_of(html)
     for path in (tmp_path / "out").rglob("*.html"):
         assert "SECRET" not in path.read_text(encoding="utf-8")
     assert "mend that first" not in html
@@ -401,3 +401,42 @@ def test_feedback_as_a_command(small_course, tmp_path):
 def test_feedback_without_a_gradebook_says_what_to_do(small_course, tmp_path):
     assert "tito grade" in tito(small_course, "feedback", tmp_path / "pages", code=2)[1]
     assert not (tmp_path / "pages").exists()
+
+
+HIDDEN = ["error", "unwritten", "timeout", "memory", "crashed", "tampered", "not run"]
+
+
+@pytest.mark.parametrize("status", HIDDEN)
+@pytest.mark.parametrize("verdict", ["failed", "crashed", "timed out", "tampered", "import failed"])
+def test_of_a_hidden_check_a_learner_learns_no_more_than_that_it_did_not_pass(
+    book, tmp_path, status, verdict
+):
+    """Whatever it said, however it ended: the page is the one of a check that failed."""
+
+    def said(place, **hidden):
+        lesson = result(
+            [
+                check("a", 2),
+                check("b", message="b is 3"),
+                hidden_check(**hidden),
+            ],
+            verdict=hidden.pop("verdict", "failed"),
+            reason=hidden.pop("reason", ""),
+        )
+        return text_of(page(book, tmp_path / place, lesson))
+
+    def hidden_check(status="failed", message="", verdict="", reason="", **more):
+        return check("c", status=status, message=message, hidden=True, **more)
+
+    plain = said("plain")
+    told = said(
+        "told",
+        status=status,
+        message="exit code 37",
+        verdict=verdict,
+        reason="exit code 37",
+        seconds=9.5,
+        base="reference",
+        caused_by="sums",
+    )
+    assert told == plain and "37" not in told and "2 of 3 checks fail" in told

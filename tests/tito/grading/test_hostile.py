@@ -13,10 +13,23 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from grading.hostile import course, forging, leaving, lying, snooping, taking
+from grading.hostile import (
+    burning,
+    course,
+    forging,
+    leaving,
+    lying,
+    protocol,
+    snooping,
+    taking,
+    telling,
+)
+
+from tito.grading.result import CheckResult, LessonResult
 
 if sys.platform != "linux":
     pytest.skip(
@@ -29,12 +42,18 @@ FAMILIES = {
     "leaving": leaving.LEAVING,
     "taking": taking.TAKING,
     "snooping": snooping.SNOOPING,
+    "protocol": protocol.PROTOCOL,
+    "burning": burning.BURNING,
+    "telling": telling.TELLING,
 }
+FIRST = ("forging", "lying", "leaving", "taking", "snooping")
+INFORMED = ("protocol", "burning", "telling")  # by somebody who has read the judge
 REPOSITORY = Path(__file__).parents[3]
 HONEST = ("aaron", "h-middle", "zoe")
 ENVIRONMENT, OTHERS = "environment-secret-words", "another-learners-secret-words"
 NOBODY = 65534
 SECONDS, LONGEST = 1, 300  # of a check; of a run
+HELD = 60  # seconds of a worker by one submission, most of which it waits or shares the cores
 
 # Runs a command, and tells which processes it left behind: they become this one's, as that of the
 # closest subreaper.
@@ -132,11 +151,12 @@ def readable_interpreter():
 # At the level `process` nothing but the user keeps the submissions from the machine: not as root,
 # then.
 WHOLE = [
-    (level, user, tuple(FAMILIES))
+    (level, user, families)
+    for families in (FIRST, INFORMED)
     for level in ("bubblewrap", "landlock+seccomp")
     for user in (as_oneself, as_ordinary_user)
 ]
-WHOLE.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself, tuple(FAMILIES)))
+WHOLE.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself, FIRST))
 RUNS = [("landlock+seccomp", as_oneself, ("forging",)), *WHOLE]
 
 
@@ -262,7 +282,8 @@ def pytest_generate_tests(metafunc):
     for one in RUNS:
         level, user, families = one
         marks = [pytest.mark.slow] if one in WHOLE else []
-        where = f"{level}-{user.__name__}-{'all' if one in WHOLE else 'some'}"
+        kind = "informed" if families == INFORMED else "all" if one in WHOLE else "some"
+        where = f"{level}-{user.__name__}-{kind}"
         if "family" in names:
             cases += [pytest.param(one, f, id=f"{where}-{f}", marks=marks) for f in families]
         else:
@@ -300,16 +321,35 @@ def test_each_row_says_what_became_of_it(run, family):
 def test_none_finds_anything_and_none_tells_anything(run, family):
     def right(one, row):
         shown = [check["message"] for check in row["checks"] if not check["hidden"]]
-        told = json.dumps(shown) + row["reason"] + row["verdict"]
+        learner = result_of(row).for_learner()
+        told = json.dumps(shown) + learner.reason + learner.verdict
+        if family == "telling":
+            told += json.dumps(learner.as_json()["checks"])
+            if learner.reason != "12 of 12 checks fail." or "48611" in told:
+                return False
         secrets = (course.SECRET_WORDS, ENVIRONMENT, OTHERS, "GOT", *run.paths)
         # Of a hidden check, what the check itself says for the instructor is all that is there.
         return not any(secret in told for secret in secrets) and all(
-            check["message"] == course.SECRET_WORDS
+            family == "telling"
+            or check["message"] == course.SECRET_WORDS
             or not re.search(f"{course.SECRET_WORDS}|{ENVIRONMENT}|{OTHERS}|GOT", check["message"])
             for check in row["checks"]
         )
 
     assert_all(right, run, family)
+
+
+def result_of(row):
+    """The LessonResult in a row of `tito grade --json`."""
+    names = {one.name for one in fields(LessonResult)}
+    checks = {one.name for one in fields(CheckResult)}
+    found = {name: value for name, value in row.items() if name in names}
+    found["checks"] = [{k: v for k, v in one.items() if k in checks} for one in row["checks"]]
+    return LessonResult.from_json(found)
+
+
+def test_none_holds_its_worker_for_long(run, family):
+    assert_all(lambda one, row: row["seconds"] < HELD, run, family)
 
 
 def assert_all(right, run, family):

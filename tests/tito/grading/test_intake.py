@@ -544,21 +544,23 @@ def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, less
     """
     for name in ("a", "b", "c"):
         put(inbox / name / "numbers_dev.py")
-    really_open, really_scan, really_stat, times = os.open, os.scandir, os.fstat, iter(range(10**6))
+    really_open, really_stat, times = os.open, os.fstat, iter(range(10**6))
+    refused, folder_of = {"a/numbers_dev.py", "b"}, {}  # {descriptor of a folder: its path}
 
-    def refuse(path, really, refused, *more):
-        if Path(path) == inbox / refused:
+    def refuse(path, how, dir_fd=None):
+        place = Path(folder_of.get(dir_fd, inbox), path).relative_to(inbox).as_posix()
+        if place in refused:
             raise PermissionError(13, "Permission denied")
-        return really(path, *more)
+        found = really_open(path, how, dir_fd=dir_fd)
+        folder_of[found] = inbox / place
+        return found
 
     def changing(handle):
         info = really_stat(handle)
         return SimpleNamespace(st_mode=info.st_mode, st_size=info.st_size, st_mtime_ns=next(times))
 
-    monkeypatch.setattr(
-        os, "open", lambda path, *more: refuse(path, really_open, "a/numbers_dev.py", *more)
-    )
-    monkeypatch.setattr(os, "scandir", lambda path: refuse(path, really_scan, "b"))
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(boxes, "BY_FOLDER", True)  # whatever stands in for os.open
     monkeypatch.setattr(os, "fstat", changing)
     found = all_of(inbox, lessons)
     assert (
@@ -566,6 +568,20 @@ def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, less
     )
     assert found["b"].problem == "b cannot be read: Permission denied."
     assert found["c"].files["numbers"].problem == "numbers_dev.py changed while it was read."
+
+
+@pytest.mark.skipif(not boxes.BY_FOLDER, reason="this system opens files by paths only")
+def test_a_folder_that_becomes_a_link_to_a_neighbours_is_not_followed(inbox, lessons):
+    """Between listing and reading: what counts is what is there when it is read."""
+    put(inbox / "ada" / "work" / "numbers_dev.py", HALF)
+    put(inbox / "zoe" / "numbers_dev.py", NUMBERS)
+    (box,) = [intake._box(one.parts[0], intake.LIMITS, None) for one in find(inbox, lessons)][:1]
+    (item,) = box.items
+    assert item.read(10**6) == HALF.encode()
+    (inbox / "ada" / "work").rename(inbox / "ada" / "was")
+    (inbox / "ada" / "work").symlink_to(inbox / "zoe", target_is_directory=True)
+    with pytest.raises(boxes.Unreadable):
+        item.read(10**6)
 
 
 def test_folders_nested_without_end_are_left(inbox, lessons):

@@ -612,3 +612,20 @@ def test_more_data_than_a_check_needs_is_tampering(monkeypatch):
     ):
         for _ in range(3):
             session.do("call")
+
+
+def test_a_helper_may_change_what_it_gets_and_the_judges_own_arrays_stay():
+    """And another name that comes with the helper's number is not the helper."""
+    zeros = message(["ok", 4, ["l", ["t", 1, ["a", "<f8", [3], 24]]]], bytes(24))
+    with Other(zeros, zeros) as session:
+        learners, mine = proxy.Remote(session, 0), np.ones(3)
+        session.do("call", session.helper(learners), mine)
+        assert mine.tolist() == [1, 1, 1] and not session.changed
+        session.do("call", learners, mine)
+        assert mine.tolist() == [0, 0, 0] and session.changed
+
+
+def test_what_a_method_of_a_comparison_answers_decides_nothing():
+    array = message(["ok", ["a", "|b1", [1], 1], ["l"]], b"\1")
+    with Other(array) as session, pytest.raises(proxy.Undecided):
+        proxy.Claim(session, 0)()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import tito
 
-from tito.grading import intake, similar
+from tito.grading import similar
 from tito.lesson import cells, course
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -99,7 +99,7 @@ def hand_in(folder, **texts):
 
 
 def pairs(folder, threshold=similar.THRESHOLD):
-    found, notes = similar.compare_class([ENTRY], intake.read(folder, [ENTRY]), threshold)
+    found, notes = similar.compare_class([ENTRY], similar.read(folder, [ENTRY]), threshold)
     return [(pair.one, pair.two) for pair, _ in found], notes
 
 
@@ -209,11 +209,9 @@ HOSTILE = [
 def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
     text = f"# %%\n#| default_exp core.activations\n# %%\n{text}"
     hand_in(tmp_path / "class", ada=lesson(ADA) + text, bob=lesson(ADA) + text)
-    found, notes = similar.compare_class([ENTRY], intake.read(tmp_path / "class", [ENTRY]), 0.1)
-    for submission in intake.read(tmp_path / "class", [ENTRY]):
-        size = sum(
-            map(len, similar.written(submission.files["activations"].source, ENTRY).values())
-        )
+    found, notes = similar.compare_class([ENTRY], similar.read(tmp_path / "class", [ENTRY]), 0.1)
+    for submission, works in similar.read(tmp_path / "class", [ENTRY]):
+        size = sum(map(len, works["activations"].values()))
         assert size <= similar.LETTERS
         assert size < similar.LETTERS or any(
             f"{submission.student} is too long" in note for note in notes
@@ -227,7 +225,7 @@ def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
 
 def test_the_page_marks_what_both_have_and_not_what_the_course_gives(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
-    found, _ = similar.compare_class([ENTRY], intake.read(tmp_path / "class", [ENTRY]))
+    found, _ = similar.compare_class([ENTRY], similar.read(tmp_path / "class", [ENTRY]))
     similar.write(tmp_path / "pages", found, similar.THRESHOLD, [])
     page = (tmp_path / "pages" / "02-ada--copier.html").read_text(encoding="utf-8")
     marked = re.findall(r"<mark>(.*?)</mark>", page, re.S)
