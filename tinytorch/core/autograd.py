@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6c001d1633a55ce1
+# checksum: f60ecf4b76e6d725
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -15,17 +15,14 @@ from tinytorch.core.tensor import (
     apply,
     axes_of,
     clip_forward,
-    concatenate_forward,
     max_forward,
     min_forward,
     operand,
-    pad_forward,
     power,
     recording,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
-    stack_forward,
     sum_forward,
     take_forward,
 )
@@ -471,9 +468,7 @@ def index_rule(g, out, x, index):
 
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=vjps.concatenate_rule)
-derivative(stack_forward, together=vjps.stack_rule)
-derivative(pad_forward, vjps.pad_rule)
+vjps.register_others(derivative)
 
 
 def matmul_vjp(n, g, a, b):

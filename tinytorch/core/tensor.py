@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0ad0db6a991d4f51
+# checksum: 76ee3ad12f3102b3
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -25,6 +25,8 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
+from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
 
 __all__ = [
@@ -79,9 +81,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
-    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares elementwise
+    def _apply(self, op, *others, **options): return apply(op, self, *others, **options)
 
     def __add__(self, other): return apply(np.add, self, other)
     def __radd__(self, other): return reflected(np.add, self, other)
@@ -138,10 +139,6 @@ class Mathematics:
         return apply(max_forward, self, axis=axis, keepdims=keepdims)
     def min(self, axis=None, keepdims=False):
         return apply(min_forward, self, axis=axis, keepdims=keepdims)
-    def argmax(self, axis=None, keepdims=False):
-        return apply(np.argmax, self, axis=axis, keepdims=keepdims)
-    def argmin(self, axis=None, keepdims=False):
-        return apply(np.argmin, self, axis=axis, keepdims=keepdims)
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
     def var(self, axis=None, keepdims=False, correction=0):
@@ -172,7 +169,7 @@ class Shapes:
     def __setitem__(self, index, value): put(self, index, value)
 
 
-class Tensor(Operators, Mathematics, Shapes, Conversions):
+class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied
@@ -580,11 +577,13 @@ def copy_index(index):
                  for part in parts)
 
 
+@numpy_names
 def concatenate(tensors, axis=0):
     """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
+@numpy_names
 def stack(tensors, axis=0):
     """Tensors of one shape side by side along a new axis.
 

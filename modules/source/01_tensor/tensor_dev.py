@@ -55,6 +55,8 @@ from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
+from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import (
     as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
 
@@ -263,7 +265,7 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 # ## The Tensor class
 #
 # `Tensor` holds a NumPy array in `.data` and adds what learning needs. It inherits its methods
-# from three given classes, which you need not read now. Nearly every method calls `apply`,
+# from five given classes, which you need not read now. Nearly every method calls `apply`,
 # which you write in the next section, with a NumPy function and the inputs. First, the
 # operators:
 
@@ -273,9 +275,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
-    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares elementwise
+    def _apply(self, op, *others, **options): return apply(op, self, *others, **options)
 
     def __add__(self, other): return apply(np.add, self, other)
     def __radd__(self, other): return reflected(np.add, self, other)
@@ -336,10 +337,6 @@ class Mathematics:
         return apply(max_forward, self, axis=axis, keepdims=keepdims)
     def min(self, axis=None, keepdims=False):
         return apply(min_forward, self, axis=axis, keepdims=keepdims)
-    def argmax(self, axis=None, keepdims=False):
-        return apply(np.argmax, self, axis=axis, keepdims=keepdims)
-    def argmin(self, axis=None, keepdims=False):
-        return apply(np.argmin, self, axis=axis, keepdims=keepdims)
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
     def var(self, axis=None, keepdims=False, correction=0):
@@ -384,7 +381,7 @@ class Shapes:
 
 # %% exercise="init"
 #| export
-class Tensor(Operators, Mathematics, Shapes, Conversions):
+class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied
@@ -1147,11 +1144,13 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], sep="\n")
 
 # %%
 #| export
+@numpy_names
 def concatenate(tensors, axis=0):
     """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
+@numpy_names
 def stack(tensors, axis=0):
     """Tensors of one shape side by side along a new axis.
 

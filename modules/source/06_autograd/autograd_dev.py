@@ -72,9 +72,8 @@ import numpy as np
 
 from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
-                                   concatenate_forward, max_forward, min_forward, operand,
-                                   pad_forward, power, recording, relu_forward,
-                                   reshape_forward, sigmoid_forward, stack_forward,
+                                   max_forward, min_forward, operand, power, recording,
+                                   relu_forward, reshape_forward, sigmoid_forward,
                                    sum_forward, take_forward)
 from tinytorch.support import validation, vjps
 from tinytorch.support.functions import FunctionMethods
@@ -888,15 +887,14 @@ def index_rule(g, out, x, index):
     ### END SOLUTION
 
 # %% [markdown]
-# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off.
+# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off. These and a
+# few more come from `support/vjps.py`.
 
 # %%
 #| exporti
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=vjps.concatenate_rule)
-derivative(stack_forward, together=vjps.stack_rule)
-derivative(pad_forward, vjps.pad_rule)
+vjps.register_others(derivative)
 
 # %% checks="index"
 check("index")
