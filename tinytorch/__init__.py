@@ -12,8 +12,7 @@ __getattr__, __dir__ = door(
         "support.creation": "arange cat eye full linspace ones rand randn tensor zeros",
     },
     {
-        "it is a method here, x.exp()": "exp",
-        "it is a method here, as x.exp() is": "log sqrt sin cos tanh sigmoid relu clip maximum "
+        "it is a method here, x.{name}(...)": "exp log sqrt sin cos tanh sigmoid relu clip maximum "
         "minimum sum mean max min var std prod cumsum argmax argmin argsort reshape flatten "
         "squeeze unsqueeze transpose swapaxes broadcast_to permute numel clone",
         "write abs(x)": "abs",
@@ -32,11 +31,11 @@ __getattr__, __dir__ = door(
         "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
         "mps backends get_device",
         "write no_grad()": "inference_mode set_grad_enabled enable_grad",
-        "write loss.backward(), and Function and no_grad of tinytorch": "autograd",
+        "Function and no_grad are in tinytorch itself": "autograd",
         "data loaders are in tinytorch.data, clip_grad_norm_ in tinytorch.optim": "utils",
-        "write Tensor(x.data > 0) and the like, NumPy's functions of x.data": "isnan isinf any all "
-        "sort topk unique nonzero tril triu logical_and logical_or allclose equal",
-        "write np.einsum of arrays, or products and sums": "einsum tensordot outer",
+        "write np.{name}(x.data)": "isnan isinf isfinite any all sort unique nonzero tril triu "
+        "allclose round sign floor einsum",
+        "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
     },
 )

@@ -15,7 +15,7 @@ def door(module, homes, instead=None):
 
     module   its name
     homes    {a lesson, or "support." and a module there: the names that come from it}
-    instead  {what to write here: the names that PyTorch has for it}
+    instead  {what to write here, with {name} for the name: the names that PyTorch has for it}
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
     write = {name: text for text, names in (instead or {}).items() for name in names.split()}
@@ -57,7 +57,7 @@ def unknown(module, name, write, home):
     if name.startswith("__"):
         return AttributeError(text)
     if name in write:
-        text += f": {write[name]}"
+        text += f": {write[name].replace('{name}', name)}"
     elif close := difflib.get_close_matches(name, home, n=3):
         text += f": did you mean {' or '.join(close)}?"
     return AttributeError(text, name=None, obj=None)  # so that Python adds no guess of its own
