@@ -58,8 +58,8 @@ def unknown(module, name, write, home):
         return AttributeError(text)
     if name in write:
         text += f": {write[name].replace('{name}', name)}"
-    elif close := difflib.get_close_matches(name, home, n=3):
-        text += f": did you mean {' or '.join(close)}?"
+    elif close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):
+        text += f": did you mean {' or '.join(here for here in home if here.lower() in close)}?"
     return AttributeError(text, name=None, obj=None)  # so that Python adds no guess of its own
 
 
