@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tinytorch
+from tinytorch import Variable, nn
+
 HERE = Path(__file__).parent
 SCRIPT = (HERE / "page_of_pytorch.py").read_text(encoding="utf-8")
 PAGE = (HERE.parents[1] / "book" / "from_pytorch.md").read_text(encoding="utf-8")
-TABLE = PAGE.split("## What to change in a script")[1].split("\n## ")[0]
+TABLE, MORE = PAGE.split("## What to change in a script")[1].split("\n## ")[0].split("More of what")
 CHANGES = re.findall(r"^\| `(.+?)` \| `(.+?)` \|", TABLE, re.MULTILINE)
+FORMS = re.findall(r"`(.+?)`", "".join(re.findall(r"^\| `.+\| (`.+) \|", MORE, re.MULTILINE)))
 
 
 def as_module(source):
@@ -60,3 +64,10 @@ def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch():
     assert ours.evaluate(model, *ours.make_data()) == pytest.approx(
         theirs.evaluate(twin, *theirs.make_data()), abs=2e-3
     )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_second_table_runs(form):
+    x, w = Variable([[1.0, 2.0], [3.0, 5.0]]), Variable([1.0])
+    names = {"np": np, "nn": nn, "x": x, "w": w, "y": x, "labels": [1, 0], "mask": x.data > 1}
+    exec(form, names | {"where": tinytorch.where, "zeros": tinytorch.zeros})
