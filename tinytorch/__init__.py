@@ -20,13 +20,13 @@ __getattr__, __dir__ = door(
         "write x.clip(low, high)": "clamp",
         "write x + y, x - y, x * y, x / y": "add sub mul div",
         "write x @ y": "matmul mm bmm mv dot",
-        "write cat, or x.flatten()": "concatenate concat hstack vstack",
+        "write cat(tensors, axis)": "concatenate concat hstack vstack",
         "write Tensor(array), which copies": "from_numpy as_tensor FloatTensor LongTensor asarray",
         "write zeros(x.shape), ones(x.shape) or full(x.shape, value)": "zeros_like ones_like "
         "full_like empty empty_like rand_like randn_like",
         "write Tensor(rng.integers(low, high, shape)), with rng = np.random.default_rng(seed)": ""
         "randint randperm normal multinomial bernoulli",
-        "dtypes are NumPy's, np.float32, np.int64 or bool": "float float16 float32 float64 double "
+        "dtypes are NumPy's: np.float32, np.int64, bool": "float float16 float32 float64 double "
         "half int int32 int64 long uint8 bool bfloat16 dtype get_default_dtype set_default_dtype",
         "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
         "mps backends get_device",

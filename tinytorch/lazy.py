@@ -5,7 +5,6 @@ So `import tinytorch` works at every stage of the course, and what is not built 
 lesson builds it. `from tinytorch.nn import *` gives what is built.
 """
 
-import difflib
 import importlib
 import sys
 
@@ -56,6 +55,8 @@ def unknown(module, name, write, home):
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__"):
         return AttributeError(text)
+    import difflib  # late: `import tinytorch` is to be quick
+
     if name in write:
         text += f": {write[name].replace('{name}', name)}"
     elif close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):

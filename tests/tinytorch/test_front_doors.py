@@ -144,7 +144,7 @@ def test_no_name_is_both_there_and_elsewhere(door):
         ("torch.matmul", "'tinytorch' has no attribute 'matmul': write x @ y"),
         ("torch.zeros_like", "write zeros(x.shape), ones(x.shape) or full(x.shape, value)"),
         ("torch.cuda", "there is one device, the CPU"),
-        ("torch.float32", "dtypes are NumPy's, np.float32"),
+        ("torch.float32", "dtypes are NumPy's: np.float32"),
         ("torch.isnan", "write np.isnan(x.data)"),
         ("torch.utils", "data loaders are in tinytorch.data"),
         ("torch.Tensr", "has no attribute 'Tensr': did you mean Tensor or tensor?"),

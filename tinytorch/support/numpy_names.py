@@ -64,7 +64,7 @@ def misnamed(function, options):
             f"{name} has no {' and '.join(f'{key}=' for key in theirs)}: the name here is "
             f"{' and '.join(f'{NAMES[key]}=' for key in theirs)}. Write {call}"
         )
-    if "out" in options and "out" not in own:  # np.sum(x) calls x.sum(axis=None, out=None)
+    if "out" in options and first == "self":  # np.sum(x) calls x.sum(axis=None, out=None)
         return TypeError(f"np.{name} takes arrays, and x is a Tensor: write x.{name}(...)")
     return None
 
