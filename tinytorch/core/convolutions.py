@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ee03b8ff87e8ba2
+# checksum: 8e7e3629d41996fe
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -11,6 +11,7 @@ from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.casting import cast_to
 from tinytorch.support.strips import strips_forward, strips_input_gradient, strips_weight_gradient
 from tinytorch.support.windows import crop_padding, flatten_maps, kernel_positions, pad_images, pair, shape_error
 
@@ -319,12 +320,10 @@ class Conv2d(Module):
         self.weights = Variable(init(in_channels * area, out_channels * area, rng, shape))
         self.bias = Variable(np.zeros(out_channels, np.float32)) if bias else None
 
-    @property
-    def weight(self):
-        """PyTorch's name for the weights."""
-        return self.weights
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
+        x = cast_to(x, self.weights, self)
         return conv2d(x, self.weights, self.bias, self.stride, self.padding)
 
     def __repr__(self):

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: e4ed4ebee6693545
+# checksum: 00ccbc27d4dbab78
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -7,6 +7,9 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.support.casting import cast_to
+from tinytorch.support.checkpoints import check_state_dict
+from tinytorch.support.modules import ModuleMethods, check_layer
 from tinytorch.support.summary import name_of, summary
 
 __all__ = [
@@ -94,7 +97,7 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     return generator(rng).normal(0, math.sqrt(2 / fan_in), shape).astype(np.float32)
 
 
-class Module:
+class Module(ModuleMethods):
     """The base class of layers and networks.
 
     A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
@@ -148,9 +151,6 @@ class Module:
         with every key that does not fit; then nothing is loaded."""
         load_state_dict(self, state)
 
-    def __repr__(self):
-        return f"{type(self).__name__}({sum(p.size for p in self.parameters()):,} parameters)"
-
 
 Layer = Module
 
@@ -178,28 +178,31 @@ class Dense(Module):
     def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
         sizes = in_features, out_features
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
-            raise TypeError("Dense(in_features, out_features) needs two whole numbers, not "
-                            f"{in_features!r} and {out_features!r}")
+            raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
+                            f"numbers, not {in_features!r} and {out_features!r}")
         if min(sizes) < 1:
-            raise ValueError("Dense needs at least 1 input and 1 output, "
+            raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
         self.in_features, self.out_features = sizes
         self.weights = Variable(init(in_features, out_features, rng))
         self.bias = Variable(np.zeros(out_features, np.float32)) if bias else None
+
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
         if np.shape(x)[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
                              f"{np.shape(x)}: does the layer before it have another number of "
                              "outputs, or is Flatten() missing?")
-        return linear(x, self.weights, self.bias)
+        return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 
     def __repr__(self):
-        return (f"Dense({self.in_features}, "
+        return (f"{type(self).__name__}({self.in_features}, "
                 f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
-Linear = Dense  # PyTorch's name
+class Linear(Dense):
+    """PyTorch's name for Dense."""
 
 
 class Sequential(Module):
@@ -218,10 +221,7 @@ class Sequential(Module):
 
     def __init__(self, *layers):
         for index, layer in enumerate(layers):
-            if not callable(layer):
-                raise TypeError("Sequential takes layers and functions one by one, "
-                                f"not {layer!r:.60}: Sequential(*layers) unpacks a list")
-            setattr(self, str(index), layer)
+            setattr(self, str(index), check_layer(layer))
 
     def forward(self, x):
         for layer in self.layers:
@@ -242,9 +242,6 @@ class Sequential(Module):
 
     def __len__(self):
         return len(self.layers)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join(map(name_of, self.layers))})"
 
 
 class Flatten(Module):
@@ -393,9 +390,7 @@ def load_state_dict(module, state):
 
     Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
     """
-    if not hasattr(state, "keys"):
-        raise TypeError(f"a state dict maps names to arrays, {state!r:.60} does not; "
-                        "load a file with load_state_dict(np.load(path))")
+    check_state_dict(state)
     problems = incompatible_keys(module, state)
     if problems:
         raise ValueError(f"nothing was loaded: {'; '.join(problems)}")

@@ -4,6 +4,7 @@ as an attribute uses what is in it.
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Variable
+from tinytorch.support.modules import is_module
 
 __all__ = ["ModuleDict", "ModuleList", "Parameter"]
 
@@ -19,7 +20,7 @@ def Parameter(data, requires_grad=True):
 
 def check_module(part):
     """Refuse what is no module."""
-    if not isinstance(part, Module):
+    if not is_module(part):
         raise TypeError(
             f"a {type(part).__name__} is no module: {part!r:.60}. A class must be called, "
             "as in ReLU(), and tensors to be learned are Parameters of a module"
@@ -71,9 +72,6 @@ class ModuleList(Module):
     def __setitem__(self, place, module):
         setattr(self, str(range(len(self))[place]), check_module(module))
 
-    def __repr__(self):
-        return f"ModuleList([{', '.join(map(repr, self))}])"
-
 
 class ModuleDict(Module):
     """A dictionary of modules; their parameters are found as "name.weights".
@@ -101,7 +99,7 @@ class ModuleDict(Module):
         vars(self)[name] = check_module(module)
 
     def __contains__(self, name):
-        return isinstance(vars(self).get(name), Module)
+        return is_module(vars(self).get(name))
 
     def __iter__(self):
         return iter(self.keys())
@@ -119,8 +117,4 @@ class ModuleDict(Module):
 
     def items(self):
         """(name, module) of each, as a list."""
-        return [(name, part) for name, part in vars(self).items() if isinstance(part, Module)]
-
-    def __repr__(self):
-        inside = ", ".join(f"{name}={module!r}" for name, module in self.items())
-        return f"ModuleDict({inside})"
+        return [(name, part) for name, part in vars(self).items() if is_module(part)]

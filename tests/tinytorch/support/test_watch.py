@@ -25,7 +25,7 @@ def attributes_of(network):
 def test_layers_are_named_in_the_order_in_which_they_end():
     network = Sequential(Twice(), Tensor.relu)
     with watch_layers(network) as layers:
-        network(Tensor(np.ones((3, 2))))
+        network(Tensor(np.ones((3, 2), "float32")))
     assert [name for name, *_ in layers] == [
         "0.layer Dense",
         "0.squash tanh",
@@ -53,8 +53,8 @@ def test_afterwards_the_network_is_as_before_even_after_an_error():
     network = Sequential(Twice(), Tensor.relu)
     before = attributes_of(network)
     with pytest.raises(ZeroDivisionError), watch_layers(network) as layers:
-        network(Tensor(np.ones((3, 2))))
+        network(Tensor(np.ones((3, 2), "float32")))
         raise ZeroDivisionError
     assert attributes_of(network) == before and len(layers) == 6
-    network(Tensor(np.ones((3, 2))))
+    network(Tensor(np.ones((3, 2), "float32")))
     assert len(layers) == 6
