@@ -538,3 +538,21 @@ def test_the_lesson_needs_nothing_later():
         "from tinytorch.support.modules import ModuleMethods, check_layer",
         "from tinytorch.support.summary import name_of, summary",
     ]
+
+
+def test_a_chapter_that_runs_as_a_script_prints_its_own_networks():
+    program = (
+        "import runpy, sys; sys.path.insert(0, '.')\n"
+        "names = runpy.run_path('tinytorch/core/layers.py', run_name='chapter')\n"
+        "Dense, Sequential, summary = names['Dense'], names['Sequential'], names['summary']\n"
+        "print(summary(Sequential(Dense(2, 3), Dense(3, 1)), (5, 2)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "0 Dense(2, 3)  (5, 3)" in done.stdout and "(5, 1)" in done.stdout
+
+
+def test_a_network_prints_before_named_parameters_is_written(monkeypatch):
+    monkeypatch.delattr(lesson, "named_parameters")
+    assert repr(Residual(2)).startswith("Residual(  # 42 parameters")

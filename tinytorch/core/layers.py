@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 00ccbc27d4dbab78
+# checksum: 8f3ba039162f1f2a
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -142,7 +142,7 @@ class Module(ModuleMethods):
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all parameters and buffers: {name: ndarray}. `numpy.savez(file, **state)`
+        """A copy of all parameters and buffers: {name: ndarray}. `tinytorch.save(state, path)`
         saves it."""
         return state_dict(self)
 
@@ -165,6 +165,8 @@ class Dense(Module):
                   function, called as init(in_features, out_features, rng)
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
+
+    Integers as input become float32, like the weights. So does float64, with one warning.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False

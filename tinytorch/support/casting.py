@@ -48,8 +48,12 @@ def cast_to(x, weights, name="a layer"):
     >>> cast_to(x, Tensor([1.0])) is x
     True
     """
-    dtype = getattr(x, "dtype", None)
-    if dtype is weights.dtype or dtype != np.float64 or weights.dtype != np.float32:
+    try:
+        if x.data.dtype is weights.data.dtype:  # nearly always, so this comes first
+            return x
+    except AttributeError:
+        pass  # x is no Tensor
+    if getattr(x, "dtype", None) != np.float64 or weights.dtype != np.float32:
         return x
     if not said:
         said.append(name)

@@ -58,9 +58,16 @@ def load_state(path):
     IsADirectoryError or PermissionError when it cannot be read at all. Nothing in it is executed.
     """
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as members:
-            check_names(path, members.files)
-            arrays = dict(members)
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                raise CheckpointError(
+                    f"{path} is not a checkpoint: no .npz file. "
+                    "Give a file that tinytorch.save or Trainer.save wrote"
+                )
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as members:
+                check_names(path, members.files)
+                arrays = dict(members)
         content = json.loads(arrays["text"].tobytes())
         if content["format"] != FORMAT:
             raise CheckpointError(
@@ -108,20 +115,18 @@ def pack(value, arrays):
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(
-        f"a checkpoint can hold numbers, text and arrays, no {type(value).__name__}: "
-        f"{value!r:.60}{cure(value)}"
+        f"a checkpoint can hold numbers, text and arrays, no {type(value).__name__}: {cure(value)}"
     )
 
 
 def cure(value):
-    """What to save in place of `value`, as the end of a sentence; "" where nothing is known."""
-    if isinstance(value, type):
-        return ""
+    """What to save in place of `value`, or the value where nothing is known."""
     if hasattr(value, "state_dict"):
-        return ". Save what its state_dict() returns"
-    if hasattr(value, "save"):
-        return ". It has a method for that, save(path)"
-    return ". Save x.numpy()" if hasattr(value, "numpy") else ""
+        return "save what its state_dict() returns"
+    if hasattr(value, "numpy"):
+        return "save the array, x.numpy()"
+    has_save = hasattr(value, "save") and not isinstance(value, type)
+    return "it has a method for that, save(path)" if has_save else f"{value!r:.60}"
 
 
 def unpack(value, arrays):
@@ -198,6 +203,11 @@ def check_state_dict(state):
         raise ValueError(
             "nothing was loaded: this file was written by tinytorch.save, and opened with "
             "np.load: open it with tinytorch.load"
+        )
+    if "param_groups" in state:
+        raise ValueError(
+            "nothing was loaded: this is the state of an optimizer, not of a module. "
+            "It goes to optimizer.load_state_dict(state)"
         )
     if isinstance(state, dict) and any(isinstance(part, dict) for part in state.values()):
         weights = [name for name, part in state.items() if is_weights(part)]

@@ -43,8 +43,7 @@ class ModuleList(Module):
     """
 
     def __init__(self, modules=None):
-        for module in modules or ():
-            self.append(module)
+        self.extend(() if modules is None else modules)
 
     def append(self, module):
         """Add a module at the end."""
@@ -52,6 +51,11 @@ class ModuleList(Module):
 
     def extend(self, modules):
         """Add several modules at the end."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(
+                f"a {type(self).__name__} takes one list of modules, not {modules!r:.60}: "
+                f"{type(self).__name__}([Linear(2, 3), Linear(3, 1)])"
+            )
         for module in modules:
             self.append(module)
 

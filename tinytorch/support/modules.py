@@ -242,6 +242,18 @@ class ModuleMethods:
                             part.grad = part.grad.astype(kind, copy=False)
         return self
 
+    def float(self):
+        """The same as to(np.float32)."""
+        return self.to(np.float32)
+
+    def double(self):
+        """The same as to(np.float64)."""
+        return self.to(np.float64)
+
+    def cuda(self, device=None):
+        """Refused: there is one device, the processor."""
+        return self.to("cuda" if device is None else device)
+
     def __repr__(self):
         return "\n".join(tree_lines(self, "", {id(self): ""}, type(self).__name__))
 
@@ -281,13 +293,26 @@ def opens(module):
     return type(module).__repr__ is ModuleMethods.__repr__ and any(True for _ in held(module))
 
 
+def leaf_parameters(module):
+    """(path, Tensor) of everything that `module` learns, each once.
+
+    Chapters print networks before `named_parameters` is written, so this does not call it.
+    """
+    seen = set()
+    for path, inner in submodules(module):
+        for name, part in held(inner):
+            learned = is_tensor(part) and part.requires_grad and part.creator is None
+            if learned and id(part) not in seen:
+                seen.add(id(part))
+                yield f"{path}.{name}".lstrip("."), part
+
+
 def count_parameters(module, path, seen):
     """How many numbers `module` learns that no module before it has.
 
     seen     dict {id: path}; the parameters of `module` are added
     """
-    named = getattr(module, "named_parameters", list)()
-    new = [(name, p) for name, p in named if id(p) not in seen]
+    new = [(name, p) for name, p in leaf_parameters(module) if id(p) not in seen]
     seen.update({id(p): f"{path}.{name}".lstrip(".") for name, p in new})
     return sum(p.size for _, p in new)
 
@@ -326,7 +351,7 @@ def tree_lines(module, path, seen, name):
                 shown.append(tree_lines(part, here, seen, type(part).__name__))
             else:
                 shown.append(leaf_lines(part, here, seen))
-    total = sum(p.size for p in module.parameters())
+    total = sum(p.size for _, p in leaf_parameters(module))
     comment = f"  # {numbered(total)}" if total else ""
     if all(label.isdigit() and not is_tensor(part) for label, part in parts):
         line = f"{name}({', '.join(line.split('  # ')[0] for line, *_ in shown)})"

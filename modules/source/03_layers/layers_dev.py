@@ -35,6 +35,9 @@
 #       state dict: torch.nn.Module.state_dict
 #       training and evaluation mode: torch.nn.Module.train
 #       serialization: torch.save
+#       save: torch.save
+#       load: torch.load
+#       nn.Module.register_buffer: torch.nn.Module.register_buffer
 #       fully connected layer: torch.nn.Linear
 #     summary: Fully connected layers, initialization, modules, dropout, saving and loading
 #     terms: [parameter, fully connected layer, weight, bias, initialization, symmetry breaking,
@@ -400,7 +403,8 @@ for label, std in curves.items():
 # computes its output in `forward`.
 #
 # Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
-# write later in this chapter, and can wait until then.
+# write later in this chapter, and can wait until then. `ModuleMethods` is given: it prints a
+# network as a tree, and adds methods of PyTorch's that this chapter does not need.
 
 # %%
 #| export
@@ -449,7 +453,7 @@ class Module(ModuleMethods):
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all parameters and buffers: {name: ndarray}. `numpy.savez(file, **state)`
+        """A copy of all parameters and buffers: {name: ndarray}. `tinytorch.save(state, path)`
         saves it."""
         return state_dict(self)
 
@@ -485,6 +489,8 @@ class Dense(Module):
                   function, called as init(in_features, out_features, rng)
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
+
+    Integers as input become float32, like the weights. So does float64, with one warning.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
@@ -751,7 +757,9 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 # The two attributes together identify parameters. But `buffer * 2` looks like a buffer: an
 # operation without gradients is not recorded. A module that stores such a result in `forward`
 # gets a buffer that a new network does not have, and its saved state does not fit the new one.
-# Store `result.numpy()` instead: arrays are neither parameters nor buffers.
+# Store `result.numpy()` instead: arrays are neither parameters nor buffers. And announce a
+# buffer in `__init__`, as `self.register_buffer("mean", array)`: then `summary` does not ask
+# whether you forgot to train it, and it stays a buffer when `forward` assigns a new value.
 #
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but
 # `reshape` returns a result: the gradient goes to the Variable, which nobody holds, and the
@@ -823,7 +831,8 @@ check("state")
 # %% [markdown]
 # **Serialization** means turning the data of a program into bytes that can be stored or sent,
 # and read back later. NumPy serializes a dict of arrays in one line, so a network can be kept
-# in a file:
+# in a file. (`tinytorch.save(state, path)` and `tinytorch.load(path)` do it for dicts in dicts,
+# too, and never leave half a file.)
 
 # %%
 import io
@@ -1121,4 +1130,4 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
 # `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and
 # submodules in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
-# `torch.nn.ModuleDict`, and a buffer is announced with `register_buffer`.
+# `torch.nn.ModuleDict`, and a tensor is a buffer only if `register_buffer` announced it.

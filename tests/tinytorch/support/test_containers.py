@@ -72,6 +72,12 @@ def test_a_name_that_a_dict_has_is_refused_and_one_that_it_lacks_is_told():
         ModuleDict({"a": Linear(1, 1)})["b"]
 
 
+def test_a_module_in_place_of_a_list_is_told():
+    with pytest.raises(TypeError, match=r"takes one list of modules, not Linear\(1, 1\): Mod"):
+        ModuleList(Linear(1, 1))
+    assert len(ModuleList(ModuleList([Linear(1, 1)]))) == 1 and len(ModuleList()) == 0
+
+
 def test_activations_are_modules():
     layers = ModuleList([Linear(1, 1), ReLU()])
     assert len(layers) == 2 and type(ModuleDict({"act": ReLU()})["act"]) is ReLU

@@ -207,6 +207,13 @@ def test_a_network_is_made_float64_and_trains():
     assert weights.dtype == weights.grad.dtype == np.float64
 
 
+def test_float_and_double_are_short_for_to():
+    assert Dense(2, 3).double().weights.dtype == np.float64
+    assert Dense(2, 3).double().float().weights.dtype == np.float32
+    with pytest.raises(ValueError, match="there is one device"):
+        Dense(2, 3).cuda()
+
+
 @pytest.mark.parametrize("where", ["cuda", "cuda:0", "mps", np.float16, np.int64, 3, object()])
 def test_other_devices_and_dtypes_are_refused(where):
     with pytest.raises(ValueError, match="there is one device, the processor.*np.float32"):

@@ -37,7 +37,7 @@ def test_layers_are_named_in_the_order_in_which_they_end():
 
 
 def test_inputs_parameters_and_outputs_are_those_of_the_layer():
-    network, x = Sequential(Dense(2, 3, rng=0), Tensor.exp), np.array([[1.0, -2.0]])
+    network, x = Sequential(Dense(2, 3, rng=0), Tensor.exp), np.array([[1.0, -2.0]], "float32")
     with watch_layers(network) as layers:
         out = network(Tensor(x))
     (_, dense_in, parameters, dense_out), (_, exp_in, nothing, exp_out), whole = layers
