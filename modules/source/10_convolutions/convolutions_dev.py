@@ -701,7 +701,7 @@ class Conv2d(Module):
                   also named .weight
     .bias         Variable of shape (out_channels,), float32 zeros at first; or None
 
-    >>> Conv2d(3, 8, kernel_size=(5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7)))).shape
+    >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
     Source: torch.nn.Conv2d, except for the initial weights.
