@@ -230,7 +230,7 @@ def test_a_signal_is_kept_through_twenty_layers(activation, init):
 def test_manual_seed_repeats_everything_and_leaves_numpy_alone():
     def draw():
         net = Sequential(Dense(3, 4), Dropout(0.4), Dense(4, 50, init=he_normal))
-        return net.state_dict(), net(Tensor(np.ones((2, 3)))).data
+        return net.state_dict(), net(Tensor(np.ones((2, 3), "float32"))).data
 
     np.random.seed(0)
     before = np.random.get_state()[1].copy()
