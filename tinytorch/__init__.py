@@ -10,6 +10,7 @@ __getattr__, __dir__ = door(
         "layers": "manual_seed",
         "autograd": "Function no_grad numerical_gradient_check draw_graph",
         "support.creation": "arange cat eye full linspace ones rand randn tensor zeros",
+        "support.checkpoints": "load save",
     },
     {
         "it is a method here, x.{name}(...)": "exp log sqrt sin cos tanh sigmoid relu clip maximum "

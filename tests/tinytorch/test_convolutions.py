@@ -345,8 +345,8 @@ def test_padding_receives_no_gradient_even_when_all_inputs_are_minus_infinity():
 def test_nothing_is_recorded_without_need():
     layer = Conv2d(1, 2, 3)
     with no_grad():
-        assert layer(np.ones((1, 1, 4, 4))).creator is None
-    assert layer(np.ones((1, 1, 4, 4))).creator.inputs[2] is layer.bias
+        assert layer(np.ones((1, 1, 4, 4), "float32")).creator is None
+    assert layer(np.ones((1, 1, 4, 4), "float32")).creator.inputs[2] is layer.bias
 
 
 # Layers

@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ee03b8ff87e8ba2
+# checksum: c3aa4b976b6fe2c5
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -11,6 +11,7 @@ from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.casting import cast_to
 from tinytorch.support.strips import strips_forward, strips_input_gradient, strips_weight_gradient
 from tinytorch.support.windows import crop_padding, flatten_maps, kernel_positions, pad_images, pair, shape_error
 
@@ -300,7 +301,7 @@ class Conv2d(Module):
                   also named .weight
     .bias         Variable of shape (out_channels,), float32 zeros at first; or None
 
-    >>> Conv2d(3, 8, kernel_size=(5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7)))).shape
+    >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
     Source: torch.nn.Conv2d, except for the initial weights.
@@ -319,12 +320,10 @@ class Conv2d(Module):
         self.weights = Variable(init(in_channels * area, out_channels * area, rng, shape))
         self.bias = Variable(np.zeros(out_channels, np.float32)) if bias else None
 
-    @property
-    def weight(self):
-        """PyTorch's name for the weights."""
-        return self.weights
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
+        x = cast_to(x, self.weights, self)
         return conv2d(x, self.weights, self.bias, self.stride, self.padding)
 
     def __repr__(self):

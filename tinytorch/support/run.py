@@ -117,6 +117,11 @@ def restore(run, state):
     """
     from tinytorch.core.layers import RandomState  # late: a lesson of the course
 
+    if not isinstance(state, dict) or not ENTRIES & set(state):
+        raise ValueError(
+            "it holds no training run. If it holds the weights of a network, read them with "
+            "net.load_state_dict(tinytorch.load(path))"
+        )
     if missing := ENTRIES - set(state):
         raise ValueError(f"the checkpoint is not complete: {', '.join(sorted(missing))} missing")
     if state["accumulate"] != run.accumulate:

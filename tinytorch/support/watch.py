@@ -5,12 +5,19 @@ import math
 
 import numpy as np
 
+from tinytorch.support.modules import submodules
 from tinytorch.support.random_states import set_random_states
+from tinytorch.support.summary import name_of
 
 
 class NonFiniteError(ArithmeticError):
     """A loss or a gradient became inf or nan; the message names the layer. The weights are those
     from before the step."""
+
+
+def is_network(x):
+    """Whether `x` is a Module; activations have no named parameters, and count as functions."""
+    return hasattr(x, "named_parameters")
 
 
 @contextlib.contextmanager
@@ -28,8 +35,7 @@ def watch_layers(model):
 
     In PyTorch: torch.nn.Module.register_forward_hook.
     """
-    from tinytorch.core.layers import Module, name_of, traverse  # late: lessons of the course
-    from tinytorch.core.tensor import Tensor
+    from tinytorch.core.tensor import Tensor  # late: a lesson of the course
 
     entries, undo = [], []
 
@@ -37,18 +43,18 @@ def watch_layers(model):
         def run(*inputs, **options):
             out = call(*inputs, **options)
             if isinstance(out, Tensor):
-                named = layer.named_parameters() if isinstance(layer, Module) else ()
+                named = layer.named_parameters() if is_network(layer) else ()
                 arrays = [x.data for x in inputs if isinstance(x, Tensor)]
                 entries.append((name, arrays, {path: p.data for path, p in named}, out.data))
             return out
 
         return run
 
-    for path, module in traverse(model):
-        if not isinstance(module, Module):
+    for path, module in list(submodules(model)):
+        if not is_network(module):
             continue
         for attribute, part in list(vars(module).items()):
-            if callable(part) and not isinstance(part, Module):
+            if callable(part) and not is_network(part):
                 name = f"{path}.{attribute} {name_of(part)}".lstrip(".")
                 undo.append((module, attribute, part))
                 vars(module)[attribute] = recording(name, part, part)
