@@ -730,7 +730,7 @@ def test_the_package_leads_to_the_lesson():
 )
 def test_before_the_first_lesson_the_package_says_what_to_do(line, tmp_path):
     doors = ["__init__.py", "data.py", "optim.py", "training.py", "lazy.py", "core/__init__.py"]
-    doors += ["support/__init__.py", "support/callers.py"]
+    doors += ["support/__init__.py", "support/users.py"]
     for name in [*doors, "nn/__init__.py", "nn/functional.py", "nn/init.py"]:
         target = tmp_path / "tinytorch" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,10 +11,10 @@ import time
 import numpy as np
 
 from tinytorch.support.arguments import check_fit, check_trainer
-from tinytorch.support.callers import warn
 from tinytorch.support.descriptions import brief
 from tinytorch.support.display import Display
 from tinytorch.support.random_states import random_states, set_random_states
+from tinytorch.support.users import warn_user
 
 PLAIN = ("epoch", "epoch_step", "results", "history", "best_weights", "loader_states")
 ENTRIES = {"model", "optimizer", "schedule", "random_states", "accumulate", *PLAIN}
@@ -68,7 +68,7 @@ class TrainingState:
         if self.looks is not None:
             self.looks.append(are_probabilities(outputs))
             if self.looks == [True, True]:
-                warn(
+                warn_user(
                     "the outputs of the model are probabilities (each row is >= 0 and adds up to "
                     "1), and CrossEntropyLoss applies softmax to them once more: it learns slowly"
                     "\nremove Softmax from the end of the model, and apply it to predictions only"
@@ -81,7 +81,7 @@ class TrainingState:
         """Refuse arguments of `Trainer.fit` that cannot work, and prepare the display."""
         check_fit(batches, epochs, validation, patience)
         if self.epoch >= epochs > 0:
-            warn(
+            warn_user(
                 f"nothing was trained: {self.epoch} epochs are complete already, and epochs="
                 f"{epochs} includes them\nfor {epochs} more, call fit with "
                 f"epochs={self.epoch + epochs}"
@@ -113,12 +113,13 @@ def is_cross_entropy(loss):
 def are_probabilities(outputs):
     """Whether each row of `outputs`, along the last axis, is >= 0 and adds up to 1.
 
-    >>> are_probabilities([[0.25, 0.75]]), are_probabilities([[1.0], [1.0]])
+    >>> are_probabilities(np.array([[0.25, 0.75]])), are_probabilities(np.array([[1.0], [1.0]]))
     (True, False)
     """
-    rows = np.asarray(outputs)
-    if rows.ndim < 2 or rows.shape[-1] < 2 or not rows.size:
+    shape = getattr(outputs, "shape", ())
+    if len(shape) < 2 or shape[-1] < 2 or 0 in shape:
         return False
+    rows = np.asarray(outputs)
     return bool((rows >= 0).all() and np.allclose(rows.sum(axis=-1), 1, rtol=0, atol=1e-4))
 
 

@@ -97,4 +97,4 @@ def test_an_optimizer_of_some_of_the_parameters_is_for_fine_tuning():
     ],
 )
 def test_rows_of_probabilities_are_recognized(outputs, wanted):
-    assert are_probabilities(outputs) is wanted
+    assert are_probabilities(np.array(outputs)) is wanted
