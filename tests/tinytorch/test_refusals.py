@@ -112,7 +112,7 @@ REFUSED = [
     (
         "trainer().fit([(x[0], y[0])], 1)",
         TypeError,
-        "the targets of a batch should have one row per example, not be 1",
+        "the targets of a batch should have one row per example, and these are 1",
         "give batches, not single examples: DataLoader(dataset, batch_size=32)",
     ),
     (

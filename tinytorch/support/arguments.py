@@ -11,8 +11,6 @@ import numpy as np
 
 from tinytorch.support.descriptions import described
 
-SHOWN = "fit(DataLoader(TensorDataset(x, y), batch_size=32), epochs=10)"
-
 
 def refusal(kind, wrong, cure):
     """The error of class `kind` with these two lines."""
@@ -66,12 +64,13 @@ def check_parameters(params):
 
     params  an iterable of Tensors or of dicts; a generator is read here, once
     """
-    cure = "give it net.parameters(), with brackets, or a list of tensors, such as [w]"
-    wrong = f"an optimizer takes a list of parameters, not {described(params)}"
-    if is_array(params) or hasattr(params, "parameters") or isinstance(params, (str, dict, type)):
-        raise refusal(TypeError, wrong, cure)
-    if not hasattr(params, "__iter__"):
-        raise refusal(TypeError, wrong, cure)
+    iterable = hasattr(params, "__iter__") and not isinstance(params, (str, dict, type))
+    if not iterable or is_array(params) or hasattr(params, "parameters"):
+        raise refusal(
+            TypeError,
+            f"an optimizer takes a list of parameters, not {described(params)}",
+            "give it net.parameters(), with brackets, or a list of tensors, such as [w]",
+        )
     parts = list(params)
     if not parts and iter(params) is params:
         raise refusal(
@@ -218,7 +217,7 @@ def checked_batches(batches, call="evaluate"):
         if not hasattr(batch[1], "__len__") or getattr(batch[1], "shape", None) == ():
             raise refusal(
                 TypeError,
-                f"the targets of a batch should have one row per example, not be "
+                "the targets of a batch should have one row per example, and these are "
                 f"{described(batch[1])}",
                 "give batches, not single examples: DataLoader(dataset, batch_size=32)",
             )
@@ -345,7 +344,7 @@ def check_fit(batches, epochs, validation, patience):
         raise refusal(
             TypeError,
             f"epochs is {described(epochs)}; fit takes inputs and targets together, as batches",
-            f"write {SHOWN}",
+            "write fit(DataLoader(TensorDataset(x, y), batch_size=32), epochs=10)",
         )
     check_container(batches)
     if validation is not None:
