@@ -2,6 +2,9 @@
 
 from tinytorch import data, nn, optim, training  # noqa: F401  each opens without its lessons
 from tinytorch.lazy import door
+from tinytorch.support.users import name_lines_of_users
+
+name_lines_of_users()
 
 __getattr__, __dir__ = door(
     __name__,

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 76ee3ad12f3102b3
+# checksum: c502b52688f59d30
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
+from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward,
@@ -338,9 +338,9 @@ def reflected(op, x, other):
 
 
 def updated(op, x, other, sign):
-    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; what is to be learned is changed in place."""
     if x.requires_grad and x.creator is None:
-        raise in_place_error(sign)
+        return write_in_place(x, run(op, (x.data, operand(other)), {}), sign, recording.on)
     return apply(op, x, other)
 
 

@@ -50,7 +50,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
+from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
@@ -630,17 +630,17 @@ check("reflected")
 # %% [markdown]
 # For `*` nobody would, either. The others give other numbers, or, for `@`, often an error.
 #
-# One more trap. `w -= 0.1 * w.grad` looks like a change of `w`. It would instead give the name
-# `w` to a *result*, whose `.grad` is None, and the next step of a training loop would fail. So
-# `+= -= *= /= **= @=` refuse a tensor that was made with `requires_grad=True`. To change its
-# numbers, change the array inside: `w.data -= 0.1 * w.grad`.
+# One more trap. `w -= 0.1 * w.grad` looks like a change of `w`, but gives the name `w` to a
+# *result*, whose `.grad` is None, and the next training step fails. So `+= -= *= /= **= @=`
+# refuse a tensor that was made with `requires_grad=True` while operations are recorded. Inside
+# `with no_grad():` (lesson 06) they write into its array, as `w.data -= 0.1 * w.grad` does.
 
 # %%
 #| exporti
 def updated(op, x, other, sign):
-    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; what is to be learned is changed in place."""
     if x.requires_grad and x.creator is None:
-        raise in_place_error(sign)
+        return write_in_place(x, run(op, (x.data, operand(other)), {}), sign, recording.on)
     return apply(op, x, other)
 
 # %% [markdown]
