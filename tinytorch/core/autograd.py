@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6c001d1633a55ce1
+# checksum: 4215ae52494d9802
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -100,13 +100,14 @@ def topological_order(tensor):
 
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
-    found, stack = set(), [tensor]
+    nodes, found, stack = [], set(), [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
             found.add(x)
+            nodes.append(x)
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(nodes, key=operator.attrgetter("creator.created"))
 
 
 def match_input(g, data, op=None):
@@ -167,9 +168,10 @@ def propagate(node, g, gradients, owned):
     (1986).
     """
     made = node.creator
+    given = (g, node.data, *made.arrays)
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            part = rule(g, node.data, *made.arrays, **made.options)
+            part = rule(*given, **made.options)
             accumulate(gradients, owned, x, match_input(part, x.data, made.op))
 
 

@@ -219,13 +219,14 @@ def topological_order(tensor):
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     ### BEGIN SOLUTION
-    found, stack = set(), [tensor]
+    nodes, found, stack = [], set(), [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
             found.add(x)
+            nodes.append(x)
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(nodes, key=operator.attrgetter("creator.created"))
     ### END SOLUTION
 
 # %% checks="topological-order"
@@ -325,9 +326,10 @@ def propagate(node, g, gradients, owned):
     """
     made = node.creator
     ### BEGIN SOLUTION
+    given = (g, node.data, *made.arrays)
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            part = rule(g, node.data, *made.arrays, **made.options)
+            part = rule(*given, **made.options)
             accumulate(gradients, owned, x, match_input(part, x.data, made.op))
     ### END SOLUTION
 
