@@ -13,8 +13,8 @@
     w6  (a + b).relu().sum().backward() on 4 numbers                            per call
 
 Each is a forward and a backward pass. w1 and w2 are written as a user writes them, here and in
-PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer. The peers; those that do not import are listed with the
-command that brings them:
+PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer. The peers; those
+that do not import are listed with the command that brings them:
 
     numpy      the same mathematics by hand, without an engine: nothing in Python can be much
                faster. For w4, which has no arrays, plain Python floats

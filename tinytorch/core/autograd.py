@@ -1,10 +1,9 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4215ae52494d9802
+# checksum: 9f40c67604d86f85
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
@@ -100,14 +99,13 @@ def topological_order(tensor):
 
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
-    nodes, found, stack = [], set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
-            nodes.append(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(nodes, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
 
 
 def match_input(g, data, op=None):
@@ -168,10 +166,9 @@ def propagate(node, g, gradients, owned):
     (1986).
     """
     made = node.creator
-    given = (g, node.data, *made.arrays)
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            part = rule(*given, **made.options)
+            part = rule(g, node.data, *made.arrays, **made.options)
             accumulate(gradients, owned, x, match_input(part, x.data, made.op))
 
 

@@ -52,7 +52,7 @@ def halves_gradient(g, out, x, kernel_size=(2, 2), stride=(2, 2), padding=(0, 0)
 
 
 def choose(g, first, largest, to_first, to_second):
-    """Write `g` into `to_first` where `first` is the largest, else into `to_second`; 0 elsewhere."""
+    """Write `g` into `to_first` where `first` is the largest, else into `to_second`."""
     won = first == largest
     np.multiply(g, won, out=to_first)
     np.multiply(g, ~won, out=to_second)

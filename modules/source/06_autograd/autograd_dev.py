@@ -66,7 +66,6 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 #| export
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
@@ -219,14 +218,13 @@ def topological_order(tensor):
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     ### BEGIN SOLUTION
-    nodes, found, stack = [], set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
-            nodes.append(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(nodes, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
     ### END SOLUTION
 
 # %% checks="topological-order"
@@ -326,10 +324,9 @@ def propagate(node, g, gradients, owned):
     """
     made = node.creator
     ### BEGIN SOLUTION
-    given = (g, node.data, *made.arrays)
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
-            part = rule(*given, **made.options)
+            part = rule(g, node.data, *made.arrays, **made.options)
             accumulate(gradients, owned, x, match_input(part, x.data, made.op))
     ### END SOLUTION
 
