@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tinytorch import nn
 from tinytorch.core import tensor as T
 from tinytorch.core.tensor import Tensor, Variable
 from tito.lesson import course
