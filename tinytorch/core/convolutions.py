@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: ec2013caadabfe3f
+# checksum: 64938d17e912701c
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -229,21 +229,21 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
 MANY_CHANNELS = 8
 
 
-def conv2d_forward(x, weights, bias, saved=None, **options):
+def conv2d_forward(x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
-        return im2col_forward(x, weights, bias, **options)
-    return strips_forward(x, weights, bias, saved=saved, **options)
+        return im2col_forward(x, weights, bias, stride, padding)
+    return strips_forward(x, weights, bias, stride, padding, saved)
 
 
-def input_gradient(g, out, x, weights, bias, saved=None, **options):
+def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
-    return method(g, out, x, weights, bias, **options)
+    return method(g, out, x, weights, bias, stride, padding)
 
 
-def weight_gradient(g, out, x, weights, bias, saved=None, **options):
+def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
-        return im2col_weight_gradient(g, out, x, weights, bias, **options)
-    return strips_weight_gradient(g, out, x, weights, bias, saved=saved, **options)
+        return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
+    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
 derivative(conv2d_forward, input_gradient, weight_gradient,

@@ -585,29 +585,29 @@ check("input-gradient")
 
 # %% [markdown]
 # Now `derivative` registers the forward function with its rules. For 8 input channels or more,
-# the three functions below choose a faster method, which the appendix explains. What it made
-# in the forward pass and needs again for the weights is kept in the dictionary `saved`.
+# the functions below choose a faster method (see the appendix), which keeps in `saved` what it
+# made in the forward pass and needs again for the weights.
 
 # %%
 #| exporti
 MANY_CHANNELS = 8
 
 
-def conv2d_forward(x, weights, bias, saved=None, **options):
+def conv2d_forward(x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
-        return im2col_forward(x, weights, bias, **options)
-    return strips_forward(x, weights, bias, saved=saved, **options)
+        return im2col_forward(x, weights, bias, stride, padding)
+    return strips_forward(x, weights, bias, stride, padding, saved)
 
 
-def input_gradient(g, out, x, weights, bias, saved=None, **options):
+def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
-    return method(g, out, x, weights, bias, **options)
+    return method(g, out, x, weights, bias, stride, padding)
 
 
-def weight_gradient(g, out, x, weights, bias, saved=None, **options):
+def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
-        return im2col_weight_gradient(g, out, x, weights, bias, **options)
-    return strips_weight_gradient(g, out, x, weights, bias, saved=saved, **options)
+        return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
+    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
 derivative(conv2d_forward, input_gradient, weight_gradient,
@@ -623,7 +623,8 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 # returns an error with both shapes and the formula.
 #
 # **Task.** Write the rest of `conv2d`: refuse these three mistakes, replace a missing bias, and
-# call `apply(conv2d_forward, ...)`. It takes the three arrays by position, the options by name.
+# call `apply(conv2d_forward, ...)`. It takes the three arrays by position, and by name the
+# options `stride`, `padding` and `saved={}`, a new dictionary each time.
 
 # %% exercise="conv2d"
 #| export
@@ -1194,7 +1195,6 @@ keep_freed_memory()
 #    discarded that? Change it and the next layer, and train them to tell left from right.
 # 3. For a kernel of 5 by 5, `col2im` adds 25 numbers for a pixel in the middle and one for a
 #    corner. Send ones back through `conv2d`, with and without padding: what is different?
-# 4. In PyTorch: `torch.nn.Conv2d`, `torch.nn.MaxPool2d`, `torch.nn.AvgPool2d`; `im2col` and
-#    `col2im` are `torch.nn.functional.unfold` and `fold`; the two gradients are
-#    `torch.nn.grad.conv2d_weight` and `conv2d_input`. `padding="same"`, `dilation` and `groups`
-#    exist there and not here. Which line of yours would `dilation` change?
+# 4. In PyTorch: `torch.nn.Conv2d`, `MaxPool2d`, `AvgPool2d`; `im2col` and `col2im` are
+#    `torch.nn.functional.unfold` and `fold`; the gradients `torch.nn.grad.conv2d_weight` and
+#    `conv2d_input`. `dilation` exists there, not here. Which line of yours would it change?
