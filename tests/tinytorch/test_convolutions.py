@@ -4,6 +4,7 @@ the edges, and what they refuse."""
 import doctest
 import itertools
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -498,3 +499,13 @@ def test_flops():
 def test_the_examples_are_true():
     result = doctest.testmod(lesson)
     assert result.failed == 0 and result.attempted >= 14
+
+
+def test_what_the_forward_pass_saved_is_used_and_freed_with_the_graph():
+    x, w = Tensor(np.ones((2, 8, 4, 4), "f")), Variable(np.ones((3, 8, 2, 2), "f"))
+    out = lesson.conv2d(x, w).sum()
+    strips = weakref.ref(out.creator.inputs[0].creator.options["saved"]["strips"])
+    out.backward(retain_graph=True)
+    assert strips() is not None
+    out.backward()
+    assert strips() is None

@@ -1,10 +1,9 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: f60ecf4b76e6d725
+# checksum: 30173600934c4686
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
@@ -97,13 +96,13 @@ def topological_order(tensor):
 
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
-    found, stack = set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
 
 
 def match_input(g, data, op=None):

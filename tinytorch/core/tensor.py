@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: c502b52688f59d30
+# checksum: 331993a5a3b02163
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -25,6 +25,7 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
+from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.numpy_names import numpy_names
 from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
@@ -210,12 +211,7 @@ class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
 
     def backward(self, gradient=None, retain_graph=False):
         """Compute the gradient of this scalar for every tensor it was computed from."""
-        try:
-            from tinytorch.core.autograd import backward
-        except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; "
-                              "then `tito export autograd`") from None
-        return backward(self, gradient, retain_graph)
+        return autograd_lesson().backward(self, gradient, retain_graph)
 
 
 def Variable(data, requires_grad=True):
@@ -246,7 +242,7 @@ def operand(x):
     raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
 
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
 
 
 def run(op, arrays, options):
@@ -256,8 +252,8 @@ def run(op, arrays, options):
     except (ValueError, IndexError, TypeError) as error:
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
-    if type(out) is not np.ndarray:
-        out = np.asarray(out)  # NumPy returns a bare number for rank 0
+    if type(out) is not ndarray:
+        out = asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -270,7 +266,7 @@ class Recording(threading.local):
 
 
 recording = Recording()
-counter = itertools.count()
+next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -284,8 +280,9 @@ class Creator:
     __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.created = next(counter)
+        self.op, self.inputs = op, inputs
+        self.arrays, self.options = arrays, options
+        self.created = next_creation()
 
     def __repr__(self):
         return name_of(self.op)

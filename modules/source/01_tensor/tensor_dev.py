@@ -57,6 +57,7 @@ from tinytorch.support.forward import (
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
 from tinytorch.support.numpy_names import numpy_names
 from tinytorch.support.pytorch_names import PyTorchNames
+from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.shapes import (
     as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
 
@@ -424,12 +425,7 @@ class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
 
     def backward(self, gradient=None, retain_graph=False):
         """Compute the gradient of this scalar for every tensor it was computed from."""
-        try:
-            from tinytorch.core.autograd import backward
-        except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; "
-                              "then `tito export autograd`") from None
-        return backward(self, gradient, retain_graph)
+        return autograd_lesson().backward(self, gradient, retain_graph)
 
 # %% checks="init"
 check("init")
@@ -488,7 +484,7 @@ def operand(x):
 
 # %%
 #| exporti
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
 
 
 def run(op, arrays, options):
@@ -498,8 +494,8 @@ def run(op, arrays, options):
     except (ValueError, IndexError, TypeError) as error:
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
-    if type(out) is not np.ndarray:
-        out = np.asarray(out)  # NumPy returns a bare number for rank 0
+    if type(out) is not ndarray:
+        out = asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -521,7 +517,7 @@ class Recording(threading.local):
 
 
 recording = Recording()
-counter = itertools.count()
+next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -535,8 +531,9 @@ class Creator:
     __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.created = next(counter)
+        self.op, self.inputs = op, inputs
+        self.arrays, self.options = arrays, options
+        self.created = next_creation()
 
     def __repr__(self):
         return name_of(self.op)

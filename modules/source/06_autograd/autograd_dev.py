@@ -66,7 +66,6 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 #| export
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
@@ -218,13 +217,13 @@ def topological_order(tensor):
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     ### BEGIN SOLUTION
-    found, stack = set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
     ### END SOLUTION
 
 # %% checks="topological-order"
