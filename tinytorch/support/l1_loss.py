@@ -1,6 +1,7 @@
 """The mean absolute error, under PyTorch's names. What a loss needs is built in lesson 04."""
 
 from tinytorch.core.losses import as_float_tensor, as_target, reduce_losses
+from tinytorch.support.arguments import OptionsOnly
 
 __all__ = ["L1Loss", "l1_loss"]
 
@@ -27,7 +28,7 @@ def l1_loss(prediction, target, reduction="mean"):
     return reduce_losses(abs(x - as_target(x, target)), reduction)
 
 
-class L1Loss:
+class L1Loss(OptionsOnly):
     """`l1_loss` with a fixed reduction.
 
     >>> L1Loss("sum")([1.0, 2.0], [0.0, 5.0])
