@@ -254,11 +254,14 @@ def _header(path, lines):
     )  # ten times faster, where libyaml is there
     try:
         block = yaml.load("\n".join(line[2:] for line in lines[1:end]), loader)
-    except yaml.YAMLError as error:
+    except Exception as error:  # noqa: BLE001  a value such as 2001-99-99 raises anything
         line = getattr(error, "problem_mark", None)
         at = line.line + 2 if line else 1
+        told = (
+            str(error) if isinstance(error, (yaml.YAMLError, ValueError)) else type(error).__name__
+        )
         raise TitoError(
-            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', error)}.",
+            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', told)}.",
             "Each line is `#`, two spaces per level, `key: value`.",
             1,
         ) from None
@@ -278,7 +281,7 @@ def _options(path, line, text):
     while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
             value, end = DECODER.raw_decode(text, match.end())
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # a number of 5,000 digits is none for Python
             raise TitoError(
                 f"{path}:{line}: the cell's metadata {match.group(1)}=... is not valid JSON.",
                 "Copy the `# %%` line of another cell and change its values.",

@@ -212,6 +212,7 @@ def test_what_waits_for_another_exercise_says_so(grade, small_course):
     ("    raise SystemExit", "error", "SystemExit"),
     ("    class Own(BaseException): pass\n    raise Own('odd')", "error", "Own: odd"),
     ("    return type('Any', (), {'__eq__': lambda a, b: True})()", "error", "a check"),
+    ("    raise type('', (Exception,), {})", "error", "exception"),
     ("    return double(x)", "error", "RecursionError"),
     ("    import os; os._exit(3)", "crashed", "exit code 3"),
     ("    import os; os.abort()", "crashed", "SIGABRT"),
