@@ -173,6 +173,7 @@ class Session:
             or type(text) is not str
             or type(kinds) is not list
             or type(frames) is not list
+            or any(type(frame) is not tuple for frame in frames)  # an object would be asked
         ):
             raise wire.Malformed("no exception")
         if type(mark) is int and 0 <= mark < len(self.errors):

@@ -517,6 +517,7 @@ def message(body, blobs=b""):
     ["stop"],
     ["raise"], ["raise", 5, ["l"], "", ["l"], None], ["raise", "E", "ValueError", "", ["l"], None],
     ["raise", "E", ["l"], 5, ["l"], None], ["raise", "E", ["l"], "", ["l", 7], None],
+    ["raise", "E", ["l"], "", ["l", ["h", 0, False, False]], None],  # would be asked for its parts
     ["ok", 4, 5], ["ok", 4, ["l", 5]], ["ok", 4, ["l", ["t", 1, ["l"]]]],
     ["ok", 4, ["l", ["t", 99, 5]]], ["ok", 4, ["l", ["t", "0", 5]]],
     ["ok", ["h", -1, False, False], ["l"]],
