@@ -166,6 +166,18 @@ def test_files_that_are_not_needed_cannot_be_read_or_written(level, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
+@pytest.mark.parametrize("level", LEVELS[:1])
+def test_at_bubblewrap_what_is_outside_does_not_exist(level):
+    with Jail(level) as jail:
+        fork = jail.fork()
+        session = talk(fork)
+        stat = session.do("get", session.do("import", "os"), "stat")
+        for path in (__file__, "/etc/passwd", f"/proc/{os.getpid()}", "/tmp"):
+            with pytest.raises(FileNotFoundError):
+                stat(path)
+        fork.end()
+
+
 @walled
 def test_a_secret_that_can_be_read_stops_everything(level):
     with pytest.raises(TitoError, match="it can read") as caught:
