@@ -2,6 +2,7 @@
 ends them for good.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -97,6 +98,22 @@ def test_what_one_fork_does_the_next_does_not_see(level):
         with pytest.raises(AttributeError):
             session.do("get", session.do("import", "numpy"), "was_here")
         second.end()
+
+
+@walled
+def test_a_fork_leaves_no_word_for_the_next_in_the_flags_of_its_files(level):
+    flags = []
+    with Jail(level) as jail:
+        for _ in range(3):
+            fork = jail.fork()
+            session = talk(fork)
+            fcntl = session.do("get", session.do("import", "fcntl"), "fcntl")
+            flags += [fcntl(number, 3) for number in range(3)]  # F_GETFL
+            for number in range(3):
+                with contextlib.suppress(OSError):
+                    fcntl(number, 4, os.O_APPEND | os.O_NONBLOCK)  # F_SETFL
+            fork.end()
+    assert len(set(flags)) == 1
 
 
 @levels
