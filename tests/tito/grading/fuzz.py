@@ -626,7 +626,7 @@ def file_is_read(ground, name, raw):
                 told += [file.path, file.problem]
                 assert bool(file.problem) == (file.source is None)
                 if file.source:
-                    told += code_is_made(ground.entries[lesson], file)
+                    code_is_made(ground.entries[lesson], file)
             lesson_is_read(ground, path, raw)
     finally:
         path.unlink()
@@ -639,13 +639,15 @@ def file_is_read(ground, name, raw):
 
 
 def code_is_made(entry, file):
-    """The sentences that are told of the code of a lesson file."""
+    """A lesson file becomes code, or a sentence that says why not."""
     made = judge.compiled(entry, file)
     if isinstance(made.code, str):
         assert made.code and not is_python(file.source), made.code
-        return [made.code]
-    marshal.loads(made.code)
-    return [text for text in made.places if len(text) > judge.LONGEST_LINE] + made.places[:20]
+        can_be_kept(made.code)
+    else:
+        marshal.loads(made.code)
+    for text in made.places:
+        can_be_kept(text)
 
 
 def is_python(source):
@@ -670,14 +672,20 @@ def lesson_is_read(ground, path, raw):
         export.build(source, ground.entries["numbers"].declared, "x", "tinytorch")
     except TitoError as error:
         assert error.what and error.remedy
-        can_be_told(str(error), most=10**6)
+        assert str(error).encode("utf-8")
 
 
-def can_be_told(text, most=LONGEST):
-    """Whether text can be kept, sent and shown."""
+def can_be_kept(text, most=LONGEST):
+    """Whether text can be stored, sent, and shown once it is escaped."""
     assert len(text) <= most, f"{len(text)} characters"
     text.encode("utf-8")
-    assert "\0" not in text and "\x1b" not in text
+    assert "\0" not in text
+
+
+def can_be_told(text):
+    """Whether it can be shown as it is."""
+    can_be_kept(text)
+    assert "\x1b" not in text
 
 
 # The talk with the learner's side: the honest answers, one of them changed.
@@ -992,7 +1000,7 @@ def answers_are_judged(one, check, answers):
         one.peer = None
     assert status in outcome.STATUSES and verdict in ("", *outcome.VERDICTS)
     assert bool(message) == (status != "passed") and np.allclose is ALLCLOSE
-    can_be_told(message.replace("\x1b", ""))
+    can_be_kept(message)
     blank = judge.blank(check)
     blank.status, blank.message = status, message
     result = LessonResult(
