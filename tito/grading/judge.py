@@ -373,7 +373,11 @@ class Judge:
         session = proxy.Session(fork.sock, time.monotonic() + seconds)
         died, importing, answer = False, True, ("passed", "", "")
         try:
-            with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
+            with (
+                standing_in(session, self.root.package, entry),
+                overflow_is_an_error(),
+                interrupted_after(seconds + GRACE),
+            ):
                 try:
                     space, missing = prepared.namespace(
                         session, check, f"{self.root.package}.core.{entry.name}", modules
@@ -565,6 +569,20 @@ def standing_in(session, package, entry):
         for name in names:
             sys.modules.pop(name, None)
         sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def overflow_is_an_error():
+    """Raise where NumPy would only remark that a number does not fit the type of another.
+
+    The learner's side chooses the type of what it answers, and a number of the check's is cast to
+    it: `np.float16("inf") == 97222` holds, and so does `abs(got - 5) < 1e-9` of the least int64
+    and 5 more.
+    """
+    with warnings.catch_warnings():
+        overflow = "overflow encountered in (cast|scalar (absolute|subtract|negative))"
+        warnings.filterwarnings("error", overflow, RuntimeWarning)
+        yield
 
 
 @contextlib.contextmanager

@@ -25,7 +25,6 @@ LARGEST = {
     ".ipynb": 10_000_000,
 }  # bytes that grading reads; a notebook holds pictures
 ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
-TITLE = re.compile(r"(?:(?!\s*[\w.-]+=).)*")
 DECODER = json.JSONDecoder()
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
@@ -277,7 +276,7 @@ def _options(path, line, text):
         kind = {"md": "markdown"}.get(match.group(1), match.group(1))
         text = text.replace(match.group(0), "", 1)
     metadata = {}
-    title = TITLE.match(text).group()
+    title = _before_keys(text)
     while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
             value, end = DECODER.raw_decode(text, match.end())
@@ -292,6 +291,17 @@ def _options(path, line, text):
     if title.strip():
         metadata["title"] = " ".join(title.split())
     return kind, metadata
+
+
+def _before_keys(text):
+    """What stands before the first `key=`: in time by the length of the line, as no pattern that
+    looks for all of that at once.
+    """
+    found = re.search(r"[\w.-]=", text)
+    at = found.end() - 1 if found else len(text)
+    while found and at and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
+        at -= 1
+    return text[:at].rstrip()
 
 
 def _uncomment(path, line, body):

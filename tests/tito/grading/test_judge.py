@@ -4,14 +4,16 @@ is to blame.
 
 import pickle
 import sys
+import warnings
 
+import numpy as np
 import pytest
 from grading.hostile import course as attacked
 from small_course import NUMBERS, SUMS
 
 from tito.grading import intake, result
 from tito.grading.jail import Jail
-from tito.grading.judge import Judge, Setting, clean
+from tito.grading.judge import Judge, Setting, clean, overflow_is_an_error
 from tito.lesson import course
 
 DOUBLE = "    twice = x + x\n    return twice\n"
@@ -441,3 +443,25 @@ def test_text_is_made_fit_to_keep():
     assert clean("a\0b\ud800c") == "a\\0b\\ud800c"
     assert clean("x" * 5000) == "x" * 4000 + " ... (1000 characters more)"
     clean("\udfff" * 10_000).encode()
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda: np.float16("inf") == 97222,
+        lambda: 1e39 == np.float32("inf"),
+        lambda: (np.array([np.inf], "f2") == 97222).all(),
+        lambda: np.allclose(np.float16("inf"), 97222),
+        lambda: np.isclose(np.array([np.inf, np.inf], "f4"), 1e39).all(),
+        lambda: abs(np.int64(-(2**63) + 5) - 5) < 1e-9,
+        lambda: abs(np.array(-124, "i1") - 4) < 1e-9,
+    ],
+    ids=range(7),
+)
+def test_no_comparison_holds_because_a_number_was_too_large_for_the_type_of_the_other(compare):
+    with np.errstate(over="ignore"):
+        assert compare()  # as NumPy has it
+    with pytest.raises(RuntimeWarning, match="overflow"), overflow_is_an_error():
+        compare()
+    with overflow_is_an_error(), warnings.catch_warnings(record=True):
+        np.exp(np.float64(1000))  # what a check may look at

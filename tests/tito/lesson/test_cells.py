@@ -81,6 +81,13 @@ def test_a_name_that_is_no_name_names_no_exercise(value):
     assert (cell.exercise, cell.checks, cell.tags) == (None, None, [])
 
 
+def test_the_words_of_a_long_line_are_found_at_once():
+    """By the square of its characters, this would take hours."""
+    for words in ("a " * 1_000_000, "a" * 2_000_000, "." * 2_000_000):
+        (cell,) = cells.parse(Path("x.py"), f'# %% {words}" tags=["x"]\n1\n').cells
+        assert cell.title == " ".join(f'{words}"'.split()) and cell.tags == ["x"]
+
+
 @pytest.mark.parametrize(
     ("metadata", "exercise", "checks"),
     [
