@@ -465,3 +465,29 @@ def test_no_comparison_holds_because_a_number_was_too_large_for_the_type_of_the_
         compare()
     with overflow_is_an_error(), warnings.catch_warnings(record=True):
         np.exp(np.float64(1000))  # what a check may look at
+
+
+def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkeypatch):
+    """A hidden check could start as many threads as its input says: numbers of later processes
+    tell. So they come last in a submission.
+    """
+    folder = attacked.make_course(tmp_path / "course")
+    seen, real = [], Judge.check
+
+    def noted(self, entry, check, *more, **named):
+        seen.append((check.hidden, entry.name))
+        return real(self, entry, check, *more, **named)
+
+    monkeypatch.setattr(Judge, "check", noted)
+    for name, text in {"vectors": attacked.VECTORS, "sums": attacked.SUMS}.items():
+        path = tmp_path / "in" / "ada" / f"{name}_dev.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    root = course.open_root(folder)
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    with Judge(Setting(root.path, ("vectors", "sums"), "process")) as one:
+        results = one.grade(arrival, {})
+    assert [result.verdict for result in results] == ["passed", "passed"]
+    assert all(result.seconds > 0 for result in results)
+    assert [hidden for hidden, _ in seen] == sorted(hidden for hidden, _ in seen)
+    assert seen[-1] == (True, "vectors") and (False, "sums") in seen
