@@ -128,10 +128,9 @@ FORKING = {
 }
 MOST_THREADS = 4096
 CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
-HARMLESS = {
-    FCNTL: (0, 1, 2, 3, 4, 1030),
-    IOCTL: (0x5401, 0x5421, 0x5450, 0x5451),
-}  # no file may send signals: to whom, they could choose
+# No file may send signals: to whom, they could choose. And no flag may be set: what is open before
+# the fork, all forks share, and one would read there what another found out.
+HARMLESS = {FCNTL: (0, 1, 2, 3, 1030), IOCTL: (0x5401, 0x5450, 0x5451)}
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 

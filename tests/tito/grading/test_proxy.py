@@ -517,6 +517,7 @@ def message(body, blobs=b""):
     ["stop"],
     ["raise"], ["raise", 5, ["l"], "", ["l"], None], ["raise", "E", "ValueError", "", ["l"], None],
     ["raise", "E", ["l"], 5, ["l"], None], ["raise", "E", ["l"], "", ["l", 7], None],
+    ["raise", "E", ["l"], "", ["l", ["h", 0, False, False]], None],  # would be asked for its parts
     ["ok", 4, 5], ["ok", 4, ["l", 5]], ["ok", 4, ["l", ["t", 1, ["l"]]]],
     ["ok", 4, ["l", ["t", 99, 5]]], ["ok", 4, ["l", ["t", "0", 5]]],
     ["ok", ["h", -1, False, False], ["l"]],
@@ -544,6 +545,17 @@ def test_an_argument_may_not_come_back_as_something_else():
             pytest.raises(proxy.Tampered),
         ):
             session.do("call", proxy.Remote(session, 0), np.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["a", "n"])
+def test_no_distance_is_negative(kind):
+    """The least int64 is its own absolute value, and NumPy is silent over it in arrays."""
+    value = ["a", "<i8", [1], 8] if kind == "a" else ["n", "<i8", 8]
+    with Other(message(["ok", value, ["l"]], struct.pack("<q", -(2**63) + 5))) as session:
+        got = session.do("call", proxy.Remote(session, 0))
+    assert np.abs(got - 5).max() > 1e18 and got.dtype == np.float64
+    with Other(message(["ok", value, ["l"]], struct.pack("<q", -(2**62)))) as session:
+        assert session.do("call", proxy.Remote(session, 0)).dtype == np.int64
 
 
 def test_an_answer_that_comes_before_the_question_is_tampering():
