@@ -448,14 +448,29 @@ def test_a_zip_that_changes_while_it_is_read_gives_one_hash_of_one_text(
     assert file.text.startswith("# first") and "second" not in file.raw.decode()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="who can write into the shared folder itself can put a tito.toml there: then all of it "
-    "is one learner's work. Take a folder for one learner's only when no other folder is in it",
-)
-def test_a_file_in_the_shared_folder_makes_nobody_go_missing(tmp_path, lessons):
-    inbox = shared(tmp_path)
-    (inbox / "tito.toml").write_text("")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["folder", "zip", "file"])
+def test_files_in_the_shared_folder_make_nobody_go_missing(tmp_path, lessons, kind, packed):
+    """Who can write into the shared folder puts there what makes a workspace."""
+    inbox = tmp_path / "inbox"
+    for name in ("ada", "bob"):
+        path = inbox / {"folder": f"{name}/numbers_dev.py", "file": f"{name}.py"}.get(kind, "-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(NUMBERS)
+        if kind == "zip":
+            with zipfile.ZipFile(inbox / f"{name}.zip", "w") as one:
+                one.writestr("numbers_dev.py", NUMBERS)
+    (inbox / "-").unlink(missing_ok=True)
+    for name in ("tito.toml", "modules/source/x.py", "tinytorch/core.py", "bin/tito"):
+        path = inbox / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    if packed:
+        with zipfile.ZipFile(tmp_path / "class.zip", "w") as whole:
+            for path in inbox.rglob("*"):
+                if path.is_file():
+                    whole.write(path, path.relative_to(inbox))
+        inbox = tmp_path / "class.zip"
     found = {arrival.student for arrival in intake.find(inbox, lessons)}
     assert {"ada", "bob"} <= found
 
