@@ -723,7 +723,10 @@ def explained(error, place, seconds, check):
     if isinstance(error, proxy.NoObject):
         return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
-        return "error", f"{error}: this is a mistake in the check, tell your instructor"
+        return "error", (
+            f"{error}. If your code returns what its docstring says, this is a mistake in the "
+            "check: tell your instructor"
+        )
     name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
     if exercise := outcome.unwritten_exercise(name, text):
         own = exercise == check.exercise

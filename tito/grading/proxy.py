@@ -13,10 +13,11 @@ Result gives plain data only as an attribute that the check names: `(x - 2).data
 `float()`, `np.asarray()`, `len()`, iteration, and plain answers of its methods (`.max()`,
 `.all()`) and of theirs are refused as `Undecided`: the check must fetch `.data` first. Comparisons
 are operators like the others. What is refused costs the learner's points and never gives any, and
-`tito check` finds it, since the solution is graded there too. Two things are left to the check:
-`(got - want).data` is the learner's word on a difference (write `got.data - want`), and so is what
-the learner's own function says of `want` (`mse_loss(got, want)`); the liars of `tito check`
-(`author/liars.py`) find checks that nothing else holds up.
+`tito check` finds it, since the solution is graded there too. What is left to the check: the
+learner's word on a difference is `(got - want).data` (write `got.data - want`), its text
+(`f"{got - want:.1f}"`, needed for messages), and what the learner's own function says of `want`
+(`mse_loss(got, want)`). The liars of `tito check` (`author/liars.py`) find checks that nothing
+else holds up.
 """
 
 import builtins
@@ -447,8 +448,8 @@ class Result(Remote):
 
 
 FETCH_FIRST = (
-    "a check lets an object of the learner's decide what comes of an operator; the check must "
-    "fetch `.data` first"
+    "the check computes with an object of yours as though it were numbers, and would let that "
+    "object decide; the check must fetch `.data` first"
 )
 
 
