@@ -440,6 +440,9 @@ class Result(Remote):
     def __getitem__(self, index):
         return object_of(super().__getitem__(index))
 
+    def __enter__(self):
+        return object_of(super().__enter__())
+
     def _refuse(self, *more, **options):
         raise Undecided(FETCH_FIRST)
 
