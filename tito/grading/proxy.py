@@ -53,7 +53,9 @@ class Tampered(Stop):
 
 
 class Undecided(Stop):
-    """A check would have let the learner's side decide. That is a mistake in the check."""
+    """A check would have let the learner's side decide. That is a mistake in the check, or an
+    object that was sent where data belongs: no `except Exception` of a check may swallow it.
+    """
 
 
 class NoObject(Undecided):
