@@ -525,7 +525,7 @@ class Prepared:
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
-        space = {"zip": zip_to_the_end} | imported(self.lesson.imports, text) | found
+        space = TO_THE_END | imported(self.lesson.imports, text) | found
         if setup:
             exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
         return space, set(self.exported) - found.keys()
@@ -563,6 +563,13 @@ def _rows(given):
             f"{ended[0]} ends after {count}, another goes on"
         )
         yield tuple(row)
+
+
+# What stands for Python's own in checks.
+TO_THE_END = {
+    "zip": zip_to_the_end,
+    "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),
+}
 
 
 @contextlib.contextmanager

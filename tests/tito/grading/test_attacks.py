@@ -18,7 +18,7 @@ from small_course import NUMBERS, make_course
 
 from tito.author import liars
 from tito.grading import boxes, intake, proxy, reader, similar, wire
-from tito.grading.judge import Judge, Setting, close_in_shape, zip_to_the_end
+from tito.grading.judge import TO_THE_END, Judge, Setting, close_in_shape, zip_to_the_end
 from tito.grading.result import LessonResult
 from tito.lesson import course
 
@@ -551,6 +551,28 @@ not [w for w, g in zip(want, got) if abs(w - g) > 1e-9]
 np.all(np.asarray(got / want - got / want) == 0)
 np.count_nonzero(got - want) == 0
 np.abs(got / want - 1).max() < 1e-9
+np.mean((got - want) ** 2) < 1e-9
+np.dot(got - want, got - want) == 0
+(got - want) @ (got - want) == 0
+np.array_equal(got - want, [0, 0, 0])
+(got - want).tolist() == [0, 0, 0]
+math.hypot(*(got - want)) < 1e-9
+not (got - want).any()
+(got - want).max() <= 0 <= (got - want).min()
+(got >= want).all() and (got <= want).all()
+got.tobytes() == want.tobytes()
+all(map(math.isclose, got, want))
+not any(map(lambda g, w: abs(g - w) > 1e-9, got, want))
+np.subtract(got, want).max() == 0
+(want - got).sum() == 0
+((got == want) * 1).sum() == 3
+(~(got == want)).sum() == 0
+np.asarray(got == want).all()
+np.where(got == want, 0, 1).sum() == 0
+(got - want).max(initial=0) == 0
+got.ndim == 1 and abs(got - want).max() == 0
+len(got) == 3 and all(got[i] == want[i] for i in range(3))
+next(iter(got)) == 1
 """
 # What a check says of plain data that tests too little, or asks by name for a learner's word.
 LEFT_TO_THE_GATE = """
@@ -560,6 +582,7 @@ not np.any(np.asarray(got) - want)
 (got == want).data.all()
 abs((got - want).data).max() < 1e-9
 all(g == w for g, w in zip(got, want, strict=False))
+all(g == want[i] for i, g in enumerate(got))
 """
 NUMBERS = """
 float(got) == 7
@@ -621,7 +644,7 @@ def answers(jail, code, *idioms):
     told = []
     with mock.patch.object(np, "allclose", close_in_shape):
         for idiom in idioms:
-            space = {"np": np, "math": math, "zip": zip_to_the_end}
+            space = {"np": np, "math": math} | TO_THE_END
             space |= {"want": np.array([1.0, 2.0, 4.0])}
             session.changed = False
             try:
@@ -691,6 +714,10 @@ def test_a_check_that_catches_exceptions_goes_on_after_no_refusal(fork):
 def test_what_is_compared_one_by_one_is_compared_to_its_end():
     assert [*zip_to_the_end([1, 2], "ab")] == [(1, "a"), (2, "b")] and [*zip_to_the_end()] == []
     assert [*zip_to_the_end([1, 2], "abc", strict=False)] == [(1, "a"), (2, "b")]
+    assert [*TO_THE_END["map"](max, [1, 5], [2, 3])] == [2, 5]
+    assert [*TO_THE_END["map"](str, [1, 5])] == ["1", "5"]
+    with pytest.raises(AssertionError, match="different lengths"):
+        list(TO_THE_END["map"](max, [1, 5], [2]))
     for left, right in (([], [1]), ([1], []), ([1], [1, 2])):
         with pytest.raises(AssertionError, match="different lengths"):
             list(zip_to_the_end(left, right))
