@@ -14,6 +14,7 @@ What a learner's code can forge is a wrong value.
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import marshal
 import os
@@ -534,7 +535,7 @@ class Prepared:
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
-        space = imported(self.lesson.imports, text) | found
+        space = TO_THE_END | imported(self.lesson.imports, text) | found
         if setup:
             exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
         return space, set(self.exported) - found.keys()
@@ -557,6 +558,36 @@ def half(steps, result):
     found = next(steps, None)
     result.seconds = round(result.seconds + time.perf_counter() - began, 3)
     return found
+
+
+def zip_to_the_end(*given, strict=True):
+    """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
+    a learner may claim to have nothing. A check that means it says strict=False.
+    """
+    return _rows(given) if strict else zip(*given)
+
+
+def _rows(given):
+    end = object()
+    iterators = [iter(one) for one in given]
+    for count in itertools.count():
+        row = [next(one, end) for one in iterators]
+        ended = [number for number, one in enumerate(row, 1) if one is end]
+        if len(ended) == len(row):
+            return
+        # Not a ValueError, which a check may expect for another reason.
+        assert not ended, (
+            f"what is compared one by one has different lengths: of {len(row)} values, number "
+            f"{ended[0]} ends after {count}, another goes on"
+        )
+        yield tuple(row)
+
+
+# What stands for Python's own in checks.
+TO_THE_END = {
+    "zip": zip_to_the_end,
+    "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),
+}
 
 
 @contextlib.contextmanager
@@ -731,7 +762,10 @@ def explained(error, place, seconds, check):
     if isinstance(error, proxy.NoObject):
         return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
-        return "error", f"{error}: this is a mistake in the check, tell your instructor"
+        return "error", (
+            f"{error}. If your code returns what its docstring says, this is a mistake in the "
+            "check: tell your instructor"
+        )
     name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
     if exercise := outcome.unwritten_exercise(name, text):
         own = exercise == check.exercise

@@ -186,7 +186,7 @@ def test_isinstance_and_issubclass_are_asked_there(there):
     (lambda b: f"{b:.2f}", "1.00"),
     (lambda b: b(3, more=4), 7), (lambda b: np.asarray(b), [1, 2]),
     (lambda b: np.asarray(b, dtype="i4"), [1, 2]), (lambda b: (b > 1).data, [0, 1]),
-    (lambda b: np.asarray(b > 1), [0, 1]),
+    (lambda b: (b + b + 1).data, [3, 5]), (lambda b: ((b + 1) @ b).data, [8]),
     (lambda b: math.floor(float(b)), 1), (lambda b: (lambda x, y: x + y)(*b), 3.0),
     (lambda b: b.data.dtype, np.dtype("f8")), (lambda b: "made" in dir(b), True),
 ])  # fmt: skip
@@ -637,7 +637,42 @@ def test_a_helper_may_change_what_it_gets_and_the_judges_own_arrays_stay():
         assert mine.tolist() == [0, 0, 0] and session.changed
 
 
-def test_what_a_method_of_a_comparison_answers_decides_nothing():
-    array = message(["ok", ["a", "|b1", [1], 1], ["l"]], b"\1")
-    with Other(array) as session, pytest.raises(proxy.Undecided):
-        proxy.Claim(session, 0)()
+@pytest.mark.parametrize(
+    "answer",
+    [["a", "|b1", [1], 1], True, 0.0, ["l", 0.0], "0.0", ["n", "<f8", 8]],
+    ids=str,
+)
+def test_what_a_method_of_a_result_answers_decides_nothing(answer):
+    blob = bytes(answer[-1]) if type(answer) is list and type(answer[-1]) is int else b""
+    with Other(message(["ok", answer, ["l"]], blob)) as session, pytest.raises(proxy.Undecided):
+        proxy.Result(session, 0)()
+
+
+def test_of_a_result_attributes_are_read_and_nothing_else(there):
+    box = there.Box(1, 2)
+    result = box + 1
+    assert result.data.tolist() == [2, 3] and result.name == "box" and f"{result}" == "2.0"
+    assert isinstance(result, there.Box) and there.give(result) is result
+    for ask in (
+        lambda: float(result),
+        lambda: np.asarray(result),
+        lambda: len(result),
+        lambda: list(result),
+        lambda: result[0],
+        lambda: result(1),
+        lambda: bool(result),
+        lambda: int(-result),
+        lambda: float(result + box),
+    ):
+        with pytest.raises(proxy.Undecided):
+            ask()
+    assert float(box) == 1 and list(box) == [1, 2]
+
+
+def test_an_object_that_an_operator_gives_back_is_a_result_under_each_of_its_names(there):
+    box = there.Box(1, 2)
+    same = box
+    same += 1  # gives itself
+    assert same is box and box.data.tolist() == [2, 3]
+    with pytest.raises(proxy.Undecided):
+        float(box)
