@@ -36,7 +36,7 @@ from tito.errors import TitoError
 from tito.grading import intake
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import EXCUSED, GRACE, blank, checks_hash, whole
+from tito.grading.judge import EXCUSED, GRACE, blank, whole
 from tito.grading.result import LessonResult
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
@@ -337,12 +337,16 @@ def work_of(arrival, decides):
 
 
 def decisive(setting, asked):
-    """The hash of what decides results besides the submission."""
-    what = [
-        [setting.level, setting.base, setting.seconds, setting.memory, astuple(setting.limits)],
-        [[entry.name, checks_hash(entry)] for entry in asked],
-        metadata.version("tinytorch"),
+    """The hash of what decides results besides the submission: limits, and the lessons asked for
+    with their checks.
+    """
+    limits = [setting.seconds, setting.memory, astuple(setting.limits)]
+    texts = [
+        [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+        for entry in asked
+        for path in sorted(entry.script.parent.glob("*.py"))
     ]
+    what = [setting.level, setting.base, limits, texts, metadata.version("tinytorch")]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
