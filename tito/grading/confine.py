@@ -122,6 +122,7 @@ FORKING = {
     "wait4": (61, 260),
     "pidfd_open": (434, 434),
     "setsid": (112, 157),
+    "setpriority": (141, 140),
     "dup2": (33, None),
     "dup3": (292, 24),
     "close_range": (436, 436),

@@ -34,7 +34,7 @@ import numpy as np
 
 from tito.errors import TitoError
 from tito.grading import intake, proxy, reader
-from tito.grading.jail import Jail, JailFailed
+from tito.grading.jail import Jail, JailFailed, waited
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson import cells, course, export, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
@@ -44,6 +44,15 @@ GRACE = 1  # seconds after the deadline in which a check that computes in the ju
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
+# Times the limit of a check may all visible checks of a submission take, and all hidden ones as
+# much again, but at least so many seconds; then no more are tried.
+WHOLE, LEAST_WHOLE = 30, 300
+# Bytes that the visible checks of a submission may receive in all, and the hidden ones as many
+# again: of legal answers, too, reading, comparing and showing takes the judge's time.
+MOST_HEARD = 128 << 20
+# Times its limit may a check last on a machine so busy that the check waits for a processor.
+EXCUSED = 10
+NOTICED = 0.1  # seconds of a check from which on that is looked at
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
 BROAD = 1 << 20  # numbers: more are compared with as many, or with one
@@ -105,6 +114,9 @@ class Judge:
         self.asked = [self.entries[name] for name in setting.lessons]
         self.jail = None
         self.spent = Counter()  # seconds that the lesson's checks took so far, by `hidden`
+        self.total = Counter()  # the same of the whole submission
+        self.heard = Counter()  # bytes that its checks received, by `hidden`
+        self.waited = 0.0  # of the last check's seconds, those that it waited for a processor
 
     def close(self):
         if self.jail:
@@ -139,6 +151,8 @@ class Judge:
             return codes[name]
 
         results, halves = [], []
+        self.total.clear()
+        self.heard.clear()
         for entry in self.asked:
             key = self.key(entry, submission)
             if known.get(entry.name) == key:
@@ -339,12 +353,22 @@ class Judge:
                     or f"not run: {MOST_LATE} checks of this exercise ran out of time"
                 )
                 continue
+            if self.total[check.hidden] > whole(self.setting):
+                result.message = (
+                    f"not run: the checks of this submission have taken {whole(self.setting):g} s"
+                )
+                continue
             least = min(LEAST, self.setting.seconds)
             seconds = (
                 least
                 if spent > BUDGET * self.setting.seconds
                 else max(self.setting.seconds / 2**late, least)
             )
+            if self.heard[check.hidden] > MOST_HEARD:
+                result.message = (
+                    f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
+                )
+                continue
             began = time.perf_counter()
             try:
                 try:
@@ -353,7 +377,7 @@ class Judge:
                     )
                 except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
                     result.status, result.message, attempt.verdict = self.check(
-                        entry, check, code, modules, seconds
+                        entry, check, code, modules, seconds, again=True
                     )
             except JailFailed:
                 result.status, result.message = (
@@ -366,24 +390,30 @@ class Judge:
             late += result.status == "timeout"
             late_in[check.exercise] += result.status == "timeout"
             result.points = result.max_points if result.passed else 0
-            result.seconds = round(time.perf_counter() - began, 4)
+            result.seconds = round(max(0, time.perf_counter() - began - self.waited), 4)
             self.spent[check.hidden] += result.seconds
+            self.total[check.hidden] += result.seconds
         return attempt
 
-    def check(self, entry, check, code, modules, seconds):
+    def check(self, entry, check, code, modules, seconds, again=False):
         """Run one check in a fork of its own.
 
+        again  whether it was tried already
+
         Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
-        imported. Raises JailFailed when the jail died with its fork.
+        imported. Raises JailFailed when the jail died with its fork; and when only the fork was
+        killed, unless it is tried again: the kernel does that when memory runs out, whoever has it.
         """
+        began = time.monotonic()
         prepared, fork = Prepared.of(entry), self.fork()
-        session = proxy.Session(fork.sock, time.monotonic() + seconds)
+        excused = excuses(fork, (EXCUSED - 1) * seconds)
+        session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
         died, importing, answer = False, True, ("passed", "", "")
         try:
             with (
                 standing_in(session, self.root.package, entry),
                 overflow_is_an_error(),
-                interrupted_after(seconds + GRACE),
+                interrupted_after(seconds + GRACE, excused),
             ):
                 try:
                     space, missing = prepared.namespace(
@@ -403,6 +433,8 @@ class Judge:
                     answer = self.words(error, importing, entry, code, seconds, check)
         except proxy.Stop as error:  # also when the time was up while the words were made
             answer = self.words(error, importing, entry, code, seconds, check)
+        self.waited = excused() if time.monotonic() > began + NOTICED else 0.0
+        self.heard[check.hidden] += session.received
         try:
             fork.end()
             ended = fork.code() if died else None
@@ -410,6 +442,8 @@ class Judge:
             self.close()
             if died:
                 raise
+        if died and ended == -signal.SIGKILL and not again:
+            raise JailFailed("the fork was killed")
         if died:
             answer = (*words_of_death(ended), "")
             if importing:
@@ -616,6 +650,25 @@ def standing_in(session, package, entry):
         sys.modules.update(before)
 
 
+def whole(setting):
+    """Seconds that the visible checks of one submission may take in all; the hidden ones as many
+    again.
+    """
+    return max(LEAST_WHOLE, WHOLE * setting.seconds)
+
+
+def excuses(fork, most):
+    """A function: the seconds, at most so many, that this thread and the fork have waited by now
+    for a processor. Of the time of a check they do not count: others took them, however many
+    threads those have. Where the system does not tell, 0.
+    """
+    try:
+        before = waited()
+    except (OSError, ValueError):
+        return lambda: 0.0
+    return lambda: min(most, max(0.0, waited() - before) + fork.waited())
+
+
 @contextlib.contextmanager
 def overflow_is_an_error():
     """Raise where NumPy would only remark that a number does not fit the type of another.
@@ -631,16 +684,19 @@ def overflow_is_an_error():
 
 
 @contextlib.contextmanager
-def interrupted_after(seconds):
+def interrupted_after(seconds, excused=lambda: 0.0):
     """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
-    side claims, say.
+    side claims, say. excused(): seconds that do not count.
     """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
+    until = time.monotonic() + seconds
+
     def ring(number, frame):
-        raise proxy.OutOfTime
+        if time.monotonic() >= until + excused():
+            raise proxy.OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again, should one be swallowed

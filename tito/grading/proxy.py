@@ -30,6 +30,7 @@ import numpy as np
 from tito.grading import wire
 
 LARGEST = 256 << 20  # bytes one check may receive
+TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
 LONGEST = 4000  # characters of a learner's message that are kept
 
 
@@ -89,6 +90,7 @@ class Session:
     """The judge's side of the talk with one fork.
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
+    excused   a function: seconds by which the deadline is later by now, see `judge.excuses`
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
@@ -96,8 +98,9 @@ class Session:
               objects may change what they get, whatever numbers the other side gives out
     """
 
-    def __init__(self, sock, deadline):
-        self.sock, self.deadline, self.received = sock, deadline, 0
+    def __init__(self, sock, deadline, excused=lambda: 0.0):
+        self.sock, self.deadline, self.excused, self.received = sock, deadline, excused, 0
+        sock.setblocking(False)
         self.proxies, self.functions, self.numbers = {}, [], {}
         self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
 
@@ -256,26 +259,25 @@ class Session:
 
     def send(self, writer, body):
         try:
-            wire.send(self.sock, writer.message(body), self.hurry)
+            wire.send(self.sock, writer.message(body), lambda: self.wait([], [self.sock]))
         except wire.Closed:
             raise Died from None
-        except TimeoutError:
-            raise OutOfTime from None
 
     def receive(self):
         try:
-            text, blobs = wire.receive(self.sock, self.hurry)
-            self.received += len(text) + len(blobs)
+            text, blobs = wire.receive(self.sock, lambda: self.wait([self.sock], []))
+            self.received += TEXT * len(text) + len(blobs)
             if self.received > LARGEST:
-                raise Tampered(f"it sent more than {LARGEST >> 20} MB")
+                raise Tampered(
+                    f"it sent more than {LARGEST >> 20} MB (numbers in arrays; {TEXT} times less "
+                    "of other values)"
+                )
             reader = Reader(text, blobs, self.foreign_of)
             if type(reader.body) is not list or not reader.body:
                 raise wire.Malformed("no answer")
             return reader
         except wire.Closed:
             raise Died from None
-        except TimeoutError:
-            raise OutOfTime from None
         except wire.Malformed as error:
             raise Tampered(f"its answer is malformed: {error}") from None
 
@@ -288,12 +290,16 @@ class Session:
         except OSError:
             return False
 
-    def hurry(self):
-        """Let the socket wait no longer than until the deadline."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTime
-        self.sock.settimeout(left)
+    def wait(self, to_read, to_write):
+        """Wait until one of these sockets is ready, no longer than until the deadline."""
+        while True:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                left += self.excused()
+            if left <= 0:
+                raise OutOfTime
+            if any(select.select(to_read, to_write, [], left)):
+                return
 
 
 def exceptions():

@@ -190,6 +190,188 @@ def test_no_cell_takes_long_to_compare(root, tmp_path, piece):
     assert works or submission.files["vectors"].slow
 
 
+def test_what_an_object_in_place_of_data_ends_no_except_exception_swallows(tmp_path):
+    """A check that catches every Exception around what the learner's side decides fails."""
+    folder = attacked.make_course(tmp_path / "course")
+    path = folder / "modules" / "source" / "02_sums" / "checks.py"
+    path.write_text(
+        """# %% sum-of points=3
+def test_it_is_eight():
+    try:
+        assert sum_of([]) == 8
+    except AssertionError:
+        raise
+    except Exception:
+        pass
+
+
+def test_it_is_true():
+    try:
+        if not sum_of([]):
+            return
+    except Exception:
+        pass
+
+
+def test_it_is_near():
+    try:
+        assert abs(sum_of([]) - 8) < 1
+    except Exception:
+        pass
+"""
+    )
+    root = course.open_root(folder)
+    inbox = tmp_path / "in" / "ada"
+    inbox.mkdir(parents=True)
+    (inbox / "vectors_dev.py").write_text(attacked.VECTORS)
+    (inbox / "sums_dev.py").write_text(
+        attacked.SUMS.replace("sum(vector.total() for vector in vectors)", "Odd()")
+        + "\n# %%\n#| export\nclass Odd:\n    def __eq__(self, other): return True\n"
+        "    def __sub__(self, other): return 0.0\n"
+    )
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    with Judge(Setting(root.path, ("sums",), "process", base="own")) as one:
+        (result,) = one.grade(arrival, {})
+    assert [check.status for check in result.checks] == ["error"] * 3 and result.points == 0
+
+
+# Neighbours.
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor can be chosen")
+def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
+    """Forty processes of others and the check share one processor: as forty threads of one would,
+    where the kernel does not share by session.
+    """
+    import subprocess
+    import sys
+
+    inbox = tmp_path / "in" / "ada"
+    inbox.mkdir(parents=True)
+    busy = "total = 0\n    for n in range(1_500_000): total += n\n    return x + x"
+    text = attacked.VECTORS.replace("return x + x", busy)
+    (inbox / "vectors_dev.py").write_text(text)
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    neighbours = []
+    try:
+        setting = Setting(root.path, ("vectors",), "process", seconds=1.5, base="own")
+        with Judge(setting) as one:
+            one.fork().end()  # the jail is there
+            for _ in range(40):
+                command = [sys.executable, "-c", "while True: pass"]
+                neighbours.append(subprocess.Popen(command, start_new_session=True))
+            began = time.monotonic()
+            (result,) = one.grade(arrival, {})
+            took = time.monotonic() - began
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+        os.sched_setaffinity(0, before)
+    assert [check.status for check in result.checks] == ["passed"] * 12
+    assert took > 4 * sum(check.seconds for check in result.checks)
+
+
+def test_no_submission_takes_more_than_its_whole_time(root, tmp_path, monkeypatch):
+    from tito.grading import judge
+
+    monkeypatch.setattr(judge, "LEAST_WHOLE", 1)
+    monkeypatch.setattr(judge, "WHOLE", 0)
+    inbox = tmp_path / "in" / "ada"
+    inbox.mkdir(parents=True)
+    (inbox / "vectors_dev.py").write_text(f"{START}{WRONG}def double(x):\n    time.sleep(0.6)\n")
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    with Judge(Setting(root.path, ("vectors",), "process", seconds=5)) as one:
+        (result,) = one.grade(arrival, {})
+    visible = [check for check in result.checks if not check.hidden]
+    tried = [check.status != "not run" for check in visible]
+    assert tried[0] and tried == sorted(tried, reverse=True) and sum(tried) <= 2
+    assert visible[-1].message == "not run: the checks of this submission have taken 1 s"
+    assert {check.status for check in result.checks if check.hidden} == {"failed"}
+
+
+LONG_ANSWERS = {
+    "lists": "[1.5] * 1_000_000",
+    "texts": "'x' * 8_000_000",
+    "arrays": "np.ones((1 << 22) - 100)",
+    "nans": "np.full(1 << 21, np.nan + 1j)",
+    "dictionaries": "[dict.fromkeys(range(4000), 0)] * 100",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG_ANSWERS)
+def test_long_answers_to_many_checks_keep_no_judge_busy(tmp_path, name):
+    """Each is legal; a lesson of sixty checks asks sixty times."""
+    folder = attacked.make_course(tmp_path / "course")
+    path = folder / "modules" / "source" / "01_vectors" / "checks.py"
+    more = "".join(
+        f"""
+def test_number_{n}():
+    x = np.array([1.5, 3.0])
+    got = double(x)
+    assert np.allclose(got, 2 * x), f"yours is {{got}}"
+"""
+        for n in range(48)
+    )
+    text = path.read_text().replace("# %% double points=5", "# %% double points=53")
+    path.write_text(text.replace("# %% double hidden", more + "\n\n# %% double hidden"))
+    root = course.open_root(folder)
+    inbox = tmp_path / "in" / "ada"
+    inbox.mkdir(parents=True)
+    code = f"def double(x): return {LONG_ANSWERS[name]}\n"
+    (inbox / "vectors_dev.py").write_text(START + WRONG + code)
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    with Judge(Setting(root.path, ("vectors",), "process")) as one:
+        began = time.process_time()
+        (result,) = one.grade(arrival, {})
+        used = time.process_time() - began
+    assert result.points == 0 and used < MOST, f"{used:.1f} s of the judge"
+    assert len(json.dumps(result.as_json())) < 400_000
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/oom_score_adj"), reason="Linux only")
+def test_when_memory_runs_out_the_jails_go_first(fork):
+    told = fork.fork()
+    assert proxy.Session(told.sock, time.monotonic() + 30).do("readable", "/")
+    for pid in (fork.process.pid, told.pid):
+        with open(f"/proc/{pid}/oom_score_adj") as file:
+            assert file.read() == "1000\n"
+    assert os.getpriority(os.PRIO_PROCESS, told.pid) == 19
+    told.end()
+
+
+def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeypatch):
+    import signal
+
+    inbox = tmp_path / "in" / "ada"
+    inbox.mkdir(parents=True)
+    (inbox / "vectors_dev.py").write_text(attacked.VECTORS)
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    run, killed = Judge.run, []
+    with Judge(Setting(root.path, ("vectors",), "process")) as one:
+
+        def killed_once(check, space, missing, entry):
+            if killed.count(check.name) < 1 + (check.name == "double of two is four"):
+                killed.append(check.name)
+                os.kill(one.forked.pid, signal.SIGKILL)
+            run(check, space, missing, entry)
+
+        fork = Judge.fork
+
+        def noted(self):
+            self.forked = fork(self)
+            return self.forked
+
+        monkeypatch.setattr(Judge, "fork", noted)
+        monkeypatch.setattr(one, "run", killed_once)
+        (result,) = one.grade(arrival, {})
+    assert [check.status for check in result.checks] == ["crashed"] + ["passed"] * 11
+
+
 # What a learner reads of hidden checks: the same, whatever the hidden one's input is.
 
 LEAKS = {  # {name: (what a visible check does, what the hidden one does for one bit)}
