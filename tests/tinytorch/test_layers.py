@@ -197,7 +197,9 @@ def test_a_layer_without_inputs_or_outputs_is_refused(sizes):
 def test_sizes_that_are_no_whole_numbers_are_refused(sizes):
     with pytest.raises(TypeError, match=r"^Linear\(in_features, .* two whole numbers") as error:
         Linear(*sizes)
-    assert f"{sizes[0]!r} and {sizes[1]!r}" in str(error.value)
+    assert str(error.value).endswith(
+        f"{sizes[0]!r} and {sizes[1]!r}\nwrite Linear(2, 3); sizes that were divided need //"
+    )
     assert Linear(np.int64(2), np.int32(3)).weights.shape == (2, 3)
 
 
@@ -411,12 +413,12 @@ def test_what_is_no_number_is_not_loaded(bad):
 
 @pytest.mark.parametrize("state", ["net.npz", Path("net.npz"), ["weights"], None, 3])
 def test_what_is_no_state_dict_is_refused(state):
-    with pytest.raises(TypeError, match=r"maps names to arrays.*tinytorch\.load\(path\)"):
+    with pytest.raises(TypeError, match=r"maps names to arrays(.|\n)*tinytorch\.load\(path\)"):
         Dense(1, 2).load_state_dict(state)
 
 
 def test_a_whole_network_is_no_state_dict():
-    with pytest.raises(TypeError, match=r"a whole Dense: give what its state_dict\(\) returns"):
+    with pytest.raises(TypeError, match=r"a whole Dense\ngive what its state_dict\(\) returns"):
         Dense(1, 2).load_state_dict(Dense(1, 2))
 
 

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8f3ba039162f1f2a
+# checksum: 26c8167b65f548be
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -181,7 +181,8 @@ class Dense(Module):
         sizes = in_features, out_features
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
-                            f"numbers, not {in_features!r} and {out_features!r}")
+                            f"numbers, not {in_features!r} and {out_features!r}\nwrite "
+                            f"{type(self).__name__}(2, 3); sizes that were divided need //")
         if min(sizes) < 1:
             raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")

@@ -186,17 +186,17 @@ def check_state_dict(state):
     """
     if isinstance(state, (str, os.PathLike)):
         raise TypeError(
-            f"a state dict maps names to arrays, {str(state)!r} is the name of a file: "
+            f"a state dict maps names to arrays, {str(state)!r} is the name of a file\n"
             "read it first, load_state_dict(tinytorch.load(path))"
         )
     if hasattr(state, "state_dict"):
         raise TypeError(
-            f"a state dict maps names to arrays, and this is a whole {type(state).__name__}: "
+            f"a state dict maps names to arrays, and this is a whole {type(state).__name__}\n"
             "give what its state_dict() returns"
         )
     if not hasattr(state, "keys"):
         raise TypeError(
-            f"a state dict maps names to arrays, {state!r:.60} does not: "
+            f"a state dict maps names to arrays, {state!r:.60} does not\n"
             "give what net.state_dict() returned, or load_state_dict(tinytorch.load(path))"
         )
     if {"text", "a0"} <= set(state) and hasattr(state, "files"):
