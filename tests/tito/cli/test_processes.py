@@ -75,7 +75,7 @@ INSTRUCTOR = {
     "tito feedback": ("graded", [], "feedback ../pages", "1 learner, 2 pages"),
     "tito similar": ("course", [], "similar ../class numbers", "alike"),
     "tito gradebook show": ("graded", [], "gradebook show", "Ada      4"),
-    "tito gradebook export": ("graded", [], "gradebook export", "ada,Ada,4,4"),
+    "tito gradebook export": ("graded", [], "gradebook export", '"ada","Ada",4,4'),
     "tito gradebook override": (
         "graded",
         [],
