@@ -28,6 +28,7 @@ COURSE = [
     "tinytorch/*.npz",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
+    "tinytorch/nn/*.py",
     "tinytorch/support/*.py",
     "tests/conftest.py",
     "tests/test_lessons.py",

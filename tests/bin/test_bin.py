@@ -529,6 +529,7 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
     for pattern in (
         "modules/source/*/*_dev.py",
         "tinytorch/*.py",
+        "tinytorch/nn/*.py",
         "tinytorch/support/*.py",
         "bin/activate-tinytorch.sh",
         "tests/test_lessons.py",
