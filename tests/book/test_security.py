@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tito.grading import boxes, jail, proxy, reader, wire
+from tito.grading import boxes, jail, judge, proxy, reader, wire
 from tito.grading.judge import Setting
 
 REPOSITORY = Path(__file__).parents[2]
@@ -62,7 +62,10 @@ def test_the_limits_on_the_page_are_those_of_the_code():
         f"| one check | {seconds:g} s |",
         f"| memory of one check | {Setting.memory:,} MB |",
         f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays; "
-        f"{proxy.LARGEST >> 20} MB |",
+        f"{proxy.LARGEST >> 20} MB, text counted {proxy.TEXT} times |",
+        f"| {judge.WHOLE} times one check's time, at least {judge.LEAST_WHOLE} s; "
+        f"{judge.MOST_HEARD >> 20} MB |",
+        f"| {judge.EXCUSED} times its limit |",
         f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",
     ):
         assert told in SECTIONS["Limits"], told
