@@ -112,6 +112,7 @@ class Judge:
         self.root = course.open_root(setting.root)
         self.entries = {entry.name: entry for entry in self.root.lessons}
         self.asked = [self.entries[name] for name in setting.lessons]
+        self.reader = reader.Reader(self.root.lessons, setting.limits, compiled)
         self.jail = None
         self.spent = Counter()  # seconds that the lesson's checks took so far, by `hidden`
         self.total = Counter()  # the same of the whole submission
@@ -119,6 +120,7 @@ class Judge:
         self.waited = 0.0  # of the last check's seconds, those that it waited for a processor
 
     def close(self):
+        self.reader.close()
         if self.jail:
             self.jail.close()
         self.jail = None
@@ -136,9 +138,7 @@ class Judge:
         graded already.
         """
         slow = {key.removeprefix(SLOW) for key in known.values() if key.startswith(SLOW)}
-        submission, codes = reader.read(
-            arrival, list(self.entries.values()), self.setting.limits, compiled, slow
-        )
+        submission, codes = self.reader.read(arrival, slow)
 
         def own(name):
             if name not in codes:

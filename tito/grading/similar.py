@@ -257,8 +257,9 @@ def weight_of(runs, weights):
 
 def read(submissions, entries, roster=None):
     """What `compare_class` compares, of each learner in a folder or zip."""
-    for arrival in intake.find(submissions, entries, roster):
-        yield reader.read(arrival, entries, intake.LIMITS, written)
+    with reader.Reader(entries, intake.LIMITS, written) as one:
+        for arrival in intake.find(submissions, entries, roster):
+            yield one.read(arrival)
 
 
 def written(entry, file):

@@ -1,5 +1,6 @@
 """Learners' text is read within limits: what takes too long gets its verdict, once."""
 
+import contextlib
 import os
 import sys
 
@@ -105,3 +106,36 @@ def test_sixty_thousand_imports_are_exported_as_one(root):
     source = export.cells.parse(entry.script, text)
     module = export.build(source, entry.declared, "# x", "tinytorch")
     assert module.text.count("import math") == 1
+
+
+def test_one_process_reads_many_and_one_that_ends_is_followed_by_a_new_one(root, tmp_path):
+    arrived = arrival(tmp_path / "in", numbers=NUMBERS, sums=SUMS)
+    tried = []
+
+    def ends_after_two(entry, file):
+        tried.append(entry.name)  # in the process: a new one begins with none
+        return os._exit(9) if len(tried) > 4 else os.getpid()
+
+    with reader.Reader(root.lessons, intake.LIMITS, ends_after_two) as one:
+        first, second, third = (one.read(arrived)[1] for _ in range(3))
+    assert len({*first.values(), *second.values()}) == 1 and os.getpid() not in first.values()
+    # The process ended over the third. A new one, which has read nothing else, has the last word.
+    assert third.keys() == first.keys() and third != first
+    assert one.pid is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are looked up in /proc")
+def test_the_process_holds_no_file_of_the_caller_open(root, tmp_path):
+    arrived = arrival(tmp_path / "in", numbers=NUMBERS)
+
+    def files(entry, file):
+        found = []
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(FileNotFoundError):  # of the listing itself
+                found.append(os.readlink(f"/proc/self/fd/{name}"))
+        return found
+
+    with open(tmp_path / "a lock", "w", encoding="utf-8") as lock:
+        assert lock.name in files(None, None)
+        made = reader.read(arrived, root.lessons, intake.LIMITS, files)[1]
+    assert made["numbers"] and lock.name not in made["numbers"]
