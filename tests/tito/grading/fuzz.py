@@ -753,7 +753,9 @@ class Talking(judge.Judge):
 
     def fork(self):
         if self.peer:
-            return SimpleNamespace(sock=self.peer, end=self.peer.end, code=self.peer.code)
+            return SimpleNamespace(
+                sock=self.peer, end=self.peer.end, code=self.peer.code, waited=lambda: 0.0
+            )
         found = super().fork()
         self.recorder = found.sock = Recorder(found.sock)
         return found

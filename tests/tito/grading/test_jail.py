@@ -176,12 +176,12 @@ def test_files_that_are_not_needed_cannot_be_read_or_written(level, tmp_path):
 
 
 @pytest.mark.parametrize("level", LEVELS[:1])
-def test_at_bubblewrap_what_is_outside_does_not_exist(level):
+def test_at_bubblewrap_what_is_outside_does_not_exist(level, tmp_path):
     with Jail(level) as jail:
         fork = jail.fork()
         session = talk(fork)
         stat = session.do("get", session.do("import", "os"), "stat")
-        for path in (__file__, "/etc/passwd", f"/proc/{os.getpid()}", "/tmp"):
+        for path in (__file__, "/etc/passwd", f"/proc/{os.getpid()}", str(tmp_path)):
             with pytest.raises(FileNotFoundError):
                 stat(path)
         fork.end()
