@@ -249,7 +249,7 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
 
     inbox = tmp_path / "in" / "ada"
     inbox.mkdir(parents=True)
-    busy = "total = 0\n    for n in range(1_500_000): total += n\n    return x + x"
+    busy = "total = 0\n    for n in range(500_000): total += n\n    return x + x"
     text = attacked.VECTORS.replace("return x + x", busy)
     (inbox / "vectors_dev.py").write_text(text)
     (arrival,) = intake.find(tmp_path / "in", root.lessons)
@@ -257,7 +257,7 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
     os.sched_setaffinity(0, {max(before)})
     neighbours = []
     try:
-        setting = Setting(root.path, ("vectors",), "process", seconds=1.5, base="own")
+        setting = Setting(root.path, ("vectors",), "process", seconds=0.5, base="own")
         with Judge(setting) as one:
             one.fork().end()  # the jail is there
             for _ in range(40):
