@@ -905,7 +905,7 @@ def test_a_tensor_that_is_used_ten_thousand_times():
 
 def test_a_trained_network_is_copied_and_pickled_without_its_graph():
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
-    x = Tensor(np.ones((2, 3)))
+    x = Tensor(np.ones((2, 3), "float32"))
     net(x).sum().backward()
     for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert np.array_equal(other(x).data, net(x).data)

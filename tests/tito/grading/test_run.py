@@ -186,6 +186,7 @@ def dying(monkeypatch):
     return dying
 
 
+@pytest.mark.slow
 def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
     small_course, submissions, dying
 ):
@@ -260,6 +261,7 @@ cli.run()
 """
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submissions, tmp_path):
     tried = tmp_path / "tried"
