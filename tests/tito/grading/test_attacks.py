@@ -524,7 +524,7 @@ def lessons(tmp_path):
 def shared(tmp_path, text=NUMBERS):
     inbox = tmp_path / "inbox"
     for name, body in {"ada": "# nothing\n" + NUMBERS, "bob": "# bob's own work\n" + text}.items():
-        path = inbox / name / "work" / "numbers_dev.py"
+        path = inbox / name / "course" / "numbers_dev.py"
         path.parent.mkdir(parents=True)
         path.write_text(body)
     return inbox
@@ -543,11 +543,11 @@ def to_link(path, target, away):
 
 
 SWAPS = {  # {name: what becomes a link to bob's: below `inbox`}
-    "the-file": ("ada/work/numbers_dev.py", "bob/work/numbers_dev.py"),
-    "the-folder-of-the-file": ("ada/work", "bob/work"),
+    "the-file": ("ada/course/numbers_dev.py", "bob/course/numbers_dev.py"),
+    "the-folder-of-the-file": ("ada/course", "bob/course"),
     "the-folder-of-the-learner": ("ada", "bob"),
-    "to-a-relative-link": ("ada/work", "../bob/work"),
-    "to-the-folder-of-processes": ("ada/work", "/proc/self/cwd"),
+    "to-a-relative-link": ("ada/course", "../bob/course"),
+    "to-the-folder-of-processes": ("ada/course", "/proc/self/cwd"),
 }
 
 
@@ -582,7 +582,7 @@ def test_what_becomes_a_link_to_a_neighbours_is_not_followed(
 @pytest.mark.parametrize("name", ["pipe", "device", "folder", "nothing", "huge"])
 def test_a_file_that_becomes_something_else_waits_for_nobody(tmp_path, lessons, monkeypatch, name):
     inbox = shared(tmp_path)
-    path = inbox / "ada" / "work" / "numbers_dev.py"
+    path = inbox / "ada" / "course" / "numbers_dev.py"
     _, read = opened(inbox, lessons)
     real = boxes.folder_box
 
