@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0bf1f75ecc21bb72
+# checksum: 6f6c34fced8c254b
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.texts import load_names, load_text
 from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
 
 __all__ = [

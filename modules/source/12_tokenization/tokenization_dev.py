@@ -53,7 +53,6 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.texts import load_names, load_text  # noqa: F401
 from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
 
 # %% tags=["payoff"]
@@ -150,6 +149,8 @@ check("characters")
 # The first 95 % are the training set, the rest is the test set.
 
 # %% tags=["demonstration"]
+from tinytorch.support.texts import TEN_LINES, load_names, load_text
+
 novels = load_text("train")
 letters = CharTokenizer(novels)
 print(letters.vocab_size, "tokens:", repr(letters.characters))
@@ -165,11 +166,11 @@ except ValueError as error:
 #
 # ## Bytes and UTF-8
 #
-# Unicode gives a number, the **code point**, to each of about 150,000 characters of all
-# scripts. A vocabulary of that size would be mostly unused. **UTF-8** is the encoding that
-# stores a code point in one to four bytes: one for ASCII, two for most letters of Greek,
-# Cyrillic and Arabic, three for most other scripts, four for emoji. With the 256 bytes as
-# tokens, a vocabulary of 256 is enough for every text.
+# A **code point** is the number that Unicode gives to a character; about 150,000 characters of
+# all scripts have one. A vocabulary of that size would be mostly unused. **UTF-8** is the
+# encoding that stores a code point in one to four bytes: one for ASCII, two for most letters of
+# Greek, Cyrillic and Arabic, three for most other scripts, four for emoji. With the 256 values
+# of a byte as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
 from tinytorch.support.tokens import (draw_compression, draw_merging, draw_pair_counts,
@@ -208,8 +209,6 @@ check("to-bytes")
 # take the most bytes, and in which the most bytes per character?
 
 # %% tags=["answer"]
-from tinytorch.support.texts import TEN_LINES
-
 for language, lines in TEN_LINES.items():
     print(f"{language:8} {len(lines):3} characters, {len(to_bytes(lines)):4} bytes")
 
@@ -217,8 +216,8 @@ for language, lines in TEN_LINES.items():
 # The way back has a difficulty. Every text is a sequence of bytes, but not every sequence of
 # bytes is a text: 195 alone is the first half of a character. A model produces one token after
 # another and may well stop in the middle of a character. Then decoding must not raise an
-# exception. By convention, what is not a character becomes `"�"`, the **replacement
-# character**: code point U+FFFD, which stands for bytes that could not be decoded.
+# exception. The **replacement character** `"�"`, code point U+FFFD, stands by convention for
+# bytes that could not be decoded.
 #
 # **Task.** Write `from_bytes`. What does `bytes.decode` offer for errors?
 
@@ -253,11 +252,11 @@ for length in range(2, 6):
 # %% [markdown]
 # ## Byte-pair encoding
 #
-# Bytes lose nothing, but their sequences are longer still. **Byte-pair encoding** (BPE)
-# shortens them: it finds the most frequent pair of neighbouring tokens, makes a new token of
-# it, and repeats that. A **merge** is one such step: a pair of token ids, and the id of the
-# token that replaces it. The new ids are 256, 257, and so on, in the order in which they are
-# made.
+# Bytes lose nothing, but there are even more of them than characters. **Byte-pair encoding**
+# (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours, makes a
+# new token of it, and repeats that. A **merge** is one step of byte-pair encoding: a pair of
+# token ids, and the id of the token that replaces the pair. The new ids are 256, 257, and so
+# on, in the order in which they are made.
 
 # %%
 draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
@@ -525,7 +524,7 @@ def merges_wanted(vocab_size, special_tokens):
 check("train")
 
 # %% [markdown]
-# The course's own trainer does the same. Predict the first token that is learned from English.
+# Now train on the first chapters of the first novel. Predict the first token that is learned.
 
 # %% tags=["answer"]
 sample = novels[:40_000]
@@ -566,7 +565,7 @@ print("first:  ", [tokens[id].decode() for id in range(256, 276)])
 print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[-10:]])
 
 # %% [markdown]
-# Nobody told the algorithm about articles, endings such as `ing`, or Mr. Bennet.
+# Nobody told the algorithm what a word is, or who Mr. Bennet is.
 #
 # ## Encoding a word
 #
@@ -770,7 +769,7 @@ line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
 draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
              for name, one in [("256 tokens", Tokenizer({})), ("512 tokens", tokenizer)]})
 # alt: A sentence of Pride and Prejudice, twice: with 256 tokens one box for each letter, with
-# 512 tokens less than half as many boxes; "Mr." and "Bennet" have become few boxes.
+# 512 tokens less than half as many boxes; the names Bennet and Bingley are one box each.
 
 # %% [markdown]
 # ## Saving a tokenizer
@@ -860,8 +859,8 @@ for language, lines in TEN_LINES.items():
 #
 # But a longer token is not free: choosing one of 512 tokens takes more information than
 # choosing one of 256 bytes. Suppose a model knows only how frequent each token is: a token with
-# the share $p$ then costs $\log_2 (1 / p)$ bits. The mean over the text is the **unigram
-# entropy**, the mean number of bits per token when only the frequencies of tokens are known:
+# the share $p$ then costs $\log_2 (1 / p)$ bits. The **unigram entropy** is the mean number of
+# bits per token when only the frequencies of the tokens are known:
 #
 # $$H = \sum_i p_i \log_2 \frac{1}{p_i}$$
 #
@@ -903,7 +902,7 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 # ## Training fast
 #
 # `train_bpe` counts all pairs of all words again for every merge, though a merge changes only a
-# few words. For 1,024 tokens on both novels it needs most of a minute. This section is hard,
+# few words. For 1,024 tokens on both novels it needs about half a minute. This section is hard,
 # and optional: the same merges in about a second.
 #
 # The trainer keeps three things up to date: the words, the counts of pairs, and for each pair
@@ -988,9 +987,9 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #
 # 1. How much of the vocabulary is used? Encode the test text with 1,024 tokens and count the
 #    ids that never occur. Where do they come from?
-# 2. Train with `WORDS` replaced by `r"(?s).+"`, so that the text is one piece, on 20,000
-#    characters. Look at the longest tokens. What has been learned, and does the test text
-#    become shorter?
+# 2. Set `WORDS` to `r"(?s).+"`, so that the text is one piece, run the cell of `split` again,
+#    and train on 20,000 characters. Look at the longest tokens. What has been learned, and does
+#    the test text become shorter?
 # 3. Ask for `encode` of "hello", " hello" and "Hello". Why can a model that has read much about
 #    one of them know little about another? What would a tokenizer lose that makes them equal?
 #
