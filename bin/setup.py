@@ -3,9 +3,6 @@ bin/tito and bin/test call it.
 
 In a release of the course the project is the wheel beside this file; else it is this repository.
 
-    python bin/setup.py [EXTRA ...]     extras: notebook, book, lite, instructor, dev
-                                        (see pyproject.toml)
-
 It says on stderr what it does, so that stdout stays for the command that follows. It may be
 interrupted at any moment or started twice: one works while the other waits, and an environment
 that was not finished is begun again. Standard library only.
@@ -25,6 +22,9 @@ import os
 import shutil
 import subprocess
 import time
+import tomllib
+import zipfile
+from email.parser import BytesParser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +39,15 @@ READY = VENV / "tito-ready"
 INSTALLED = VENV / "tito-installed"  # a copy of PROJECT: file times mean nothing in a fresh clone
 UNFINISHED = VENV / "tito-unfinished"
 
+USAGE = """\
+bin/setup [EXTRA ...]
+
+Make this folder's environment, .venv, and install TinyTorch there. bin/tito does the same at its
+first start; call bin/setup to add an extra. Extras that are installed stay.
+
+Extras: {}
+"""
+
 LOG = ROOT / ".tito" / "setup.log"
 LOCK = ROOT / ".tito" / "setup.lock"
 
@@ -47,7 +56,32 @@ class Failed(Exception):
     """What is wrong; what to do."""
 
 
-def main(extras):
+def main(words):
+    if {"--help", "-h"} & set(words):
+        print(USAGE.format(" ".join(known_extras())), end="")
+        return 0
+    unknown = [word for word in words if word not in known_extras()]
+    if unknown:
+        say(
+            f"tito: bin/setup knows no extra {unknown[0]}.\n"
+            f"      There are {', '.join(known_extras())}; nothing was changed."
+        )
+        return 2
+    return make_ready(words)
+
+
+def known_extras():
+    """The names of the optional dependencies, as the wheel or pyproject.toml gives them."""
+    if not WHEELS:
+        text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        return list(tomllib.loads(text).get("project", {}).get("optional-dependencies", ()))
+    with zipfile.ZipFile(WHEELS[-1]) as wheel:
+        [metadata] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        return BytesParser().parsebytes(wheel.read(metadata)).get_all("Provides-Extra") or []
+
+
+def make_ready(extras):
+    """Install what is missing; the exit code."""
     if is_ready(extras):
         return 0
     try:
@@ -55,7 +89,7 @@ def main(extras):
         with LOCK.open("a+b") as lock:
             take(lock)
             if not is_ready(extras):  # another setup may just have done it
-                set_up(sorted({*extras, *ready()[1]}), lock)
+                set_up(sorted({*extras, *remembered()}), lock)
     except Failed as failed:
         what, todo = failed.args
     except KeyboardInterrupt:
@@ -78,6 +112,15 @@ def ready():
     except (OSError, ValueError):  # not there, or damaged
         return None, set()
     return folder, set(extras.split())
+
+
+def remembered():
+    """The extras of the last environment that was finished, also when a later setup failed."""
+    try:
+        noted = UNFINISHED.read_text(encoding="utf-8").split()
+    except OSError:
+        noted = ()
+    return {*noted, *ready()[1]}
 
 
 def is_ready(extras):
@@ -185,8 +228,9 @@ def prepare(uv):
                 f"Install it (Debian, Ubuntu: apt install python{major}.{minor}-venv)"
                 " or install uv.",
             ) from None
+    extras = remembered()
     VENV.mkdir(exist_ok=True)
-    UNFINISHED.write_bytes(b"")
+    UNFINISHED.write_text(" ".join(sorted(extras)), encoding="utf-8")
     READY.unlink(missing_ok=True)
     if not usable:
         for path in VENV.iterdir():  # what is inside: .venv itself may be a link to a larger disk

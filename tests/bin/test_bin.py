@@ -193,6 +193,40 @@ def test_an_extra_is_kept_when_pyproject_changes(project):
     assert project.installs() == 2
 
 
+def test_an_extra_is_kept_when_a_later_setup_fails(project):
+    project.run(project.root / "bin" / "setup", "notebook")
+    failed = project.run(project.root / "bin" / "setup", "instructor", FAIL="error: no network")
+    assert failed.returncode == 3
+    assert project.run().returncode == 0
+    last = project.calls.read_text(encoding="utf-8").splitlines()[-1]
+    assert last.endswith("[notebook]")  # not the one that failed: it may never be had here
+
+
+def test_setup_explains_itself_and_refuses_what_it_does_not_know_before_it_touches_anything(
+    project,
+):
+    project.run()
+    before = {path: path.stat().st_mtime_ns for path in (project.root / ".venv").iterdir()}
+    setup = project.root / "bin" / "setup"
+    told = project.run(setup, "--help")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith("bin/setup [EXTRA ...]\n")
+    assert "notebook book lite instructor dev" in told.stdout
+    for word in ("notebok", "--quiet"):
+        refused = project.run(setup, word)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"no extra {word}.\n" in refused.stderr and "instructor" in refused.stderr
+    assert {path: path.stat().st_mtime_ns for path in (project.root / ".venv").iterdir()} == before
+    assert project.run().stderr == ""  # still ready
+
+
+def test_a_release_knows_the_extras_of_its_wheel(project):
+    with zipfile.ZipFile(project.root / "bin" / "tinytorch-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tinytorch-1.dist-info/METADATA", "Name: tinytorch\nProvides-Extra: solo\n")
+    told = project.run(project.root / "bin" / "setup", "--help")
+    assert told.stdout.endswith("Extras: solo\n"), told.stderr
+
+
 def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_path):
     project.run()
     packages = next(project.root.glob(".venv/lib/python*/site-packages"))

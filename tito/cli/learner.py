@@ -33,8 +33,17 @@ from tito.errors import TitoError
 
 
 @app.callback(invoke_without_command=True)
-def main(context: typer.Context, root: RootOption = None):
+def main(
+    context: typer.Context,
+    root: RootOption = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+):
     remember_root(root)
+    if version:
+        from tito.lesson import course
+
+        print(f"tito {course.version()}")
+        raise typer.Exit()
     if context.invoked_subcommand is None:
         status()
 
@@ -252,10 +261,9 @@ def export(
             )
             old += [] if same else [name]
             continue
-        changed, backup = exporting.put(entry, exported)
+        changed, told = exporting.bring(entry, exported)
         echo(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
-        if backup:
-            echo(f"{name} held code that its lesson does not; a copy is in {backup}.")
+        echo(*(f"{sentence}." for sentence in told))
     for error in broken:
         complain(error)
     if old:
@@ -503,7 +511,7 @@ def skip(lesson: Lesson = None, module: Module = None, root: RootOption = None):
         f"`tito export {entry.name}` ends that."
     )
     if backup:
-        echo(f"It held code that your lesson does not; a copy is in {backup}.")
+        echo(f"It held code that is not in your lesson; a copy is in {backup}.")
 
 
 @app.command("submit")

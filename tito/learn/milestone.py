@@ -252,11 +252,8 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 source = pair.read(entry, records.get(entry.name, {}))
                 module = export.current(entry, source)
                 modules_by_path[str(entry.module_path)] = entry, source, module
-                if backup := export.put(entry, module)[1]:
-                    warn(
-                        f"{entry.relative(entry.module_path)} held code that its lesson does "
-                        f"not; a copy is in {backup}"
-                    )
+                for sentence in export.bring(entry, module)[1]:
+                    warn(sentence)
             except TitoError as error:
                 if error.code != 1:
                     raise
@@ -273,6 +270,9 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
         result.picture = root.path / SOURCE / milestone.picture
         files.write(result.picture, picture)
     _judge(result, report, entries, helped, modules_by_path, warn)
+    if result.verdict == "helped":
+        result.lesson = helped[0]
+        result.remedy = f"tito {_way_back(root.lesson(helped[0]), records)} {helped[0]}"
     return _recorded(root, milestone, result, texts, warn)
 
 
@@ -335,7 +335,6 @@ def _judge(result, report, entries, helped, modules_by_path, warn):
                 f"This counts for nothing yet: {' and '.join(helped)} "
                 f"{'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
             )
-            result.lesson, result.remedy = helped[0], f"tito export {helped[0]}"
         return
     result.reason = report.get("error") or f"{'; '.join(short)}."
     names = [entry.name for entry in entries]
@@ -370,6 +369,19 @@ def _judge(result, report, entries, helped, modules_by_path, warn):
         "Every lesson it needs passes its checks. Try another seed: tito milestone run "
         f"{result.name} --seed {result.seed + 1}"
     )
+
+
+def _way_back(entry, records):
+    """The command that gives a skipped lesson back to the learner: "export" where all of it is
+    written, "start" where its export would put stubs into the package.
+    """
+    try:
+        source = pair.read(entry, records.get(entry.name, {}))
+        return "start" if export.unwritten(export.current(entry, source)) else "export"
+    except TitoError as error:
+        if error.code != 1:
+            raise
+        return "start"
 
 
 def missed(bar, measured):

@@ -69,9 +69,7 @@ def row(entry: Entry, record: dict) -> Row:
 
 
 def next_step(rows):
-    """The command to type next, and why, as two strings; None when every
-    lesson is passed or skipped.
-    """
+    """The command to type next, and why, as two strings; None when every lesson is passed."""
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -83,6 +81,13 @@ def next_step(rows):
                 f"{row.title} is begun: {row.points} of {row.max_points} points "
                 f"{'before your last edit' if row.edited else 'so far'}.",
             )
+    skipped = [row.name for row in rows if row.state == "skipped"]
+    if skipped:
+        is_, lessons = ("is", "lesson") if len(skipped) == 1 else ("are", "lessons")
+        return (
+            f"tito start {skipped[0]}",
+            f"{len(skipped)} {lessons} {is_} skipped: {', '.join(skipped)}.",
+        )
     return None
 
 

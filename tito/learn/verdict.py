@@ -151,11 +151,7 @@ def test(
         }
         module = export.current(entry, source)
         result.verdict = ""
-        if backup := export.put(entry, module)[1]:
-            result.saved.append(
-                f"{entry.relative(entry.module_path)} held code that its lesson does "
-                f"not; a copy is in {backup}"
-            )
+        result.saved += export.bring(entry, module)[1]
         modules, broken = _export_lower(entry, result)
         modules[str(entry.module_path)] = entry, source, module
         run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
@@ -201,11 +197,7 @@ def _export_lower(entry, result):
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
                 modules[str(lower.module_path)] = lower, source, module
-                if backup := export.put(lower, module)[1]:
-                    result.saved.append(
-                        f"{entry.relative(lower.module_path)} held code that its lesson does "
-                        f"not; a copy is in {backup}"
-                    )
+                result.saved += export.bring(lower, module)[1]
             except TitoError as error:
                 if error.code != 1:
                     raise

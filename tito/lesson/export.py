@@ -242,6 +242,31 @@ def is_skipped(entry: Entry) -> bool:
         return False
 
 
+def bring(entry: Entry, module: Module) -> tuple[bool, list[str]]:
+    """Write a learner's built module into the package, and say what that ended or replaced.
+
+    Returns (changed, sentences without a full stop).
+    """
+    told = []
+    if is_skipped(entry):
+        told.append(
+            f"The skip of {entry.name} is over: the package holds your own code again; "
+            f"`tito skip {entry.name}` brings the course's back"
+        )
+        if missing := unwritten(module):
+            told.append(
+                f"{len(missing)} of its {len(module.lesson.exercises)} exercises are still to be "
+                "written, and whatever needs one of them fails"
+            )
+    changed, backup = put(entry, module)
+    if backup:
+        told.append(
+            f"{entry.relative(entry.module_path)} held code that is not in your lesson now "
+            f"(from before a reset, or written there by hand); a copy is in {backup}"
+        )
+    return changed, told
+
+
 def put(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
@@ -290,6 +315,12 @@ def _written(text, declared):
         if stub(declared.name, exercise.name) not in text
         and names.issuperset(DEFINED.findall(exercise.cell.source))
     }
+
+
+def unwritten(module: Module) -> list[str]:
+    """Ids of the exercises that a module does not hold, written, in their order."""
+    written = _written(module.text, module.lesson)
+    return [exercise.id for exercise in module.lesson.exercises if exercise.id not in written]
 
 
 def _look_newer(path, before):

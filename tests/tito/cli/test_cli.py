@@ -361,8 +361,38 @@ def test_skip_and_its_end_are_told(small_workspace):
     assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
     assert "skipped" in tito(small_workspace)[0]
     assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
-    tito(small_workspace, "export", "numbers")
+    said = tito(small_workspace, "export", "numbers")[0]
+    assert "The skip of numbers is over: the package holds your own code again" in said
+    assert "2 of its 2 exercises are still to be written" in said
+    assert "`tito skip numbers`" in said
     assert "skipped" not in tito(small_workspace)[0]
+
+
+def test_a_test_that_ends_a_skip_says_so_once(small_workspace):
+    tito(small_workspace, "skip", "numbers")
+    assert "The skip of numbers is over" in tito(small_workspace, "test", "numbers", code=1)[0]
+    assert "The skip of" not in tito(small_workspace, "test", "numbers", code=1)[0]
+
+
+def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
+    for name in ("numbers", "sums"):
+        tito(small_workspace, "skip", name)
+    said = tito(small_workspace, "status")[0]
+    assert "Every lesson is done" not in said
+    assert "2 lessons are skipped: numbers, sums." in said and "next: tito start numbers" in said
+
+
+def test_the_version_is_told(small_workspace):
+    assert re.fullmatch(r"tito \d+(\.\d+)+\n", tito(small_workspace, "--version")[0])
+
+
+def test_after_a_reset_a_copy_is_not_told_as_damage(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    tito(small_workspace, "test", "numbers")
+    tito(small_workspace, "reset", "numbers")
+    said = tito(small_workspace, "test", "numbers", code=1)[0]
+    assert "held code that is not in your lesson now (from before a reset" in said
 
 
 def test_reset_and_undo_say_where_the_copy_is(small_workspace):

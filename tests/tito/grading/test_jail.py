@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import children
 
 from tito.errors import TitoError
 from tito.grading import jail as jails
@@ -66,17 +67,8 @@ def alive(pid):
         return False
 
 
-def children(pid):
-    """The pids of all that descend from this one."""
-    found = []
-    for one in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(one.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if parent == pid:
-            found += [int(one.parent.name), *children(int(one.parent.name))]
-    return found
+def descendants(pid):
+    return [child for child, _ in children(pid)]
 
 
 @levels
@@ -234,7 +226,7 @@ def test_nothing_is_left_when_a_jail_is_closed_with_forks_running(level):
     forks = [jail.fork(), jail.fork()]
     for fork in forks:
         occupy(fork)
-    family = [jail.process.pid, *children(jail.process.pid)]
+    family = [jail.process.pid, *descendants(jail.process.pid)]
     assert len(family) >= 3
     jail.close()
     assert_gone(family)
@@ -245,7 +237,7 @@ def test_nothing_is_left_when_a_jail_is_closed_with_forks_running(level):
 def test_nothing_is_left_when_the_process_that_started_it_is_killed(level):
     code = f"""
 import sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 from test_jail import Jail, occupy
 jail = Jail({level!r})
 fork = jail.fork()
@@ -260,7 +252,7 @@ time.sleep(60)
         cwd=Path(__file__).parents[3],
     ) as starter:
         server = int(starter.stdout.readline())
-        family = [server, *children(server)]
+        family = [server, *descendants(server)]
         assert len(family) >= 2
         starter.kill()
     assert_gone(family)
@@ -277,7 +269,7 @@ def assert_gone(pids):
 @levels
 def test_a_server_that_was_killed_is_noticed(level):
     jail = Jail(level)
-    family = [jail.process.pid, *children(jail.process.pid)]
+    family = [jail.process.pid, *descendants(jail.process.pid)]
     jail.process.kill()
     jail.process.wait()
     assert_gone(family)
@@ -300,7 +292,7 @@ def server_memory(jail):
     """What can be read of the server's memory, by its own parent: this process."""
     pid = next(
         pid
-        for pid in [*children(jail.process.pid)[::-1], jail.process.pid]
+        for pid in [*descendants(jail.process.pid)[::-1], jail.process.pid]
         if b"inside.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
     )
     found = []

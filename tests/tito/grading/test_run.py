@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from processes import children
 
 from tito.grading import run
 from tito.grading.judge import Setting
@@ -305,25 +305,6 @@ def wait_for(what, seconds=30):
     while not what() and time.monotonic() < until:
         time.sleep(0.01)
     assert what()
-
-
-def children(pid):
-    """The processes below one, with their command lines."""
-    parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append(
-                (int(folder.name), (folder / "cmdline").read_bytes())
-            )
-        except (OSError, ValueError):
-            continue  # it ended meanwhile
-    found, queue = [], [pid]
-    while queue:
-        for child, line in parents.get(queue.pop(), []):
-            found.append((child, line))
-            queue.append(child)
-    return found
 
 
 def judges(pid):

@@ -194,6 +194,10 @@ def test_what_is_skipped_does_not_count_as_the_learners(work):
         and "numbers is the course's own" in result.reason
     )
     assert milestone.rows(work)[0].state == "helped"
+    assert result.remedy == "tito start numbers"  # to export its stub would break the package
+    solve(work.lesson("numbers"))
+    workspace.skip(work.lesson("numbers"))
+    assert go(work).remedy == "tito export numbers"
 
 
 def test_the_package_is_brought_up_to_date_and_no_other_is_used(work, tmp_path, monkeypatch):
