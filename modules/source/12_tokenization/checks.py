@@ -438,12 +438,12 @@ def test_other_trainings():
         for (first, second), new in merges.items():
             pairs = [(a, b) for w in words for a, b in zip(w, w[1:])]
             most = max(map(pairs.count, pairs))
-            chosen = min(
+            due = min(
                 (tokens.index(a), tokens.index(b))
                 for a, b in pairs
                 if pairs.count((a, b)) == most
             )
-            assert (first, second) == chosen, f"{text!r}: {chosen} is due, not {first, second}"
+            assert (first, second) == due, f"{text!r}: {due} is due, not {first, second}"
             assert new == len(tokens), f"{text!r}: id {new}"
             tokens.append(tokens[first] + tokens[second])
             for w in words:
