@@ -185,7 +185,7 @@ def test_overlapping_pairs_are_merged_from_left_to_right():
 
 
 def test_what_holds_no_pair_stays():
-    for ids in ((), (1,), (2, 1), (1, 3, 2)):
+    for ids in ((), (1,), (2, 1), (1, 3, 2), (21, 2, 1, 23)):
         got = merged(ids, (1, 2), 9)
         assert got == ids, f"{ids} does not hold the pair (1, 2); yours became {got}"
     assert merged((1, 2), (1, 2), 300) == (300,), (
