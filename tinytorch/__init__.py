@@ -2,6 +2,9 @@
 
 from tinytorch import data, nn, optim, text, training  # noqa: F401  each opens without its lessons
 from tinytorch.lazy import door
+from tinytorch.support.users import name_lines_of_users
+
+name_lines_of_users()
 
 __getattr__, __dir__ = door(
     __name__,
@@ -10,5 +13,33 @@ __getattr__, __dir__ = door(
         "layers": "manual_seed",
         "autograd": "Function no_grad numerical_gradient_check draw_graph",
         "support.creation": "arange cat eye full linspace ones rand randn tensor zeros",
+        "support.checkpoints": "load save",
+    },
+    {
+        "it is a method here, x.{name}(...)": "exp log sqrt sin cos tanh sigmoid relu clip maximum "
+        "minimum sum mean max min var std prod cumsum argmax argmin argsort reshape flatten "
+        "squeeze unsqueeze transpose swapaxes broadcast_to permute numel clone",
+        "write abs(x)": "abs",
+        "write x ** y": "pow square",
+        "write x.clip(low, high)": "clamp",
+        "write x + y, x - y, x * y, x / y": "add sub mul div",
+        "write x @ y": "matmul mm bmm mv dot",
+        "write cat(tensors, axis)": "concatenate concat hstack vstack",
+        "write Tensor(array), which copies": "from_numpy as_tensor FloatTensor LongTensor asarray",
+        "write zeros(x.shape), ones(x.shape) or full(x.shape, value)": "zeros_like ones_like "
+        "full_like empty empty_like rand_like randn_like",
+        "write Tensor(rng.integers(low, high, shape)), with rng = np.random.default_rng(seed)": ""
+        "randint randperm normal multinomial bernoulli",
+        "dtypes are NumPy's: np.float32, np.int64, bool": "float float16 float32 float64 double "
+        "half int int32 int64 long uint8 bool bfloat16 dtype get_default_dtype set_default_dtype",
+        "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
+        "mps backends get_device",
+        "write no_grad()": "inference_mode set_grad_enabled enable_grad",
+        "Function and no_grad are in tinytorch itself": "autograd",
+        "data loaders are in tinytorch.data, clip_grad_norm_ in tinytorch.optim": "utils",
+        "write np.{name}(x.data)": "isnan isinf isfinite any all sort unique nonzero tril triu "
+        "allclose round sign floor einsum",
+        "write np.array_equal(x.data, y.data)": "equal",
+        "the course has no compiler": "compile jit",
     },
 )

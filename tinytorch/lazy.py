@@ -9,19 +9,21 @@ import importlib
 import sys
 
 
-def door(module, homes):
+def door(module, homes, instead=None):
     """The `__getattr__` and `__dir__` of a front door.
 
-    module  its name
-    homes   {a lesson, or "support." and a module there: the names that come from it}
+    module   its name
+    homes    {a lesson, or "support." and a module there: the names that come from it}
+    instead  {what to write here, with {name} for the name: the names that PyTorch has for it}
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
+    write = {name: text for text, names in (instead or {}).items() for name in names.split()}
 
     def fetch(name):
         if name == "__all__":
             return [name for name in home if is_built(name)]
         if name not in home:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise unknown(module, name, write, home)
         place = home[name]
         full = f"tinytorch.{place}" if place.startswith("support.") else f"tinytorch.core.{place}"
         try:
@@ -46,6 +48,20 @@ def door(module, homes):
         return True
 
     return fetch, lambda: sorted([*vars(sys.modules[module]), *home])
+
+
+def unknown(module, name, write, home):
+    """The AttributeError for a name that a front door does not have."""
+    text = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("__"):
+        return AttributeError(text)
+    import difflib  # late: `import tinytorch` is to be quick
+
+    if name in write:
+        text += f": {write[name].replace('{name}', name)}"
+    elif close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):
+        text += f": did you mean {' or '.join(here for here in home if here.lower() in close)}?"
+    return AttributeError(text, name=None, obj=None)  # so that Python adds no guess of its own
 
 
 def how_to_build(name, lesson):

@@ -14,4 +14,8 @@ __getattr__, __dir__ = door(
         "optimizers": "Optimizer SGD Adam AdamW clip_grad_norm_ "
         "LRScheduler StepLR CosineAnnealingLR LinearLR LambdaLR SequentialLR warmup_cosine",
     },
+    {
+        "schedules are in tinytorch.optim itself, as optim.StepLR": "lr_scheduler",
+        "write Adam or AdamW": "RMSprop Adagrad Adadelta Adamax NAdam RAdam Adafactor Muon LBFGS",
+    },
 )

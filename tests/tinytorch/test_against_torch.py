@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tinytorch import nn
 from tinytorch.core import tensor as T
 from tinytorch.core.tensor import Tensor, Variable
 from tito.lesson import course
@@ -63,6 +64,19 @@ def test_ties_and_kinks(values):
     both(lambda x: x.clip(0, 1), lambda x: x.clamp(0, 1), x)
     both(lambda x: x.relu() + abs(x), lambda x: x.relu() + x.abs(), x)
     both(lambda x: x**2 + x**0, lambda x: x**2 + x**0, x)
+    both(lambda x: nn.ReLU()(x), lambda x: torch.nn.ReLU()(x), x)
+    both(lambda x: nn.relu(x) + (-x).relu(), lambda x: x.relu() + (-x).relu(), x)
+    both(lambda x: x.clip(0) * x.clip(None, 2), lambda x: x.clamp(min=0) * x.clamp(max=2), x)
+    both(lambda x: x.minimum(2.0), lambda x: torch.minimum(x, torch.tensor(2.0)), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), (0, 2), (0, 1, 2)], ids=str)
+def test_equal_maxima_share_the_gradient(axis, dtype):
+    x = np.random.default_rng(0).integers(0, 2, (2, 3, 4)).astype(dtype)  # ties on every axis
+    for keepdims in (False, True):
+        both(lambda x: x.max(axis, keepdims), lambda x: x.amax(axis, keepdims), x)
+        both(lambda x: x.min(axis, keepdims), lambda x: x.amin(axis, keepdims), x)
 
 
 def test_powers():

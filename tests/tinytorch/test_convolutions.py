@@ -4,6 +4,7 @@ the edges, and what they refuse."""
 import doctest
 import itertools
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -345,8 +346,8 @@ def test_padding_receives_no_gradient_even_when_all_inputs_are_minus_infinity():
 def test_nothing_is_recorded_without_need():
     layer = Conv2d(1, 2, 3)
     with no_grad():
-        assert layer(np.ones((1, 1, 4, 4))).creator is None
-    assert layer(np.ones((1, 1, 4, 4))).creator.inputs[2] is layer.bias
+        assert layer(np.ones((1, 1, 4, 4), "float32")).creator is None
+    assert layer(np.ones((1, 1, 4, 4), "float32")).creator.inputs[2] is layer.bias
 
 
 # Layers
@@ -431,7 +432,7 @@ def test_shape_errors_name_both_shapes_and_the_formula(images, kernels, padding,
 @pytest.mark.parametrize("pool", [max_pool2d, avg_pool2d])
 def test_pools_refuse_with_both_shapes(pool):
     with pytest.raises(
-        ValueError, match=r"\(1, 1, 4, 5\).*\(6, 2\).*\(4 \+ 2 \* 0 - 6\).*// stride"
+        ValueError, match=r"(?s)\(1, 1, 4, 5\).*\(6, 2\).*\(4 \+ 2 \* 0 - 6\).*// stride"
     ):
         pool(np.ones((1, 1, 4, 5)), (6, 2))
     with pytest.raises(ValueError, match=r"\(4, 5\).*four axes"):
@@ -498,3 +499,13 @@ def test_flops():
 def test_the_examples_are_true():
     result = doctest.testmod(lesson)
     assert result.failed == 0 and result.attempted >= 14
+
+
+def test_what_the_forward_pass_saved_is_used_and_freed_with_the_graph():
+    x, w = Tensor(np.ones((2, 8, 4, 4), "f")), Variable(np.ones((3, 8, 2, 2), "f"))
+    out = lesson.conv2d(x, w).sum()
+    strips = weakref.ref(out.creator.inputs[0].creator.options["saved"]["strips"])
+    out.backward(retain_graph=True)
+    assert strips() is not None
+    out.backward()
+    assert strips() is None

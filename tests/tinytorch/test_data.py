@@ -233,8 +233,8 @@ def test_a_list_is_a_dataset():
 
 
 def test_wrong_sizes_are_refused():
-    for options in ({"batch_size": 0}, {"prefetch": -1}):
-        with pytest.raises(ValueError, match="batch_size must be at least 1"):
+    for options, text in (({"batch_size": 0}, "least 1"), ({"prefetch": -1}, "least 0")):
+        with pytest.raises(ValueError, match=f"is {min(options.values())}\nit .* at {text}"):
             DataLoader([1], **options)
     with pytest.raises(ValueError, match=r"\(3, 2\), \(2,\).*each input needs its target"):
         TensorDataset(np.ones((3, 2)), np.ones(2))
@@ -244,7 +244,7 @@ def test_wrong_sizes_are_refused():
 
 def test_a_loader_shows_how_many_examples_and_batches_it_has():
     loader = DataLoader(range(1438), 64)
-    assert repr(loader) == "DataLoader(1,438 examples, 23 batches of up to 64)"
+    assert repr(loader) == ("DataLoader(1,438 examples, 23 batches of up to 64, shuffle=False)")
 
 
 def test_one_hot_accepts_every_integer_dtype_and_many_classes():

@@ -1,11 +1,14 @@
 """The front doors work at every stage of the course."""
 
+import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import tinytorch
 from tito.learn import workspace
 from tito.lesson import course
 
@@ -110,3 +113,65 @@ def test_functional_and_init_are_doors_too():
 def test_one_import_opens_every_door():
     code = "import tinytorch as torch; print(torch.nn.ReLU(), torch.optim.SGD, torch.zeros(1))"
     assert python(COURSE.path, code)[0].startswith("ReLU() <class")
+
+
+DOORS = """tinytorch tinytorch.nn tinytorch.nn.functional tinytorch.nn.init tinytorch.optim
+tinytorch.data tinytorch.training""".split()
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_import_star_gives_all_of_a_finished_door(door):
+    code = (
+        f"from {door} import *; import {door} as d; "
+        "print(len(d.__all__) > 1, set(d.__all__) - set(dir()), set(d.__all__) - set(dir(d)))"
+    )
+    assert python(COURSE.path, code) == ("True set() set()", "")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_name_is_both_there_and_elsewhere(door):
+    tree = ast.parse(Path(importlib.util.find_spec(door).origin).read_text(encoding="utf-8"))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    call = next(node for node in calls if getattr(node.func, "id", "") == "door")
+    there = " ".join(ast.literal_eval(call.args[1]).values()).split()
+    told = " ".join(ast.literal_eval(call.args[2]).values()).split() if call.args[2:] else []
+    assert len({*there, *told}) == len(there) + len(told)
+
+
+@pytest.mark.parametrize(
+    "code, wanted",
+    [
+        ("torch.exp", "'tinytorch' has no attribute 'exp': it is a method here, x.exp(...)"),
+        ("torch.matmul", "'tinytorch' has no attribute 'matmul': write x @ y"),
+        ("torch.zeros_like", "write zeros(x.shape), ones(x.shape) or full(x.shape, value)"),
+        ("torch.cuda", "there is one device, the CPU"),
+        ("torch.float32", "dtypes are NumPy's: np.float32"),
+        ("torch.isnan", "write np.isnan(x.data)"),
+        ("torch.utils", "data loaders are in tinytorch.data"),
+        ("torch.Tensr", "has no attribute 'Tensr': did you mean Tensor or tensor?"),
+        ("torch.nonsense_name", "module 'tinytorch' has no attribute 'nonsense_name'"),
+        ("torch.nn.LSTM", "'tinytorch.nn' has no attribute 'LSTM': this library has no such layer"),
+        ("torch.nn.NLLLoss", "write CrossEntropyLoss, on logits"),
+        ("torch.nn.Relu", "did you mean relu or "),
+        ("torch.nn.functional.nll_loss", "write cross_entropy, on logits"),
+        ("torch.nn.functional.embedding", "write table[indices]"),
+        ("torch.nn.init.kaiming_normal_", "or w.data[...] = he_normal(*w.shape)"),
+        ("torch.optim.RMSprop", "'RMSprop': write Adam or AdamW"),
+        ("torch.optim.lr_scheduler", "schedules are in tinytorch.optim itself, as optim.StepLR"),
+        ("torch.data.Dataloader", "did you mean DataLoader"),
+    ],
+)
+def test_a_name_of_pytorch_says_what_it_is_called_here(code, wanted):
+    with pytest.raises(AttributeError) as told:
+        eval(code, {"torch": tinytorch})
+    assert str(told.value).startswith("module 'tinytorch") and wanted in str(told.value)
+
+
+def test_names_of_pytorch_are_told_before_anything_is_built(empty):
+    error = python(empty, "import tinytorch as torch; torch.nn.NLLLoss")[1]
+    assert error == (
+        "AttributeError: module 'tinytorch.nn' has no attribute 'NLLLoss': "
+        "write CrossEntropyLoss, on logits instead of log-probabilities"
+    )
+    error = python(empty, "import tinytorch as torch; torch.Tensr")[1]
+    assert error.count("id you mean") == 1  # Python adds no guess of its own

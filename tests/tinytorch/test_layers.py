@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from tinytorch.core import layers as lesson
+from tinytorch.core.activations import ReLU
+from tinytorch.core.convolutions import Conv2d
 from tinytorch.core.layers import (
     Dense,
     Dropout,
@@ -132,7 +134,19 @@ def test_zero_grad():
 
 
 def test_other_names():
-    assert Linear is Dense and Layer is Module
+    assert issubclass(Linear, Dense) and Layer is Module
+    assert Linear(2, 3).weight is not None and Conv2d(1, 2, 3).weight.ndim == 4
+
+
+def test_a_layer_prints_under_the_name_it_was_made_with():
+    assert repr(Linear(2, 3, bias=False)) == "Linear(2, 3, bias=False)"
+    assert repr(Dense(2, 3)) == "Dense(2, 3)" and isinstance(Linear(2, 3), Dense)
+    layer = pickle.loads(pickle.dumps(copy.deepcopy(Linear(2, 3, rng=1))))
+    assert type(layer) is Linear and np.array_equal(layer.weights.data, xavier_uniform(2, 3, 1))
+    with pytest.raises(ValueError, match=r"^Linear needs at least 1 input"):
+        Linear(0, 3)
+    with pytest.raises(ValueError, match=r"^Linear\(3, 2\) takes inputs of shape"):
+        Linear(3, 2)(Tensor([1.0]))
 
 
 # Dense
@@ -145,6 +159,7 @@ def test_dense_against_numpy(shape, bias, dtype):
     layer = Dense(3, 4, bias=bias, rng=0)
     if bias:
         layer.bias.data[:] = [1, -2, 0.5, 30]
+    layer.to(dtype)
     x = numbers(shape, dtype)
     wanted = x @ layer.weights.data + (layer.bias.data if bias else 0)
     for given in (Tensor(x), x):
@@ -180,7 +195,7 @@ def test_a_layer_without_inputs_or_outputs_is_refused(sizes):
 
 @pytest.mark.parametrize("sizes", [(2.0, 3), (2, "3"), (None, 3), ((2,), 3)])
 def test_sizes_that_are_no_whole_numbers_are_refused(sizes):
-    with pytest.raises(TypeError, match="two whole numbers") as error:
+    with pytest.raises(TypeError, match=r"^Linear\(in_features, .* two whole numbers") as error:
         Linear(*sizes)
     assert f"{sizes[0]!r} and {sizes[1]!r}" in str(error.value)
     assert Linear(np.int64(2), np.int32(3)).weights.shape == (2, 3)
@@ -215,7 +230,7 @@ def test_a_signal_is_kept_through_twenty_layers(activation, init):
 def test_manual_seed_repeats_everything_and_leaves_numpy_alone():
     def draw():
         net = Sequential(Dense(3, 4), Dropout(0.4), Dense(4, 50, init=he_normal))
-        return net.state_dict(), net(Tensor(np.ones((2, 3)))).data
+        return net.state_dict(), net(Tensor(np.ones((2, 3), "float32"))).data
 
     np.random.seed(0)
     before = np.random.get_state()[1].copy()
@@ -270,6 +285,8 @@ def test_sequential_is_a_sequence_of_layers():
         net[3]
     with pytest.raises(TypeError, match="one by one"):
         Sequential([Dense(2, 3)])
+    with pytest.raises(TypeError, match=r"^ReLU is a class and not a layer: .* ReLU\(\)$"):
+        Sequential(Dense(2, 3), ReLU)
 
 
 def test_sequential_keeps_what_a_subclass_adds():
@@ -392,10 +409,15 @@ def test_what_is_no_number_is_not_loaded(bad):
     assert all(np.array_equal(a, before[n]) for n, a in net.state_dict().items())
 
 
-@pytest.mark.parametrize("state", ["net.npz", ["weights"], None, 3])
+@pytest.mark.parametrize("state", ["net.npz", Path("net.npz"), ["weights"], None, 3])
 def test_what_is_no_state_dict_is_refused(state):
-    with pytest.raises(TypeError, match=r"maps names to arrays.*np\.load"):
+    with pytest.raises(TypeError, match=r"maps names to arrays.*tinytorch\.load\(path\)"):
         Dense(1, 2).load_state_dict(state)
+
+
+def test_a_whole_network_is_no_state_dict():
+    with pytest.raises(TypeError, match=r"a whole Dense: give what its state_dict\(\) returns"):
+        Dense(1, 2).load_state_dict(Dense(1, 2))
 
 
 def test_a_part_of_a_state_can_be_merged():
@@ -424,24 +446,35 @@ def test_summary_counts_what_is_there():
         Flatten(), Dense(12, 7), Tensor.relu, Sequential(Dropout(0.5), Dense(7, 2)), Residual(2)
     )
     lines = str(summary(net, (5, 3, 4))).splitlines()
-    assert [line.split("  ")[0].strip() for line in lines] == [
+    assert [line.strip().split("  ")[0] for line in lines] == [
         "layer",
         "input",
         "0 Flatten(1)",
         "1 Dense(12, 7)",
         "2 relu",
+        "3 Sequential",
         "3.0 Dropout(0.5)",
         "3.1 Dense(7, 2)",
-        "4 Residual(42 parameters)",
+        "4 Residual",
+        "4.inner Sequential",
+        "4.inner.0 Dense(2, 5)",
+        "4.inner.1 tanh",
+        "4.inner.2 Dense(5, 2, bias=False)",
+        "4.heads.0 Dense(2, 2)",
+        "4.heads.1 Dense(2, 3)",
+        "4.extra.gain Parameter of shape (2,)",
+        "4.extra.drop Dropout(0.5)",
+        "4.mean Tensor of shape (2,)",
         "total",
+        "4.mean (2,): not learned. nn.Parameter makes it a parameter, register_buffer a buffer",
     ]
     assert (
         "(5, 12)" in lines[2]
         and "(5, 7)" in lines[3]
         and lines[3].endswith(" 91")
-        and lines[-1].endswith(" 149")
+        and lines[-2].endswith(" 149")
     )
-    assert len({len(line) for line in lines}) == 1
+    assert len({len(line) for line in lines[:-1]}) == 1
     assert net.training and net[3][0].training
 
 
@@ -460,14 +493,14 @@ def test_summary_counts_a_shared_layer_once():
     assert repr(summary(layer, (2, 3))) == str(summary(layer, (2, 3)))
 
 
-def test_summary_opens_only_a_sequential_with_its_own_forward():
+def test_summary_opens_a_sequential_with_another_forward():
     class Both(Sequential):
         def forward(self, x):
             return self[0](x) + self[1](x)
 
     lines = summary(Sequential(Both(Dense(3, 5), Dense(3, 5))), (2, 3)).splitlines()
-    assert lines[2].startswith("0 Both(Dense(3, 5), Dense(3, 5))")
-    assert "(2, 5)" in lines[2] and lines[2].endswith(" 40") and len(lines) == 4
+    assert lines[2].startswith("0 Both") and "(2, 5)" in lines[2] and len(lines) == 6
+    assert lines[3].endswith(" 20") and lines[4].endswith(" 20") and lines[5].endswith(" 40")
 
 
 def test_text_of_layers():
@@ -500,5 +533,26 @@ def test_the_lesson_needs_nothing_later():
     ]
     assert imports == [
         "from tinytorch.core.tensor import Tensor, Variable",
+        "from tinytorch.support.casting import cast_to",
+        "from tinytorch.support.checkpoints import check_state_dict",
+        "from tinytorch.support.modules import ModuleMethods, check_layer",
         "from tinytorch.support.summary import name_of, summary",
     ]
+
+
+def test_a_chapter_that_runs_as_a_script_prints_its_own_networks():
+    program = (
+        "import runpy, sys; sys.path.insert(0, '.')\n"
+        "names = runpy.run_path('tinytorch/core/layers.py', run_name='chapter')\n"
+        "Dense, Sequential, summary = names['Dense'], names['Sequential'], names['summary']\n"
+        "print(summary(Sequential(Dense(2, 3), Dense(3, 1)), (5, 2)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "0 Dense(2, 3)  (5, 3)" in done.stdout and "(5, 1)" in done.stdout
+
+
+def test_a_network_prints_before_named_parameters_is_written(monkeypatch):
+    monkeypatch.delattr(lesson, "named_parameters")
+    assert repr(Residual(2)).startswith("Residual(  # 42 parameters")

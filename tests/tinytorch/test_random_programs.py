@@ -45,6 +45,9 @@ UNARY = {
     "clip": lambda m, x: m.clip(x, -0.7, 0.8),
     "affine": lambda m, x: 2 * x - 0.5,
     "reflected": lambda m, x: 1.5 / (x * x + 1) - x,
+    "pow": lambda m, x: m.tanh(x).pow(3),
+    "clone": lambda m, x: x.clone().abs(),
+    "casts": lambda m, x: x.double().float().to(x.dtype),
 }
 BINARY = {
     "add": lambda m, x, y: x + y,
@@ -55,9 +58,10 @@ BINARY = {
     "maximum": lambda m, x, y: m.maximum(x, y),
     "minimum": lambda m, x, y: m.minimum(x, y),
 }
-REDUCTIONS = ["sum", "mean", "max", "min", "var", "std"]
+REDUCTIONS = ["sum", "mean", "max", "min", "var", "std", "prod"]
 SHAPES = ["reshape", "transpose", "swapaxes", "unsqueeze", "squeeze", "flatten", "broadcast", "pad"]
-OTHERS = ["index", "mask", "where", "matmul", "concatenate", "stack", "reuse"]
+SHAPES += ["view", "permute", "expand", "t"]
+OTHERS = ["index", "mask", "where", "matmul", "concatenate", "stack", "reuse", "cumsum", "argsort"]
 
 
 class Ours:
@@ -70,6 +74,10 @@ class Ours:
     )
     maximum, minimum, where = T.maximum, T.minimum, T.where
     concatenate, stack = T.concatenate, T.stack
+
+    @staticmethod
+    def argsort(array, axis, descending):
+        return T.Tensor(array).argsort(axis, descending)
 
     @staticmethod
     def reduce(name, x, axes, keepdims):
@@ -107,6 +115,10 @@ class Theirs:
 
     @staticmethod
     def reduce(name, x, axes, keepdims):
+        if name == "prod":  # along one axis at a time
+            for axis in sorted((a % x.ndim for a in axes), reverse=True):
+                x = torch.prod(x, axis, keepdim=keepdims)
+            return x
         if name in ("var", "std"):
             return getattr(torch, name)(x, axes, correction=0, keepdim=keepdims)
         return getattr(torch, {"max": "amax", "min": "amin"}.get(name, name))(
@@ -187,6 +199,15 @@ class Program:
                     (i,),
                     lambda m, x: m.reduce(name, x + m.constant(noise), axes, keepdims),
                 )
+            if name == "prod":  # of numbers around 1, with a few zeros
+                zeros = rng.random(shape) < 0.2
+                return (
+                    name,
+                    (i,),
+                    lambda m, x: m.reduce(
+                        name, m.where(zeros, x * 0, m.tanh(x) + 1), axes, keepdims
+                    ),
+                )
             return name, (i,), lambda m, x: m.reduce(name, x, axes, keepdims)
         if kind == "shape":
             return self.draw_shape_step(i, shape, rank)
@@ -202,6 +223,13 @@ class Program:
         if name == "reshape":
             wanted = tuple(int(n) for n in rng.permutation(shape))
             return name, (i,), lambda m, x: x.reshape(wanted)
+        if name == "view":
+            return name, (i,), lambda m, x: x.view(-1, *shape[1:]) if shape else x.view(1)
+        if name == "t" and rank < 3:
+            return name, (i,), lambda m, x: x.t()
+        if name == "expand" and rank < 4:
+            wanted = (2, *(3 if n == 1 and rng.random() < 0.5 else -1 for n in shape))
+            return name, (i,), lambda m, x: x.expand(*wanted)
         if name == "broadcast" and rank < 4:
             wanted = (2, *(3 if n == 1 and rng.random() < 0.5 else n for n in shape))
             return name, (i,), lambda m, x: m.broadcast(x, wanted)
@@ -211,6 +239,9 @@ class Program:
         if name == "transpose":
             axes = [int(a) for a in rng.permutation(rank)]
             return name, (i,), lambda m, x: m.transpose(x, axes)
+        if name == "permute":
+            axes = [int(a) for a in rng.permutation(rank)]
+            return name, (i,), lambda m, x: x.permute(*axes)
         if name == "swapaxes":
             return name, (i,), lambda m, x: x.swapaxes(axis, other)
         if name == "squeeze" and shape[axis] == 1:
@@ -240,6 +271,16 @@ class Program:
         if not rank or 0 in shape:
             return None
         axis = int(rng.integers(-rank, rank))
+        if name == "cumsum":
+            return name, (i,), lambda m, x: m.tanh(x).cumsum(axis)
+        if name == "argsort":  # of numbers that differ by more than rounding errors
+            order = np.asarray(rng.permutation(math.prod(shape)), self.dtype).reshape(shape)
+            down = bool(rng.integers(2))
+            return (
+                name,
+                (i,),
+                lambda m, x: x * m.argsort(m.constant(order), axis, down),
+            )
         if name in ("concatenate", "stack") and shapes[j] == shape and rank < 4:
             return name, (i, j), lambda m, x, y: getattr(m, name)([x, y, x], axis)
         if name == "mask":

@@ -204,7 +204,7 @@ def test_a_run_that_stopped_early_and_is_resumed_trains_no_further_epoch(tmp_pat
 
 
 def test_arguments_that_cannot_work_are_refused():
-    with pytest.raises(ValueError, match="patience needs a validation set"):
+    with pytest.raises(ValueError, match="there is no validation set"):
         trainer().fit(pairs(16), 1, patience=3)
     with pytest.raises(ValueError, match="used up after one epoch"):
         trainer().fit(iter(pairs(16)), 2)
@@ -217,7 +217,7 @@ def test_arguments_that_cannot_work_are_refused():
 def test_a_fit_that_trains_nothing_says_so():
     run = trainer()
     run.fit(pairs(16), 2)
-    with pytest.warns(UserWarning, match="nothing was trained: 2 epochs .* epochs=4$"):
+    with pytest.warns(UserWarning, match="nothing was trained: 2 epochs .*\n.* epochs=4$"):
         run.fit(pairs(16), 2)
 
 
@@ -438,22 +438,21 @@ def test_inputs_that_are_not_finite_are_named():
     with (
         np.errstate(all="ignore"),
         pytest.raises(
-            NonFiniteError, match="step 4: .* 0 Dense: it received inf or nan as its input"
+            NonFiniteError, match="step 4: .* row 2 of this batch has .*inf.* as its input\n"
         ),
     ):
         run.fit(batches, 1)
 
 
-@pytest.mark.parametrize("target, cause", [(np.nan, "targets hold"), (0.0, "loss function")])
-def test_a_loss_of_nan_from_finite_outputs_is_not_blamed_on_a_layer(target, cause):
+def test_a_loss_of_nan_from_finite_outputs_is_not_blamed_on_a_layer():
     model = Sequential(Dense(2, 1, rng=0))
-    batch = (Tensor(np.ones((3, 2), "float32")), Tensor(np.full((3, 1), target, "float32")))
+    batch = (Tensor(np.ones((3, 2), "float32")), Tensor(np.ones((3, 1), "float32")))
 
     def loss(outputs, targets):
-        return ((outputs - targets) * 0).mean() + (0.0 if np.isnan(target) else np.nan)
+        return ((outputs - targets) * 0).mean() + np.nan
 
     run = Trainer(model, SGD(model.parameters()), loss, show=False)
-    with pytest.raises(NonFiniteError, match=f"outputs of the model are finite.*{cause}"):
+    with pytest.raises(NonFiniteError, match="outputs of the model are finite: the loss function"):
         run.fit([batch], 1)
 
 

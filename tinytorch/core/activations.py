@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 660e9a765faa73b9
+# checksum: f03f55f1a47d1a15
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
+from tinytorch.support.numpy_names import NumPyNames, numpy_names
 
 __all__ = [
     "collapse_linear", "relu", "xor_weights", "numerical_derivative", "sigmoid", "tanh", "gelu", "softmax",
@@ -139,6 +140,7 @@ def gelu(x):
     return 0.5 * x * (1 + inner.tanh())
 
 
+@numpy_names
 def softmax(x, axis=-1):
     """Turn logits into probabilities along `axis`.
 
@@ -161,6 +163,7 @@ def softmax(x, axis=-1):
     return powers / powers.sum(axis, keepdims=True)
 
 
+@numpy_names
 def log_softmax(x, axis=-1):
     """The natural logarithm of `softmax(x, axis)`, computed from the logits, not from rounded
     probabilities.
@@ -181,7 +184,7 @@ def log_softmax(x, axis=-1):
     return shifted - shifted.exp().sum(axis, keepdims=True).log()
 
 
-class Activation:
+class Activation(NumPyNames):
     """An activation function as an object. A subclass defines `forward(x)`; its attributes are
     its settings."""
 

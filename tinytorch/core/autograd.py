@@ -1,10 +1,9 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6c001d1633a55ce1
+# checksum: 30173600934c4686
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
@@ -15,17 +14,14 @@ from tinytorch.core.tensor import (
     apply,
     axes_of,
     clip_forward,
-    concatenate_forward,
     max_forward,
     min_forward,
     operand,
-    pad_forward,
     power,
     recording,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
-    stack_forward,
     sum_forward,
     take_forward,
 )
@@ -100,13 +96,13 @@ def topological_order(tensor):
 
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
-    found, stack = set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
 
 
 def match_input(g, data, op=None):
@@ -471,9 +467,7 @@ def index_rule(g, out, x, index):
 
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=vjps.concatenate_rule)
-derivative(stack_forward, together=vjps.stack_rule)
-derivative(pad_forward, vjps.pad_rule)
+vjps.register_others(derivative)
 
 
 def matmul_vjp(n, g, a, b):

@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ee03b8ff87e8ba2
+# checksum: b4de2f6f4c73dd64
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -11,6 +11,8 @@ from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.casting import cast_to
+from tinytorch.support.halves import by_halves
 from tinytorch.support.strips import strips_forward, strips_input_gradient, strips_weight_gradient
 from tinytorch.support.windows import crop_padding, flatten_maps, kernel_positions, pad_images, pair, shape_error
 
@@ -228,22 +230,25 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
 MANY_CHANNELS = 8
 
 
-def conv2d_forward(x, weights, bias, stride, padding):
-    method = strips_forward if x.shape[1] >= MANY_CHANNELS else im2col_forward
-    return method(x, weights, bias, stride, padding)
+def conv2d_forward(x, weights, bias, stride, padding, saved=None):
+    if x.shape[1] < MANY_CHANNELS:
+        return im2col_forward(x, weights, bias, stride, padding)
+    return strips_forward(x, weights, bias, stride, padding, saved)
 
 
-def input_gradient(g, out, x, weights, bias, stride, padding):
+def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
     return method(g, out, x, weights, bias, stride, padding)
 
 
-def weight_gradient(g, out, x, weights, bias, stride, padding):
-    method = strips_weight_gradient if x.shape[1] >= MANY_CHANNELS else im2col_weight_gradient
-    return method(g, out, x, weights, bias, stride, padding)
+def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
+    if x.shape[1] < MANY_CHANNELS:
+        return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
+    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
-derivative(conv2d_forward, input_gradient, weight_gradient, bias_gradient)
+derivative(conv2d_forward, input_gradient, weight_gradient,
+           lambda *arrays, saved=None, **options: bias_gradient(*arrays, **options))
 
 
 def conv2d(x, weights, bias=None, stride=1, padding=0):
@@ -282,7 +287,7 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
     except ValueError as error:
         raise shape_error(*both, error) from None
     bias = np.zeros(len(weights), weights.dtype) if bias is None else bias
-    return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)
+    return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})
 
 
 class Conv2d(Module):
@@ -300,7 +305,7 @@ class Conv2d(Module):
                   also named .weight
     .bias         Variable of shape (out_channels,), float32 zeros at first; or None
 
-    >>> Conv2d(3, 8, kernel_size=(5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7)))).shape
+    >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
     Source: torch.nn.Conv2d, except for the initial weights.
@@ -319,12 +324,10 @@ class Conv2d(Module):
         self.weights = Variable(init(in_channels * area, out_channels * area, rng, shape))
         self.bias = Variable(np.zeros(out_channels, np.float32)) if bias else None
 
-    @property
-    def weight(self):
-        """PyTorch's name for the weights."""
-        return self.weights
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
+        x = cast_to(x, self.weights, self)
         return conv2d(x, self.weights, self.bias, self.stride, self.padding)
 
     def __repr__(self):
@@ -383,7 +386,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     return crop_padding(gradient, padding)
 
 
-derivative(max_pool2d_forward, max_pool2d_gradient)
+derivative(max_pool2d_forward, by_halves(max_pool2d_gradient))  # 2 by 2: faster, same numbers
 
 
 def avg_pool2d_forward(x, kernel_size, stride, padding):

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: 31088490409ca42b
+# checksum: 5109904025725e04
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -9,8 +9,10 @@ import numpy as np
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
 from tinytorch.support import datasets, synthetic
+from tinytorch.support.arguments import check_dataset_arrays, check_loader
 from tinytorch.support.batching import stack_rows
 from tinytorch.support.bounded_queue import BoundedQueue
+from tinytorch.support.descriptions import Described
 from tinytorch.support.download import checksum, data_folder, fetch
 from tinytorch.support.splits import split_lengths
 
@@ -22,7 +24,7 @@ __all__ = [
 ]
 
 
-class Dataset:
+class Dataset(Described):
     """A collection of examples. A subclass writes `__len__` and `__getitem__`.
 
     dataset[i]  example i: an array, a number, or a tuple of such; IndexError when there is no
@@ -59,6 +61,7 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *arrays):
+        check_dataset_arrays(arrays)
         self.arrays = tuple(a if isinstance(a, np.ndarray) else Tensor(a).data for a in arrays)
         shapes = [a.shape for a in self.arrays]
         if len({shape[:1] for shape in shapes}) != 1 or shapes[0] == ():
@@ -253,11 +256,7 @@ class DataLoader:
 
     def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False,
                  collate_fn=collate, rng=None, prefetch=0):
-        if batch_size < 1 or prefetch < 0:
-            raise ValueError("batch_size must be at least 1 and prefetch at least 0, "
-                             f"not {batch_size} and {prefetch}")
-        if shuffle and sampler is not None:
-            raise ValueError("a sampler defines the order: give either sampler or shuffle=True")
+        check_loader(dataset, batch_size, shuffle, sampler, prefetch)
         self.dataset, self.batch_size, self.shuffle, self.sampler = (
             dataset, batch_size, shuffle, sampler)
         self.drop_last, self.collate_fn, self.prefetch = drop_last, collate_fn, prefetch
@@ -265,7 +264,7 @@ class DataLoader:
 
     def __repr__(self):
         return (f"DataLoader({len(self.dataset):,} examples, {len(self):,} batches of up to "
-                f"{self.batch_size})")
+                f"{self.batch_size}, shuffle={self.shuffle})")
 
     def __len__(self):
         count = len(self.dataset if self.sampler is None else self.sampler)
@@ -317,7 +316,7 @@ def channel_statistics(images):
     return mean.astype(np.float32), np.where(std == 0, 1, std).astype(np.float32)
 
 
-class Normalize:
+class Normalize(Described):
     """Standardizes with a given mean and standard deviation, those of the training set.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
@@ -334,7 +333,7 @@ class Normalize:
         return (x - self.mean) / self.std
 
 
-class Compose:
+class Compose(Described):
     """Several functions in sequence: Compose([f, g])(x) is g(f(x))."""
 
     def __init__(self, transforms):
@@ -387,7 +386,7 @@ def shift(image, down, right):
     return padded[..., room - down : room - down + height, room - right : room - right + width]
 
 
-class RandomHorizontalFlip:
+class RandomHorizontalFlip(Described):
     """Swaps left and right of an image (..., height, width) with probability p, and otherwise
     returns it unchanged.
 
@@ -411,7 +410,7 @@ class RandomHorizontalFlip:
         return image[..., ::-1].copy() if self.rng.random() < self.p else image
 
 
-class RandomShift:
+class RandomShift(Described):
     """Shifts an image by up to `max_shift` pixels along each axis, uniformly drawn. `rng` is as
     in RandomHorizontalFlip."""
 
@@ -424,7 +423,7 @@ class RandomShift:
         return shift(image, down, right)
 
 
-class GaussianNoise:
+class GaussianNoise(Described):
     """Adds normal noise of standard deviation `std` to every pixel, in the image's dtype. `rng`
     is as in RandomHorizontalFlip."""
 

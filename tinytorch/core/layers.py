@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: e4ed4ebee6693545
+# checksum: 8f3ba039162f1f2a
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -7,6 +7,9 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.support.casting import cast_to
+from tinytorch.support.checkpoints import check_state_dict
+from tinytorch.support.modules import ModuleMethods, check_layer
 from tinytorch.support.summary import name_of, summary
 
 __all__ = [
@@ -94,7 +97,7 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     return generator(rng).normal(0, math.sqrt(2 / fan_in), shape).astype(np.float32)
 
 
-class Module:
+class Module(ModuleMethods):
     """The base class of layers and networks.
 
     A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
@@ -139,7 +142,7 @@ class Module:
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all parameters and buffers: {name: ndarray}. `numpy.savez(file, **state)`
+        """A copy of all parameters and buffers: {name: ndarray}. `tinytorch.save(state, path)`
         saves it."""
         return state_dict(self)
 
@@ -147,9 +150,6 @@ class Module:
         """Copy the arrays of `state`, as `state_dict` returns it, into this module. ValueError
         with every key that does not fit; then nothing is loaded."""
         load_state_dict(self, state)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({sum(p.size for p in self.parameters()):,} parameters)"
 
 
 Layer = Module
@@ -166,6 +166,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
+    Integers as input become float32, like the weights. So does float64, with one warning.
+
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
 
@@ -178,28 +180,31 @@ class Dense(Module):
     def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
         sizes = in_features, out_features
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
-            raise TypeError("Dense(in_features, out_features) needs two whole numbers, not "
-                            f"{in_features!r} and {out_features!r}")
+            raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
+                            f"numbers, not {in_features!r} and {out_features!r}")
         if min(sizes) < 1:
-            raise ValueError("Dense needs at least 1 input and 1 output, "
+            raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
         self.in_features, self.out_features = sizes
         self.weights = Variable(init(in_features, out_features, rng))
         self.bias = Variable(np.zeros(out_features, np.float32)) if bias else None
+
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
         if np.shape(x)[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
                              f"{np.shape(x)}: does the layer before it have another number of "
                              "outputs, or is Flatten() missing?")
-        return linear(x, self.weights, self.bias)
+        return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 
     def __repr__(self):
-        return (f"Dense({self.in_features}, "
+        return (f"{type(self).__name__}({self.in_features}, "
                 f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
-Linear = Dense  # PyTorch's name
+class Linear(Dense):
+    """PyTorch's name for Dense."""
 
 
 class Sequential(Module):
@@ -218,10 +223,7 @@ class Sequential(Module):
 
     def __init__(self, *layers):
         for index, layer in enumerate(layers):
-            if not callable(layer):
-                raise TypeError("Sequential takes layers and functions one by one, "
-                                f"not {layer!r:.60}: Sequential(*layers) unpacks a list")
-            setattr(self, str(index), layer)
+            setattr(self, str(index), check_layer(layer))
 
     def forward(self, x):
         for layer in self.layers:
@@ -242,9 +244,6 @@ class Sequential(Module):
 
     def __len__(self):
         return len(self.layers)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join(map(name_of, self.layers))})"
 
 
 class Flatten(Module):
@@ -393,9 +392,7 @@ def load_state_dict(module, state):
 
     Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
     """
-    if not hasattr(state, "keys"):
-        raise TypeError(f"a state dict maps names to arrays, {state!r:.60} does not; "
-                        "load a file with load_state_dict(np.load(path))")
+    check_state_dict(state)
     problems = incompatible_keys(module, state)
     if problems:
         raise ValueError(f"nothing was loaded: {'; '.join(problems)}")

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0ad0db6a991d4f51
+# checksum: 331993a5a3b02163
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
+from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward,
@@ -25,6 +25,9 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
+from tinytorch.support.late_import import autograd_lesson
+from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
 
 __all__ = [
@@ -79,9 +82,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
-    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares elementwise
+    def _apply(self, op, *others, **options): return apply(op, self, *others, **options)
 
     def __add__(self, other): return apply(np.add, self, other)
     def __radd__(self, other): return reflected(np.add, self, other)
@@ -138,10 +140,6 @@ class Mathematics:
         return apply(max_forward, self, axis=axis, keepdims=keepdims)
     def min(self, axis=None, keepdims=False):
         return apply(min_forward, self, axis=axis, keepdims=keepdims)
-    def argmax(self, axis=None, keepdims=False):
-        return apply(np.argmax, self, axis=axis, keepdims=keepdims)
-    def argmin(self, axis=None, keepdims=False):
-        return apply(np.argmin, self, axis=axis, keepdims=keepdims)
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
     def var(self, axis=None, keepdims=False, correction=0):
@@ -172,7 +170,7 @@ class Shapes:
     def __setitem__(self, index, value): put(self, index, value)
 
 
-class Tensor(Operators, Mathematics, Shapes, Conversions):
+class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied
@@ -213,12 +211,7 @@ class Tensor(Operators, Mathematics, Shapes, Conversions):
 
     def backward(self, gradient=None, retain_graph=False):
         """Compute the gradient of this scalar for every tensor it was computed from."""
-        try:
-            from tinytorch.core.autograd import backward
-        except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; "
-                              "then `tito export autograd`") from None
-        return backward(self, gradient, retain_graph)
+        return autograd_lesson().backward(self, gradient, retain_graph)
 
 
 def Variable(data, requires_grad=True):
@@ -249,7 +242,7 @@ def operand(x):
     raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
 
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
 
 
 def run(op, arrays, options):
@@ -259,8 +252,8 @@ def run(op, arrays, options):
     except (ValueError, IndexError, TypeError) as error:
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
-    if type(out) is not np.ndarray:
-        out = np.asarray(out)  # NumPy returns a bare number for rank 0
+    if type(out) is not ndarray:
+        out = asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -273,7 +266,7 @@ class Recording(threading.local):
 
 
 recording = Recording()
-counter = itertools.count()
+next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -287,8 +280,9 @@ class Creator:
     __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.created = next(counter)
+        self.op, self.inputs = op, inputs
+        self.arrays, self.options = arrays, options
+        self.created = next_creation()
 
     def __repr__(self):
         return name_of(self.op)
@@ -341,9 +335,9 @@ def reflected(op, x, other):
 
 
 def updated(op, x, other, sign):
-    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; what is to be learned is changed in place."""
     if x.requires_grad and x.creator is None:
-        raise in_place_error(sign)
+        return write_in_place(x, run(op, (x.data, operand(other)), {}), sign, recording.on)
     return apply(op, x, other)
 
 
@@ -580,11 +574,13 @@ def copy_index(index):
                  for part in parts)
 
 
+@numpy_names
 def concatenate(tensors, axis=0):
     """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
+@numpy_names
 def stack(tensors, axis=0):
     """Tensors of one shape side by side along a new axis.
 

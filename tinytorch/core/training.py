@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 11266adb622113ba
+# checksum: 955bd0c7da57155f
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -12,6 +12,7 @@ from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import Module, RandomState
 from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.arguments import checked_batches, input_batches
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.curves import plot_learning_curve
 from tinytorch.support.random_states import random_states
@@ -210,7 +211,7 @@ def evaluate(model, loss, batches, metrics={}):
     """
     results = []
     with evaluation_mode(model):
-        for inputs, targets in batches:
+        for inputs, targets in checked_batches(batches):
             outputs = model(inputs)
             results.append(batch_result(loss(outputs, targets), outputs, targets, metrics))
     return average_metrics(results)
@@ -219,11 +220,11 @@ def evaluate(model, loss, batches, metrics={}):
 def predict(model, batches):
     """The outputs of `model` for every example, an ndarray of shape (examples, ...).
 
-    batches  inputs, or tuples or lists whose first element is the inputs
+    batches  inputs as one Tensor or array; or a list or DataLoader of batches, which are
+             inputs, or tuples or lists whose first element is the inputs
     """
     with evaluation_mode(model):
-        inputs = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
-        return np.concatenate([model(x).data for x in inputs])
+        return np.concatenate([model(x).data for x in input_batches(batches)])
 
 
 def epochs_since_best(losses, min_delta=0.0):
@@ -252,10 +253,11 @@ class TrainingStep(TrainingState):
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
+        batches = list(checked_batches(batches, "fit"))
         states = random_states([RandomState.rng, self.model])
         where = f"epoch {self.epoch + 1}, step {self.epoch_step + 1}"
         self.optimizer.zero_grad()
-        results = accumulate_gradients(self.model, self.loss, batches, self.metrics)
+        results = accumulate_gradients(self.model, self.watched_loss, batches, self.metrics)
         check_losses(self.model, results, batches, states, where,
                      lambda layers: find_nonfinite(layers))  # a lambda: it is written below
         check_gradients(self.model, where)
@@ -294,7 +296,7 @@ class TrainingRun(TrainingStep):
         return evaluate(self.model, self.loss, batches, self.metrics)
 
     def predict(self, batches):
-        """The outputs for every example of `batches`, an ndarray."""
+        """The outputs for every example of `batches`, or of one batch, an ndarray."""
         return predict(self.model, batches)
 
     def save(self, path):

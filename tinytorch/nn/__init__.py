@@ -20,5 +20,26 @@ __getattr__, __dir__ = door(
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
         "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
         "support.containers": "ModuleDict ModuleList Parameter",
+        "support.l1_loss": "L1Loss l1_loss",
+    },
+    {
+        "write BCEWithLogitsLoss, on logits instead of probabilities": "BCELoss",
+        "write CrossEntropyLoss, on logits instead of log-probabilities": "NLLLoss KLDivLoss",
+        "write MSELoss or L1Loss": "HuberLoss SmoothL1Loss",
+        "write ReLU or GELU": "LeakyReLU PReLU ELU SELU SiLU Mish ReLU6 Softplus Hardswish",
+        "write Sequential(), which returns its input": "Identity",
+        "write Dropout": "Dropout1d Dropout2d Dropout3d AlphaDropout",
+        "write x.mean(axis=(2, 3))": "AdaptiveAvgPool2d",
+        "write x.pad(...)": "ZeroPad2d ConstantPad2d",
+        "write Linear(in_features, out_features)": "LazyLinear Bilinear",
+        "write self.register_buffer(name, tensor)": "Buffer",
+        "write ModuleList, or a list of Parameters as an attribute": "ParameterList ParameterDict",
+        "clip_grad_norm_ is in tinytorch.optim": "utils",
+        "there is one device, the CPU": "DataParallel",
+        "this library has no such layer": "LSTM GRU RNN LSTMCell GRUCell RNNCell Embedding "
+        "LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm2d "
+        "MultiheadAttention Transformer TransformerEncoder TransformerEncoderLayer "
+        "TransformerDecoder TransformerDecoderLayer Conv1d Conv3d ConvTranspose2d MaxPool1d "
+        "AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
     },
 )

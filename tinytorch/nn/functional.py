@@ -16,5 +16,22 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy",
         "convolutions": "conv2d max_pool2d avg_pool2d",
         "data": "one_hot",
+        "support.dropout": "dropout",
+        "support.l1_loss": "l1_loss",
+    },
+    {
+        "write binary_cross_entropy_with_logits, on logits": "binary_cross_entropy",
+        "write cross_entropy, on logits": "nll_loss kl_div",
+        "write mse_loss or l1_loss": "huber_loss smooth_l1_loss",
+        "write where(x > 0, x, slope * x)": "leaky_relu prelu",
+        "write relu or gelu": "elu selu silu mish relu6 hardswish",
+        "write (1 + x.exp()).log()": "softplus",
+        "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
+        "write x.pad(...)": "pad",
+        "write table[indices]": "embedding",
+        "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
+        "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
+        "this library has no such function": "layer_norm batch_norm group_norm rms_norm "
+        "scaled_dot_product_attention conv1d conv3d conv_transpose2d interpolate unfold fold",
     },
 )

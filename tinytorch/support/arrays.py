@@ -7,8 +7,8 @@ __all__ = [
     "as_index_array",
     "copy_of",
     "explain_error",
-    "in_place_error",
     "row_lengths",
+    "write_in_place",
 ]
 
 
@@ -95,16 +95,27 @@ def row_lengths(rows):
     return f"rows of length {' and '.join(map(str, different))}"
 
 
-def in_place_error(sign):
-    """The RuntimeError for `w += ...` on a leaf: a tensor that the caller made, with requires_grad.
+def write_in_place(x, result, sign, recording):
+    """Write `result` into the array of the tensor `x`, a leaf that requires a gradient, for
+    `x += ...`; returns `x`. The array stays the same object, of the same dtype.
 
-    >>> print(in_place_error("-="))  # doctest: +ELLIPSIS
-    w -= ... would replace w by the result of an operation, whose .grad stays None; ...
+    sign       the operator, such as "+="
+    recording  whether operations are recorded: then a RuntimeError
+
+    ValueError when the result has another shape.
     """
-    return RuntimeError(
-        f"w {sign} ... would replace w by the result of an operation, whose .grad stays None; "
-        f"to change the numbers of w itself, write w.data {sign} ..."
-    )
+    if recording:
+        raise RuntimeError(
+            f"w {sign} ... would replace w by the result of an operation, whose .grad stays None\n"
+            f"write `with no_grad(): w {sign} ...`, or change the array inside: w.data {sign} ..."
+        )
+    if result.shape != x.data.shape:
+        raise ValueError(
+            f"w {sign} ... keeps the shape of w, {x.data.shape}, and the result has shape "
+            f"{result.shape}\nfor a new tensor of that shape write w = w {sign[:-1]} ..."
+        )
+    x.data[...] = result
+    return x
 
 
 def explain_error(error, op, arrays, options, common_shape):

@@ -58,8 +58,16 @@ def load_state(path):
     IsADirectoryError or PermissionError when it cannot be read at all. Nothing in it is executed.
     """
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as members:
-            arrays = dict(members)
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                raise CheckpointError(
+                    f"{path} is not a checkpoint: no .npz file. "
+                    "Give a file that tinytorch.save or Trainer.save wrote"
+                )
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as members:
+                check_names(path, members.files)
+                arrays = dict(members)
         content = json.loads(arrays["text"].tobytes())
         if content["format"] != FORMAT:
             raise CheckpointError(
@@ -71,8 +79,22 @@ def load_state(path):
     except Exception as error:  # noqa: BLE001  damage makes zip, NumPy and JSON raise many kinds
         raise CheckpointError(
             f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}: {error}). "
-            "Use an older copy, or start the training again"
+            "Use an older copy, or train and save again"
         ) from None
+
+
+def check_names(path, names):
+    """Refuse an .npz file whose arrays, by their names, were written by another program."""
+    if any(name.endswith("/data.pkl") for name in names):
+        raise CheckpointError(
+            f"{path} was written by PyTorch, as a pickle. In PyTorch, save the arrays instead: "
+            'np.savez("w.npz", **{name: x.numpy() for name, x in net.state_dict().items()})'
+        )
+    if "text" not in names:
+        raise CheckpointError(
+            f"{path} is not a checkpoint: it holds the arrays {', '.join(names)[:60] or '(none)'}. "
+            "Weights that np.savez wrote are read by net.load_state_dict(np.load(path))"
+        )
 
 
 def pack(value, arrays):
@@ -93,8 +115,18 @@ def pack(value, arrays):
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(
-        f"a checkpoint can hold numbers, text and arrays, no {type(value).__name__}: {value!r:.60}"
+        f"a checkpoint can hold numbers, text and arrays, no {type(value).__name__}: {cure(value)}"
     )
+
+
+def cure(value):
+    """What to save in place of `value`, or the value where nothing is known."""
+    if hasattr(value, "state_dict"):
+        return "save what its state_dict() returns"
+    if hasattr(value, "numpy"):
+        return "save the array, x.numpy()"
+    has_save = hasattr(value, "save") and not isinstance(value, type)
+    return "it has a method for that, save(path)" if has_save else f"{value!r:.60}"
 
 
 def unpack(value, arrays):
@@ -107,3 +139,86 @@ def unpack(value, arrays):
     if kind == "dict":
         return {unpack(key, arrays): unpack(part, arrays) for key, part in inside}
     return {"list": list, "tuple": tuple}[kind](unpack(part, arrays) for part in inside)
+
+
+def save(state, path):
+    """Write weights, or a checkpoint of your own, to one file; `load` reads it.
+
+    state  plain data: None, numbers, text, arrays, and lists, tuples and dicts of these, such as
+           net.state_dict() or {"model": net.state_dict(), "optimizer": optimizer.state_dict(),
+           "epoch": 3}
+    path   of the file, with any ending
+
+    The file is written beside and renamed; see `save_state`, which writes the same format. Raises
+    TypeError for whole models and all else that is not plain data.
+
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/run.npz"
+    >>> save({"model": {"weights": np.zeros(2)}, "epoch": 3}, path)
+    >>> load(path)
+    {'model': {'weights': array([0., 0.])}, 'epoch': 3}
+
+    Source: torch.save, which writes a pickle.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        swapped = isinstance(state, (str, os.PathLike))
+        raise TypeError(
+            f"save(state, path) needs the path of a file as its second argument, not a "
+            f"{type(path).__name__}{': exchange the two arguments' * swapped}"
+        )
+    save_state(path, state)
+
+
+def load(path):
+    """What `save` wrote to the file `path`.
+
+    Errors are those of `load_state`, which reads the same format. Nothing in the file is executed.
+
+    Source: torch.load.
+    """
+    return load_state(path)
+
+
+def check_state_dict(state):
+    """Refuse what is not the state dict of a module, and say what to load instead.
+
+    state    what load_state_dict was given; each array in it is looked at later
+    """
+    if isinstance(state, (str, os.PathLike)):
+        raise TypeError(
+            f"a state dict maps names to arrays, {str(state)!r} is the name of a file: "
+            "read it first, load_state_dict(tinytorch.load(path))"
+        )
+    if hasattr(state, "state_dict"):
+        raise TypeError(
+            f"a state dict maps names to arrays, and this is a whole {type(state).__name__}: "
+            "give what its state_dict() returns"
+        )
+    if not hasattr(state, "keys"):
+        raise TypeError(
+            f"a state dict maps names to arrays, {state!r:.60} does not: "
+            "give what net.state_dict() returned, or load_state_dict(tinytorch.load(path))"
+        )
+    if {"text", "a0"} <= set(state) and hasattr(state, "files"):
+        raise ValueError(
+            "nothing was loaded: this file was written by tinytorch.save, and opened with "
+            "np.load: open it with tinytorch.load"
+        )
+    if "param_groups" in state:
+        raise ValueError(
+            "nothing was loaded: this is the state of an optimizer, not of a module. "
+            "It goes to optimizer.load_state_dict(state)"
+        )
+    if isinstance(state, dict) and any(isinstance(part, dict) for part in state.values()):
+        weights = [name for name, part in state.items() if is_weights(part)]
+        raise ValueError(
+            f"nothing was loaded: this is a checkpoint with the entries "
+            f"{', '.join(map(str, state))}, not the state of one module. Give the one for it, "
+            f"such as state[{[*weights, 'model'][0]!r}]; a Trainer reads its own "
+            "checkpoint, trainer.load(path)"
+        )
+
+
+def is_weights(part):
+    """Whether `part` is a dict of arrays, as state_dict() of a module returns it."""
+    return isinstance(part, dict) and part and all(hasattr(x, "shape") for x in part.values())

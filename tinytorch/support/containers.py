@@ -4,6 +4,7 @@ as an attribute uses what is in it.
 
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Variable
+from tinytorch.support.modules import is_module
 
 __all__ = ["ModuleDict", "ModuleList", "Parameter"]
 
@@ -19,7 +20,7 @@ def Parameter(data, requires_grad=True):
 
 def check_module(part):
     """Refuse what is no module."""
-    if not isinstance(part, Module):
+    if not is_module(part):
         raise TypeError(
             f"a {type(part).__name__} is no module: {part!r:.60}. A class must be called, "
             "as in ReLU(), and tensors to be learned are Parameters of a module"
@@ -42,8 +43,7 @@ class ModuleList(Module):
     """
 
     def __init__(self, modules=None):
-        for module in modules or ():
-            self.append(module)
+        self.extend(() if modules is None else modules)
 
     def append(self, module):
         """Add a module at the end."""
@@ -51,6 +51,11 @@ class ModuleList(Module):
 
     def extend(self, modules):
         """Add several modules at the end."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(
+                f"a {type(self).__name__} takes one list of modules, not {modules!r:.60}: "
+                f"{type(self).__name__}([Linear(2, 3), Linear(3, 1)])"
+            )
         for module in modules:
             self.append(module)
 
@@ -70,9 +75,6 @@ class ModuleList(Module):
 
     def __setitem__(self, place, module):
         setattr(self, str(range(len(self))[place]), check_module(module))
-
-    def __repr__(self):
-        return f"ModuleList([{', '.join(map(repr, self))}])"
 
 
 class ModuleDict(Module):
@@ -101,7 +103,7 @@ class ModuleDict(Module):
         vars(self)[name] = check_module(module)
 
     def __contains__(self, name):
-        return isinstance(vars(self).get(name), Module)
+        return is_module(vars(self).get(name))
 
     def __iter__(self):
         return iter(self.keys())
@@ -119,8 +121,4 @@ class ModuleDict(Module):
 
     def items(self):
         """(name, module) of each, as a list."""
-        return [(name, part) for name, part in vars(self).items() if isinstance(part, Module)]
-
-    def __repr__(self):
-        inside = ", ".join(f"{name}={module!r}" for name, module in self.items())
-        return f"ModuleDict({inside})"
+        return [(name, part) for name, part in vars(self).items() if is_module(part)]

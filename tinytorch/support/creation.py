@@ -7,6 +7,7 @@ Every one takes `dtype`, a NumPy dtype that is float32 where PyTorch's default i
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, concatenate
+from tinytorch.support.numpy_names import numpy_names
 from tinytorch.support.shapes import as_tuple
 
 __all__ = [
@@ -129,6 +130,7 @@ def random_generator(rng):
     return generator(rng)
 
 
+@numpy_names
 def cat(tensors, axis=0):
     """PyTorch's name for `concatenate`: join tensors along an axis that they have.
 

@@ -8,13 +8,18 @@ has most of them (np.add, np.exp, ...); these are the others.
 import numpy as np
 
 __all__ = [
+    "argsort_forward",
+    "cast_forward",
     "clip_forward",
+    "clone_forward",
     "concatenate_forward",
+    "cumsum_forward",
     "max_forward",
     "min_forward",
     "name_of",
     "pad_forward",
     "power",
+    "prod_forward",
     "relu_forward",
     "reshape_forward",
     "sigmoid_forward",
@@ -70,9 +75,13 @@ def power(base, exponent):
     return np.power(base, exponent)
 
 
+# NumPy converts a Python number in each call, which takes as long as a small operation
+FLOAT32, ZERO = np.dtype(np.float32), np.zeros((), np.float32)
+
+
 def relu_forward(x):
     """The larger of x and 0, elementwise."""
-    return np.maximum(x, 0)
+    return np.maximum(x, ZERO if x.dtype is FLOAT32 else 0)
 
 
 def sigmoid_forward(x):
@@ -104,6 +113,34 @@ def max_forward(x, axis=None, keepdims=False):
 def min_forward(x, axis=None, keepdims=False):
     """The minimum of an ndarray along `axis`: an int, a tuple, or None for all."""
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def prod_forward(x, axis=None, keepdims=False):
+    """The product of an ndarray along `axis`: an int, a tuple, or None for all."""
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def cumsum_forward(x, axis=None):
+    """The sums of all elements of an ndarray up to each one; axis None: of the flattened array."""
+    return np.cumsum(x, axis)
+
+
+def argsort_forward(x, axis=-1, descending=False):
+    """The positions of the elements in sorted order along `axis`; equal ones keep their order."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    backward = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - backward, axis)
+
+
+def clone_forward(x):
+    """A copy of the ndarray `x`."""
+    return x.copy()
+
+
+def cast_forward(x, like):
+    """A copy of the ndarray `x` with the dtype of the ndarray `like`."""
+    return x.astype(like.dtype)
 
 
 def reshape_forward(x, shape):

@@ -1,6 +1,7 @@
 """A network as a tree: modules, the submodules and tensors in them, and their names."""
 
 from tinytorch.support.drawing import Drawing
+from tinytorch.support.modules import held
 
 __all__ = ["draw_module_tree"]
 
@@ -64,6 +65,8 @@ def tree_rows(thing, path, text, depth, seen):
         members, kind = thing, "list"
     else:
         return
+    if kind == "list" and not any(held(thing)):
+        return  # a list of numbers or names, say
     yield depth, path, text, kind
     for name, member in members.items():
         label = f"[{name!r}]" if kind == "list" else f".{name}"

@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from tinytorch.support.descriptions import described
+
 # Options are numbers from 0 to below these.
 LIMITS = {"lr": math.inf, "eps": math.inf, "weight_decay": math.inf, "momentum": 1, "beta": 1}
 
@@ -24,12 +26,14 @@ def check_option(name, setting):
     """
     if name == "betas":
         if np.shape(setting) != (2,):
-            raise TypeError(f"betas is {setting!r:.60}: it should be two numbers")
+            raise TypeError(
+                f"betas is {described(setting)}\nit should be two numbers, such as (0.9, 0.999)"
+            )
         return tuple(check_option("beta", beta) for beta in setting)
     if name not in LIMITS:
         return setting
     if not isinstance(setting, (int, float, np.number)):
-        raise TypeError(f"{name} is {setting!r:.60}: it should be a number")
+        raise TypeError(f"{name} is {described(setting)}\nit should be a number, such as 0.1")
     if not 0 <= setting < LIMITS[name]:
         raise ValueError(
             f"{name} is {setting}: it should be 0 or more, and less than {LIMITS[name]}"
@@ -62,8 +66,8 @@ def check_groups(groups, known, kind):
         for p in options["params"]:
             if not isinstance(p, kind):
                 raise TypeError(
-                    f"{p!r:.60} is not a {kind.__name__}: pass net.parameters(), "
-                    'or dicts with "params" and options'
+                    f"a parameter is {described(p)}, not a {kind.__name__}\n"
+                    'pass net.parameters(), or dicts with "params" and options'
                 )
             if p.creator is not None:
                 raise ValueError(

@@ -104,14 +104,15 @@ def free(node):
     number, or the shape of any other constant. Its `inputs` raise RuntimeError when looked at.
     """
     made = node.creator
-    made.arrays = [
-        x
-        if type(x) is float or type(x) is int
-        else np.shape(x)
-        if not hasattr(x, "creator")
-        else x.creator or (x if x.requires_grad else x.shape)
-        for x in made.inputs
-    ]
+    made.arrays = outline = []
+    for x in made.inputs:
+        creator = getattr(x, "creator", None)
+        if creator is not None:
+            outline.append(creator)
+        elif type(x) is float or type(x) is int or getattr(x, "requires_grad", False):
+            outline.append(x)
+        else:
+            outline.append(np.shape(x))
     made.inputs, made.options = FREED, None
     if type(made.op) is MethodType:
         made.op = name_of(made.op)  # the object of a Function holds what its forward has saved

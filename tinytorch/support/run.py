@@ -7,10 +7,14 @@ The `Trainer` of lesson 08 is a `TrainingState` that can train. `restore` sets i
 import copy
 import itertools
 import time
-import warnings
 
+import numpy as np
+
+from tinytorch.support.arguments import check_fit, check_trainer
+from tinytorch.support.descriptions import brief
 from tinytorch.support.display import Display
 from tinytorch.support.random_states import random_states, set_random_states
+from tinytorch.support.users import warn_user
 
 PLAIN = ("epoch", "epoch_step", "results", "history", "best_weights", "loader_states")
 ENTRIES = {"model", "optimizer", "schedule", "random_states", "accumulate", *PLAIN}
@@ -43,51 +47,44 @@ class TrainingState:
         max_norm=None,
         show=True,
     ):
-        if per not in ("epoch", "step") or accumulate < 1:
-            raise ValueError(
-                f'per must be "epoch" or "step", not {per!r}; accumulate must be at least 1, '
-                f"not {accumulate}"
-            )
-        if not isinstance(metrics, (dict, type(None))):
-            raise TypeError(
-                'metrics must be a dict {name: function}, such as {"accuracy": accuracy}, '
-                f"not {metrics!r:.60}"
-            )
-        own = {id(p) for p in model.parameters()}
-        optimized = {id(p) for group in optimizer.param_groups for p in group.get("params", ())}
-        if own and optimized and not own & optimized:
-            raise ValueError(
-                "the optimizer has none of the parameters of this model: it was made for another "
-                "one, and this model would not learn"
-            )
+        check_trainer(model, optimizer, loss, metrics, schedule, per, accumulate, max_norm)
         self.model, self.optimizer, self.loss = model, optimizer, loss
         self.metrics, self.schedule, self.per = dict(metrics or {}), schedule, per
         self.accumulate, self.max_norm, self.show = accumulate, max_norm, show
         self.epoch = self.epoch_step = 0
         self.results, self.history, self.best_weights = [], {}, None
         self.loader_states, self.resumed = [], False
+        self.looks = [] if is_cross_entropy(loss) else None
+
+    def __repr__(self):
+        size = sum(p.size for p in self.model.parameters())
+        facts = [f"{type(self.model).__name__} with {size:,} parameters", brief(self.optimizer)]
+        facts += [brief(self.loss)] + [f"schedule={brief(self.schedule)}"] * bool(self.schedule)
+        return f"{type(self).__name__}({', '.join(facts)}, {self.epoch} epochs trained)"
+
+    def watched_loss(self, outputs, targets):
+        """The loss of a batch. Warns if the first two batches of a run have probabilities as
+        outputs, where the loss is cross-entropy, which expects logits."""
+        if self.looks is not None:
+            self.looks.append(are_probabilities(outputs))
+            if self.looks == [True, True]:
+                warn_user(
+                    "the outputs of the model are probabilities (each row is >= 0 and adds up to "
+                    "1), and CrossEntropyLoss applies softmax to them once more: it learns slowly"
+                    "\nremove Softmax from the end of the model, and apply it to predictions only"
+                )
+            if len(self.looks) == 2:
+                self.looks = None
+        return self.loss(outputs, targets)
 
     def begin_fit(self, batches, epochs, validation, patience):
         """Refuse arguments of `Trainer.fit` that cannot work, and prepare the display."""
-        if patience is not None and validation is None:
-            raise ValueError(
-                "patience needs a validation set: the training loss does not show overfitting"
-            )
-        if isinstance(batches, tuple):
-            raise TypeError(
-                "batches must be a list of (inputs, targets) or a DataLoader, not one tuple; "
-                "for a single batch give [(inputs, targets)]"
-            )
-        if iter(batches) is batches:
-            raise ValueError(
-                "batches is a generator, used up after one epoch: give a list or a DataLoader"
-            )
+        check_fit(batches, epochs, validation, patience)
         if self.epoch >= epochs > 0:
-            warnings.warn(
+            warn_user(
                 f"nothing was trained: {self.epoch} epochs are complete already, and epochs="
-                f"{epochs} includes them. For {epochs} more, call fit with "
-                f"epochs={self.epoch + epochs}",
-                stacklevel=3,
+                f"{epochs} includes them\nfor {epochs} more, call fit with "
+                f"epochs={self.epoch + epochs}"
             )
         self.batches, self.epochs, self.began = batches, epochs, time.perf_counter()
         self.display = Display(self.show, batches, self.accumulate)
@@ -107,6 +104,25 @@ class TrainingState:
         self.began = now
 
 
+def is_cross_entropy(loss):
+    """Whether a loss is the cross-entropy of lesson 04, as a function or as an object."""
+    names = {getattr(loss, "__name__", ""), *(kind.__name__ for kind in type(loss).__mro__)}
+    return bool(names & {"cross_entropy", "CrossEntropyLoss"})
+
+
+def are_probabilities(outputs):
+    """Whether each row of `outputs`, along the last axis, is >= 0 and adds up to 1.
+
+    >>> are_probabilities(np.array([[0.25, 0.75]])), are_probabilities(np.array([[1.0], [1.0]]))
+    (True, False)
+    """
+    shape = getattr(outputs, "shape", ())
+    if len(shape) < 2 or shape[-1] < 2 or 0 in shape:
+        return False
+    rows = np.asarray(outputs)
+    return bool((rows >= 0).all() and np.allclose(rows.sum(axis=-1), 1, rtol=0, atol=1e-4))
+
+
 def restore(run, state):
     """Set `run` to a snapshot, part by part.
 
@@ -117,6 +133,11 @@ def restore(run, state):
     """
     from tinytorch.core.layers import RandomState  # late: a lesson of the course
 
+    if not isinstance(state, dict) or not ENTRIES & set(state):
+        raise ValueError(
+            "it holds no training run. If it holds the weights of a network, read them with "
+            "net.load_state_dict(tinytorch.load(path))"
+        )
     if missing := ENTRIES - set(state):
         raise ValueError(f"the checkpoint is not complete: {', '.join(sorted(missing))} missing")
     if state["accumulate"] != run.accumulate:

@@ -2,8 +2,11 @@
 line, a function, a sequence of other schedules. Names and arguments are PyTorch's.
 """
 
+from tinytorch.support.arguments import check_number, check_optimizer, refusal
+from tinytorch.support.descriptions import Described, described
 
-class LRScheduler:
+
+class LRScheduler(Described):
     """Sets the learning rates of an optimizer: when it is made, and again in every `step()`.
 
     optimizer  has `.param_groups`, a list of dicts with "lr", the learning rate per step. The first
@@ -16,7 +19,10 @@ class LRScheduler:
     (or step, whatever is counted; 0 is the first), computed from `self.base_lrs`.
     """
 
+    hidden = ("optimizer",)
+
     def __init__(self, optimizer):
+        check_optimizer(optimizer, type(self).__name__)
         self.optimizer, self.last_epoch = optimizer, 0
         self.base_lrs = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups
@@ -67,8 +73,7 @@ class StepLR(LRScheduler):
     """
 
     def __init__(self, optimizer, step_size, gamma=0.1):
-        if step_size < 1:
-            raise ValueError(f"step_size is {step_size}: it should be 1 epoch or more")
+        check_number("step_size", step_size)
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer)
 
@@ -109,6 +114,12 @@ class LambdaLR(LRScheduler):
     """The base learning rate times lr_lambda(epoch). Source: torch.optim.lr_scheduler.LambdaLR."""
 
     def __init__(self, optimizer, lr_lambda):
+        if not callable(lr_lambda):
+            raise refusal(
+                TypeError,
+                f"lr_lambda is {described(lr_lambda)}",
+                "it should be a function of the epoch: lambda epoch: 0.95**epoch",
+            )
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
 
@@ -129,6 +140,12 @@ class SequentialLR(LRScheduler):
     """
 
     def __init__(self, optimizer, schedulers, milestones):
+        if not isinstance(schedulers, (list, tuple)) or not isinstance(milestones, (list, tuple)):
+            raise refusal(
+                TypeError,
+                f"schedulers is {described(schedulers)}, milestones {described(milestones)}",
+                "both should be lists, the first of schedules, the second of epochs",
+            )
         if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
             raise ValueError(
                 f"{len(schedulers)} schedules need {len(schedulers) - 1} increasing milestones, "

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from tinytorch.support.arguments import refusal
+from tinytorch.support.descriptions import described
 from tinytorch.support.drawing import WIDTH, Drawing
 
 __all__ = ["draw_batches", "draw_class_counts", "draw_split", "split_lengths"]
@@ -21,15 +23,20 @@ def split_lengths(lengths, count):
     >>> split_lengths([0.75, 0.25], 10), split_lengths([4, 2], 6)
     ([8, 2], [4, 2])
     """
+    if isinstance(lengths, str) or not hasattr(lengths, "__iter__"):
+        raise refusal(
+            TypeError,
+            f"the lengths of the parts are {described(lengths)}, not a list",
+            "give one for each part, such as [0.8, 0.2] or [1000, 200]",
+        )
     if abs(sum(lengths) - 1) < 1e-6 and all(0 <= n <= 1 for n in lengths):
         # 0.29 * 100 is 28.999999999999996, hence the small number
         whole = [math.floor(count * proportion + 1e-9) for proportion in lengths]
         return [n + (part < count - sum(whole)) for part, n in enumerate(whole)]
     if sum(lengths) != count or any(n < 0 for n in lengths):
         raise ValueError(
-            f"the lengths {list(lengths)} add up to {sum(lengths)}, "
-            f"there are {count} examples: give lengths that add up to that, "
-            "or proportions that add up to 1"
+            f"the lengths {list(lengths)} add up to {sum(lengths)}, there are {count} examples\n"
+            "give lengths that add up to that, or proportions that add up to 1"
         )
     return [int(n) for n in lengths]
 

@@ -23,9 +23,11 @@ from tinytorch.support.windows import crop_padding, pad_images
 __all__ = ["strips_forward", "strips_input_gradient", "strips_weight_gradient"]
 
 
-def strips_forward(x, weights, bias, stride, padding):
+def strips_forward(x, weights, bias, stride, padding, saved=None):
     """The convolution of `x` with `weights`, plus `bias`: of shape (batch, out channels, rows,
     columns), a view of memory in the order (rows, batch, columns, out channels).
+
+    saved  a dict, in which the strips are kept for the gradient of the weights; or None
 
     >>> x, weights = np.array([[[[1.0, 2.0, 3.0]]]]), np.array([[[[1.0, 10.0]]]])
     >>> strips_forward(x, weights, np.array([100.0]), (1, 1), (0, 0))
@@ -33,6 +35,8 @@ def strips_forward(x, weights, bias, stride, padding):
     """
     down, across = weights.shape[2:]
     row_strips, kernels = strips(pad_images(x, padding), across, stride[1]), weights_by_row(weights)
+    if saved is not None:
+        saved["strips"] = row_strips
     height, n, windows, _ = row_strips.shape
     rows = (height - down) // stride[0] + 1
     out = np.empty((rows * n * windows, len(weights)), np.result_type(x, weights))
@@ -42,10 +46,14 @@ def strips_forward(x, weights, bias, stride, padding):
     return rows_last(out.reshape(rows, n, windows, len(weights)))
 
 
-def strips_weight_gradient(g, out, x, weights, bias, stride, padding):
-    """The gradient of the weights, of their shape. `out` and `bias` are not used."""
+def strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
+    """The gradient of the weights, of their shape. `out` and `bias` are not used.
+
+    saved  the dict that strips_forward was given; None, or an empty one: the strips are made again
+    """
     o, c, down, across = weights.shape
-    row_strips, rows = strips(pad_images(x, padding), across, stride[1]), g.shape[2]
+    row_strips = saved["strips"] if saved else strips(pad_images(x, padding), across, stride[1])
+    rows = g.shape[2]
     g = rows_first(g).reshape(-1, o)
     gradients = [
         rows_from(row_strips, i, rows, stride[0]).reshape(len(g), across * c).T @ g

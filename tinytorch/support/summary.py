@@ -2,6 +2,17 @@
 
 import numpy as np
 
+from tinytorch.support.modules import (
+    ModuleMethods,
+    count_parameters,
+    held,
+    is_buffer,
+    is_module,
+    is_tensor,
+    submodules,
+    tensor_line,
+)
+
 __all__ = ["Text", "name_of", "summary"]
 
 
@@ -12,42 +23,79 @@ class Text(str):
 
 
 def name_of(layer):
-    """How to name a member of a network: the `__name__` of a function, else the layer's `repr`.
+    """How to name a member of a network: the `__name__` of a function, the `repr` of a layer, or
+    the class of a module whose `repr` has several lines.
 
     >>> name_of(np.tanh), name_of([1])
     ('tanh', '[1]')
     """
-    return getattr(layer, "__name__", repr(layer))
+    text = getattr(layer, "__name__", None) or repr(layer)
+    return type(layer).__name__ if "\n" in text else text
 
 
-def is_plain_sequential(layer):
-    """Whether `layer` is a Sequential, or a subclass that keeps its `forward`.
+def has_rows(module):
+    """Whether the parts of a module have rows of their own: it holds modules or functions, or
+    tensors that its own `__repr__` does not speak of."""
+    plain = type(module).__repr__ is ModuleMethods.__repr__
+    return any(plain or not is_tensor(part) for _, part in held(module))
 
-    By name: a chapter that runs as a script has a class Sequential of its own.
+
+def summary_rows(module, path, depth, shapes, seen):
+    """The rows (path and layer, output shape, number of parameters) of what is in `module`.
+
+    shapes   {path: iterator over the shapes, as text, of the outputs of that layer}
+    seen     {id: path} of the modules and tensors above; those in `module` are added
     """
-    return any(
-        kind.__name__ == "Sequential" and type(layer).forward is kind.forward
-        for kind in type(layer).__mro__
-    )
+    rows = []
+    for name, part in held(module):
+        here = f"{path}.{name}".lstrip(".")
+        shared = None if not is_module(part) and not is_tensor(part) else seen.get(id(part))
+        output, count, inside = next(shapes.get(shared or here, iter(())), ""), "0", []
+        label = name_of(part) if not is_tensor(part) else tensor_line(part, name, module)
+        if shared is not None:
+            label = f"{label.split('  # ')[0]}, which is {shared or 'the model'}"
+        elif is_tensor(part):
+            if part.creator is not None:
+                continue  # a result, no part of the network
+            count = f"{part.size * part.requires_grad:,}"
+            label = label.split("  # ")[0]
+            seen[id(part)] = here
+        elif is_module(part):
+            seen[id(part)] = here
+            if has_rows(part):
+                label, count = type(part).__name__, ""
+                inside = summary_rows(part, here, depth + 1, shapes, seen)
+            else:
+                count = f"{count_parameters(part, here, seen):,}"
+                output = output or "not called" * (count != "0")
+        rows += [("  " * depth + f"{here} {label}", output, count), *inside]
+    return rows
 
 
-def summary_rows(layer, x, path, counted):
-    """The rows (path and layer, output shape, number of parameters) of `layer`, and its output.
+def output_shapes(model, x):
+    """{path of a layer or function: iterator over the shapes of its outputs, as text}."""
+    from tinytorch.support.watch import watch_layers  # late: it needs lessons of the course
 
-    counted  the ids of the parameters counted before; those of `layer` are added
-    """
-    if is_plain_sequential(layer):
-        rows = []
-        for index, member in enumerate(layer):
-            more, x = summary_rows(member, x, f"{path}{index}.", counted)
-            rows += more
-        return rows, x
-    x = layer(x)
-    parameters = layer.parameters() if hasattr(layer, "parameters") else ()
-    new = [p for p in parameters if id(p) not in counted]
-    counted |= {id(p) for p in new}
-    name = f"{path.rstrip('.')} {name_of(layer)}".strip()
-    return [(name, str(x.shape), f"{sum(p.size for p in new):,}")], x
+    shapes = {}
+    with watch_layers(model) as calls:
+        out = model(x)
+    for name, _, _, output in calls[:-1] if hasattr(out, "shape") else calls:
+        shapes.setdefault(name.split(" ")[0], []).append(str(output.shape))
+    shapes[""] = [str(getattr(out, "shape", ""))]
+    return {path: iter(each) for path, each in shapes.items()}
+
+
+def not_learned(model):
+    """A line for each tensor of floating-point numbers that is neither learned nor registered."""
+    for path, module in submodules(model):
+        for name, part in held(module):
+            known = getattr(module, "_buffers", ()), getattr(module, "_frozen", ())
+            if is_buffer(part) and part.dtype.kind == "f" and not any(name in n for n in known):
+                where = f"{path}.{name}".lstrip(".")
+                yield (
+                    f"{where} {part.shape}: not learned. nn.Parameter makes it a parameter, "
+                    "register_buffer a buffer"
+                )
 
 
 def summary(model, input_shape, dtype=np.float32):
@@ -58,8 +106,9 @@ def summary(model, input_shape, dtype=np.float32):
     dtype        of the zeros that are passed through the model; np.int64 for models of words
     returns      text, shown as a table by print and by notebooks
 
-    A Sequential has one row for each of its layers, any other module has one row. A shared
-    parameter is counted where it comes first. The model is in evaluation mode meanwhile;
+    A module that holds others has a row, and below it, indented, a row for each of these. A shared
+    parameter is counted where it comes first. Below the table stands which tensors are not learned
+    though nobody said that they should not be. The model is in evaluation mode meanwhile;
     afterwards every `training` is as it was.
     """
     from tinytorch.core.tensor import Tensor  # late: a lesson of the course
@@ -67,10 +116,20 @@ def summary(model, input_shape, dtype=np.float32):
     before = {part: part.training for part in model.modules()}
     model.train(False)
     try:
-        rows, _ = summary_rows(model, Tensor(np.zeros(input_shape, dtype)), "", set())
+        shapes = output_shapes(model, Tensor(np.zeros(input_shape, dtype)))
     finally:
         for part in before:
             part.training = before[part]
+    seen = {id(model): ""}
+    # the layers of a Sequential are the network; any other model has a first row of its own
+    numbered = all(name.isdigit() for name, _ in held(model)) and has_rows(model)
+    if numbered:
+        rows = summary_rows(model, "", 0, shapes, seen)
+    elif has_rows(model):
+        rows = [(type(model).__name__, next(shapes[""]), "")]
+        rows += summary_rows(model, "", 1, shapes, seen)
+    else:
+        rows = [(name_of(model), next(shapes[""]), f"{count_parameters(model, '', seen):,}")]
     rows = [
         ("layer", "output", "parameters"),
         ("input", str(tuple(input_shape)), ""),
@@ -78,6 +137,5 @@ def summary(model, input_shape, dtype=np.float32):
         ("total", "", f"{sum(p.size for p in model.parameters()):,}"),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return Text(
-        "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows)
-    )
+    table = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
+    return Text("\n".join([*table, *dict.fromkeys(not_learned(model))]))

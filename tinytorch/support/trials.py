@@ -5,6 +5,7 @@ import copy
 
 import numpy as np
 
+from tinytorch.support.arguments import check_container, is_dataset
 from tinytorch.support.random_states import random_states, set_random_states
 
 
@@ -43,6 +44,8 @@ def repeat_batches(batches):
     >>> list(islice(repeat_batches("ab"), 5))
     ['a', 'b', 'a', 'b', 'a']
     """
+    if is_dataset(batches):
+        check_container(batches, "learning_rate_range")
     while True:
         count = 0
         for batch in batches:

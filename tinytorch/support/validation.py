@@ -166,7 +166,8 @@ def check_result(out):
     if out.dtype != np.float64:
         raise ValueError(
             f"the result is {out.dtype} though the inputs are float64: "
-            "too few digits to compare gradients"
+            "too few digits to compare gradients. Make a network float64 first, "
+            "net.to(np.float64)"
         )
 
 

@@ -9,7 +9,31 @@ import math
 
 import numpy as np
 
-from tinytorch.support.forward import power
+from tinytorch.support.forward import (
+    cast_forward,
+    clone_forward,
+    concatenate_forward,
+    cumsum_forward,
+    pad_forward,
+    power,
+    prod_forward,
+    stack_forward,
+)
+from tinytorch.support.shapes import axes_of
+
+
+def register_others(derivative):
+    """Enter the rules that the autograd lesson does not teach into its table.
+
+    derivative  the function (op, *rules, together=None) that registers the rules of one operation
+    """
+    derivative(concatenate_forward, together=concatenate_rule)
+    derivative(stack_forward, together=stack_rule)
+    derivative(pad_forward, pad_rule)
+    derivative(cumsum_forward, cumsum_rule)
+    derivative(prod_forward, prod_rule)
+    derivative(clone_forward, lambda g, out, x: g)
+    derivative(cast_forward, lambda g, out, x, like: g, None)  # the engine casts `g` back
 
 
 def base_rule(g, out, base, exponent):
@@ -44,6 +68,31 @@ def stack_rule(g, out, *arrays, axis):
 def pad_rule(g, out, x, width, value):
     """The gradient for an array that was padded: `g` without the padding."""
     return g[tuple([slice(before, before + n) for (before, _), n in zip(width, x.shape)])]
+
+
+def cumsum_rule(g, out, x, axis):
+    """The gradient for an array of which the cumulative sum was taken: each element is part of its
+    own sum and of all later ones, so its gradient is the sum of theirs."""
+    axis, g = (0, g.ravel()) if axis is None else (axis, g)
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis).reshape(x.shape)
+
+
+def prod_rule(g, out, x, axis, keepdims):
+    """The gradient for an array whose elements were multiplied along `axis`: for each element the
+    product of all others, times `g`. Nothing is divided, so that zeros are no special case.
+
+    >>> prod_rule(np.array(1.0), None, np.array([2.0, 0.0, 5.0]), None, False)
+    array([ 0., 10.,  0.])
+    """
+    axes = axes_of(axis, x.ndim)
+    last = tuple(range(-len(axes), 0))
+    moved = np.moveaxis(x, axes, last)
+    rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], math.prod(x.shape[a] for a in axes))
+    first = np.ones_like(rows[..., :1])
+    before = np.cumprod(np.concatenate([first, rows[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([first, rows[..., :0:-1]], -1), -1)[..., ::-1]
+    others = np.moveaxis((before * after).reshape(moved.shape), last, axes)
+    return others * (g if keepdims else np.expand_dims(g, axes))
 
 
 def can_repeat(index):

@@ -91,11 +91,13 @@ def shape_error(images, weights, reason):
     >>> str(shape_error((3, 3), (8, 3, 2, 2), "images need four axes"))[:56]
     'images of shape (3, 3) do not fit weights of shape (8, 3'
     """
-    images = getattr(images, "shape", images)
+    images = tuple(getattr(images, "shape", images))
+    cure = "images are (batch, channels, height, width)"
+    if len(images) == 3:
+        cure += ": x[None] makes a batch of one picture, x[:, None] gives gray pictures a channel"
     if not isinstance(weights, str):
         weights = f"weights of shape {tuple(getattr(weights, 'shape', weights))}"
     return ValueError(
-        f"images of shape {tuple(images)} do not fit {weights}: {reason}. "
-        "Images are (batch, channels, height, width); the output has (size + 2 * "
-        "padding - kernel) // stride + 1 rows, and columns likewise"
+        f"images of shape {images} do not fit {weights}: {reason}\n{cure}; the output has "
+        "(size + 2 * padding - kernel) // stride + 1 rows, and columns likewise"
     )

@@ -106,7 +106,14 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
             lesson, mistakes, rights, equivalent, scratches, report, every
         )
         yield from _graded(
-            entry, lesson, mistakes[::every], rights, dict([*liars.texts(lesson).items()][::every])
+            entry,
+            lesson,
+            mistakes[::every],
+            rights,
+            *(
+                dict([*texts.items()][::every])
+                for texts in (liars.texts(lesson), liars.pairs(lesson))
+            ),
         )
         yield _through(entry, scratches)
         yield _doctests(entry, scratches)
@@ -336,7 +343,7 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, repo
     yield finding
 
 
-def _graded(entry, lesson, mistakes, rights, answers):
+def _graded(entry, lesson, mistakes, rights, answers, pairs):
     """Whether the judge, where the checks see proxies only, says what the learner's own process
     says, and gives nothing for nothing.
     """
@@ -394,6 +401,16 @@ def _graded(entry, lesson, mistakes, rights, answers):
             if c.passed
         ]
         cases = len(answers) * len(lesson.checks)
+        for exercise, (wrong, lying) in pairs.items():
+            noticed = [c for c in graded(wrong, lesson.exercise(exercise).checks) if not c.passed]
+            names = {c.name for c in noticed}
+            cases += len(names)
+            problems += [
+                f"{c.name} notices wrong values, and not when they are in an object that equals "
+                "what it is compared with: fetch `.data` first"
+                for c in graded(lying, lesson.exercise(exercise).checks)
+                if c.passed and c.name in names
+            ]
         yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)
 
 

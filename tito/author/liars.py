@@ -1,14 +1,18 @@
-"""Lessons that were never written and answer everything: with nothing, zeros, nan, what
-they were given, or an error.
+"""Lessons that lie, put by `tito check` to every check of a lesson, where grades are made.
 
-A check that one of them passes tests too little: `tito check` puts each to every check of a
-lesson, where grades are made.
+Those of `texts` were never written and answer everything: with nothing, zeros, nan, what they were
+given, or an error. A check that one of them passes tests too little.
+
+Those of `pairs` are the solution with other values in what one exercise gives. Once the values are
+given plainly; once in objects that equal, in every operation, what they are computed with. A check
+that notices the first and not the second compares on the learner's side.
 """
 
-from tito.lesson import export
+from tito.lesson import cells, export
 
 # One object serves as every function, class, instance and number. It forwards nothing; VALUE is
-# what its attributes are, ARRAY its numbers.
+# what its attributes are, ARRAY its numbers, RESULT what a call gives, SEEN what becomes of what
+# it is given.
 ANYTHING = """
 import numpy as np
 
@@ -16,15 +20,17 @@ import numpy as np
 def zeroed(given):
     for x in given:
         if isinstance(x, np.ndarray) and x.flags.writeable: x[...] = 0
-    return given[0]
+    return given
 
 
 class Anything:
-    def __init__(self, *given, **named): self.__dict__["given"] = given
+    def __init__(self, *given, **named): self.__dict__["given"] = SEEN
     def __getattr__(self, name):
         if name.startswith("__"): raise AttributeError(name)
         return VALUE
-    def __call__(self, *given, **named): return RESULT
+    def __call__(self, *given, **named):
+        given = SEEN
+        return RESULT
     def __array__(self, dtype=None, copy=None): return ARRAY
     def __len__(self): return 2
     def __iter__(self): return iter([])
@@ -36,15 +42,17 @@ class Anything:
     def __getitem__(self, index): return Anything()
     def __setitem__(self, index, value): pass
     def __contains__(self, x): return True
-    def __eq__(self, other): return Anything()
-    def __add__(self, *other): return Anything()
+    def __eq__(self, *given):
+        given = SEEN
+        return Anything()
+    __add__ = __eq__
     __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __eq__
     __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = \
 __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
     __pow__ = __rpow__ = __iadd__ = __isub__ = __imul__ = __neg__ = __abs__ = __add__
     __hash__ = object.__hash__
 """
-ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
+ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT) and SEEN, if it is not `given`}
     "empty arrays": ("np.empty((0, 1, 1))", "np.empty((0, 1, 1))", "np.empty((0, 1, 1))"),
     "itself": ("Anything()", "np.empty((0, 1, 1))", "Anything(*given)"),
     "True": ("True", "np.ones(())", "True"),
@@ -63,10 +71,22 @@ ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
         "np.zeros(())",
         "Anything(*given)",
     ),
-    "what it was given, all zeros": (
+    "what suits from every method": (
+        "lambda *given, **named: {'all': True, 'any': False}.get(name, 0.0)",
+        "np.zeros(())",
+        "Anything(*given)",
+    ),
+    "what it was given, all zeros": (  # in calls, constructors and operators; through helpers too
         "Anything()",
         "np.zeros((1,))",
-        "zeroed(given) if given else Anything()",
+        "given[0] if given else Anything()",
+        "zeroed(given)",
+    ),
+    "nothing, and all that it is given becomes zeros": (
+        "np.zeros((1,))",
+        "np.zeros((1,))",
+        "Anything(*given)",
+        "zeroed(given)",
     ),
     "what it was given": (
         "self.given[0] if self.given else Anything()",
@@ -75,6 +95,13 @@ ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT)}
     ),
 }
 ERRORS = ("ValueError", "TypeError", "RuntimeError")
+
+
+def anything(answer):
+    """The code of the class Anything that answers so."""
+    value, array, result, *seen = ANSWERS[answer]
+    body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
+    return body.replace("SEEN", seen[0] if seen else "given")
 
 
 def texts(lesson):
@@ -86,10 +113,9 @@ def texts(lesson):
         return head + body + "\n" + "\n".join(each(name) for name in names) + "\n"
 
     scripts = {}
-    for answer, (value, array, result) in ANSWERS.items():
-        body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
+    for answer in ANSWERS:
         scripts[answer] = script(
-            body,
+            anything(answer),
             lambda name: (
                 f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()"
             ),
@@ -107,5 +133,154 @@ def texts(lesson):
                 if name[0].isupper()
                 else f"{name} = refuse"
             ),
+        )
+    return scripts
+
+
+# Appended to a solution: what the functions in NAMES give, and the methods of the classes there,
+# becomes what FORM makes of it, `_wrong` or `_lying`.
+OTHER_VALUES = """
+import copy
+import functools
+import inspect
+import operator
+
+import numpy as np
+
+
+def _wrong(x):
+    kind = type(x)
+    if kind in (list, tuple): return kind([_wrong(part) for part in x])
+    if kind is dict: return {key: _wrong(part) for key, part in x.items()}
+    if kind is str: return x + "?"
+    if kind is bool: return not x
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype.kind == "b": return ~x
+        return (x + 1).astype(x.dtype) if x.dtype.kind in "iufc" else x
+    if kind in (int, float, complex): return x + 1
+    if not isinstance(x, type) and _plain(x) is not x:
+        x = copy.copy(x)
+        x.data = _wrong(x.data)
+    return x
+
+
+def _plain(x):
+    # The numbers of a learner's object, and all else as it is.
+    if isinstance(x, _Echo): return x.x
+    data = None if isinstance(x, (np.ndarray, np.generic)) else getattr(x, "data", None)
+    return data if isinstance(data, (int, float, np.ndarray, np.generic)) else x
+
+
+class _Echo:
+    # A value in an object. In an operation with another it is that other one, while `lies`; what
+    # came of an operation is honest.
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+    def __init__(self, x, lies): self.x, self.lies = x, lies
+    def __getattr__(self, name):
+        if name.startswith("__"): raise AttributeError(name)
+        found = self.x if name == "data" else getattr(
+            self.x if isinstance(self.x, (list, tuple, dict, str)) else np.asarray(self.x), name
+        )
+        if not callable(found): return found
+        def method(*given, **named):
+            answer = found(*given, **named)
+            return self.part(answer)
+        return method
+    def __array__(self, dtype=None, copy=None): return np.asarray(self.x)
+    def __len__(self): return len(self.x)
+    def part(self, x): return _Echo(x, True) if self.lies else x
+    def __iter__(self): return iter([self.part(x) for x in self.x])
+    def __getitem__(self, index): return self.part(self.x[index])
+    def __contains__(self, x): return True
+    def __float__(self): return float(self.x)
+    def __int__(self): return int(self.x)
+    def __index__(self): return operator.index(self.x)
+    def __repr__(self): return repr(self.x)
+    def __format__(self, spec): return format(self.x, spec)
+    def __abs__(self): return _Echo(abs(np.asarray(self.x)), self.lies)
+    def __neg__(self): return _Echo(-np.asarray(self.x), self.lies)
+    def __round__(self, *digits): return _Echo(np.round(self.x, *digits), self.lies)
+    def __invert__(self): return _Echo(~np.asarray(self.x), self.lies)
+
+
+def _operation(do, reflected, kind=None):
+    def with_other(self, other):
+        other = _plain(other)
+        mine = other if kind or self.lies else self.x
+        try:
+            if isinstance(other, (list, tuple)): mine, other = np.asarray(mine), np.asarray(other)
+            found = do(other, mine) if reflected else do(mine, other)
+        except TypeError:
+            found = 0.0
+        if kind is None: return _Echo(found, False)
+        out = copy.copy(self)
+        object.__setattr__(out, "__class__", kind)
+        out.data = np.asarray(found) if isinstance(out.data, np.ndarray) else found
+        return out
+    return with_other
+
+
+_OPERATORS = {
+    f"__{side}{name}__": (getattr(operator, name), side == "r")
+    for name in "add sub mul truediv floordiv mod pow matmul".split() for side in ("", "r")
+} | {f"__{name}__": (getattr(operator, name), False) for name in "eq ne lt le gt ge".split()}
+for _name, _how in _OPERATORS.items():
+    setattr(_Echo, _name, _operation(*_how))
+
+
+@functools.cache
+def _lying_kind(kind):
+    # The class of the learner's, whose objects are in an operation what they are computed with.
+    own = {name: _operation(*how, kind) for name, how in _OPERATORS.items()}
+    return type(kind.__name__, (kind,), own | {"__slots__": (), "__hash__": kind.__hash__})
+
+
+def _lying(x):
+    y = _wrong(x)
+    if y is None or isinstance(y, type) or callable(y): return y
+    if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex, str, list, tuple, dict)):
+        return _Echo(y, True)
+    if _plain(y) is not y:
+        try:
+            object.__setattr__(y, "__class__", _lying_kind(type(y)))
+        except TypeError:
+            pass
+    return y
+
+
+def _giving(function):
+    @functools.wraps(function)
+    def other(*given, **named): return FORM(function(*given, **named))
+    return other
+
+
+for _name in NAMES:
+    _made = globals().get(_name)
+    if isinstance(_made, type):
+        for _method, _function in list(vars(_made).items()):
+            if inspect.isfunction(_function) and (_method == "__call__" or _method[0] != "_"):
+                setattr(_made, _method, _giving(_function))
+    elif inspect.isfunction(_made):
+        globals()[_name] = _giving(_made)
+"""
+
+
+def pairs(lesson):
+    """{exercise id: (a script that gives wrong values, one that gives them as objects that lie)}
+    of what each exercise of this lesson defines.
+    """
+    exported, scripts = set(export.exported_names(lesson)), {}
+    for exercise in lesson.exercises:
+        names = [
+            name
+            for node in cells.tree_of(exercise.cell.source).body
+            for name in export.defined(node)
+            if name in exported
+        ]
+        scripts[exercise.id] = tuple(
+            f"{lesson.source.text}\n# %%\n#| export\n"
+            + OTHER_VALUES.replace("NAMES", repr(names)).replace("FORM", form)
+            for form in ("_wrong", "_lying")
         )
     return scripts

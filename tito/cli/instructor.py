@@ -287,8 +287,9 @@ def grade(
         echo(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
     if progress.failed:
         raise TitoError(
-            f"{progress.failed} submissions could not be graded; they have a row that says so.",
-            "Run it again; if it stays, the cause stands above.",
+            f"{progress.failed} submissions could not be graded, {run.ATTEMPTS} times each; "
+            "they have a row that says so.",
+            "The same command leaves them; --regrade tries them again.",
             3,
         )
 

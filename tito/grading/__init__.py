@@ -21,6 +21,7 @@ tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
 exports.py     the gradebook as other systems read it
+spreadsheet.py their cells: never a formula, and how they read back
 feedback.py    a page for each learner
 similar.py     pairs of submissions that are too much alike
 pages.py       what those HTML pages share

@@ -122,16 +122,16 @@ FORKING = {
     "wait4": (61, 260),
     "pidfd_open": (434, 434),
     "setsid": (112, 157),
+    "setpriority": (141, 140),
     "dup2": (33, None),
     "dup3": (292, 24),
     "close_range": (436, 436),
 }
 MOST_THREADS = 4096
 CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
-HARMLESS = {
-    FCNTL: (0, 1, 2, 3, 4, 1030),
-    IOCTL: (0x5401, 0x5421, 0x5450, 0x5451),
-}  # no file may send signals: to whom, they could choose
+# No file may send signals: to whom, they could choose. And no flag may be set: what is open before
+# the fork, all forks share, and one would read there what another found out.
+HARMLESS = {FCNTL: (0, 1, 2, 3, 1030), IOCTL: (0x5401, 0x5450, 0x5451)}
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 

@@ -3,7 +3,9 @@
 SQLite by default, any database that SQLAlchemy knows by URL.
 """
 
+import json
 import os
+import secrets
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +21,29 @@ from tito.grading.tables import TABLES, VERSION, sql
 # SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
 MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
 BUSY_SECONDS = 60  # to wait for another process that writes
+
+
+def _add_attempts_and_pages(database):
+    """Version 2: what was begun and has not ended, and the secrets in the names of pages."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    database.execute(
+        sql.text(
+            "CREATE TABLE attempt (student VARCHAR(500) NOT NULL, work VARCHAR(64) NOT NULL, "
+            f"number INTEGER NOT NULL, run VARCHAR(255) NOT NULL, at {moment} NOT NULL, "
+            "PRIMARY KEY (student, work))"
+        )
+    )
+    for student, columns in database.execute(
+        sql.text("SELECT student, columns FROM learner")
+    ).all():
+        columns = json.dumps(json.loads(columns) | {"page": secrets.token_hex(10)})
+        database.execute(
+            sql.text("UPDATE learner SET columns = :columns WHERE student = :student"),
+            {"columns": columns, "student": student},
+        )
+
+
+MIGRATIONS[2] = _add_attempts_and_pages
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """The gradebook as other systems read it.
 
-csv          a row per learner, a column per lesson, the total; for people and spreadsheets
+csv          a row per learner, a column per lesson, the total, and the secret in the name of their
+             feedback page; for people and spreadsheets. `tito gradebook roster` reads it back, so
+             that a gradebook made anew names the same pages
 canvas       what Canvas imports under Grades. Ids come from the roster's columns id (or canvas_id),
              sis_user_id, sis_login_id and section; without any, the learner's id is the login. A
              roster column such as `tensor (1234)` names the assignment that exists in Canvas;
@@ -11,12 +13,10 @@ gradescope   a folder per learner with a results.json
 classroom50  a folder per learner and lesson with a result.json in whole points, half a point
              upward; the owner is the roster's column github
 
-A learner's text never becomes a formula: a cell that begins as one does gets an apostrophe. Points
-are never touched. A lesson that was not graded is an empty cell, not a 0.
+A learner's text never becomes a formula, see `spreadsheet.py`. Points are never touched. A lesson
+that was not graded is an empty cell, not a 0.
 """
 
-import csv
-import io
 import json
 import re
 from datetime import timezone
@@ -25,24 +25,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from tito import files
 from tito.errors import TitoError
 from tito.grading import late, pages
-from tito.grading.gradebook import clean
 from tito.grading.result import VERDICTS
-
-FORMULA = re.compile(
-    "[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
-)  # some spreadsheets take the wide forms, too
-NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def cell(value):
-    """One cell of a table: numbers as they are, text such that no spreadsheet computes it."""
-    if value is None:
-        return ""
-    if isinstance(value, (int, Decimal)):
-        return str(value)
-    text = CONTROL.sub("", clean(value))
-    return "'" + text if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+from tito.grading.spreadsheet import Id, line
 
 
 def table(book, kind, lesson=None):
@@ -53,11 +37,7 @@ def table(book, kind, lesson=None):
             f"Nothing{f' of {lesson}' if lesson else ''} is graded in this gradebook.",
             f"First: tito grade SUBMISSIONS {lesson or '--all'}",
         )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    for row in TABLES[kind](book, lessons):
-        writer.writerow([cell(value) for value in row])
-    return text.getvalue()
+    return "".join(line(row) for row in TABLES[kind](book, lessons))
 
 
 def _by_learner(book, lessons):
@@ -70,14 +50,15 @@ def _by_learner(book, lessons):
 
 
 def _csv(book, lessons):
-    yield ["student", "name", *lessons, "total"]
+    yield ["student", "name", *lessons, "total", "page"]
     for learner, grades in _by_learner(book, lessons):
         total = sum((grade.points for grade in grades if grade), Decimal(0))
         yield [
-            learner.student,
+            Id(learner.student),
             learner.name,
             *(grade and grade.points for grade in grades),
             late.tidy(total),
+            learner.page,
         ]
 
 
@@ -101,6 +82,7 @@ def _canvas(book, lessons):
         ]
         if not any(ids):
             ids[2] = learner.student
+        ids = [text and Id(text) for text in ids]
         points = [grade and grade.points for grade in grades]
         yield [learner.name or learner.student, *ids, columns.get("section"), *points]
 
@@ -116,8 +98,8 @@ def _moodle(book, lessons):
     for learner, grades in _by_learner(book, lessons):
         yield [
             learner.name,
-            learner.columns.get("idnumber") or learner.student,
-            learner.columns.get("email"),
+            Id(learner.columns.get("idnumber") or learner.student),
+            Id(learner.columns.get("email") or ""),
             *(
                 value
                 for grade in grades

@@ -3,7 +3,8 @@ and a table of all for the instructor.
 
 A learner sees of a hidden check its name, and whether it passed. The pages
 depend on nothing but the gradebook, so the same grades give the same bytes, and a page that did not
-change is not written again.
+change is not written again. A page's name holds a secret of the gradebook: who knows an id, and
+their own page's address, cannot tell another's.
 """
 
 from dataclasses import replace
@@ -43,7 +44,9 @@ def write(folder, learners, course):
     """
     names, rows, written = {}, [], []
     for learner, grades in learners:
-        names[learner.student] = f"learners/{pages.file_name(learner.student)}.html"
+        own = pages.file_name(learner.student)
+        (folder / f"learners/{own}.html").unlink(missing_ok=True)  # its name before it was secret
+        names[learner.student] = f"learners/{own}-{learner.page}.html"
         written += pages.write(folder, {names[learner.student]: page(learner, grades, course)})
         rows.append(
             (

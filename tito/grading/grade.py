@@ -44,12 +44,14 @@ class Learner:
     name      "" when nobody gave one
     columns   the roster's row: {header: text}
     comments  those that are about no single lesson
+    page      the secret in the name of their feedback page
     """
 
     student: str
     name: str
     columns: dict[str, str]
     comments: list[Comment] = field(default_factory=list)
+    page: str = ""
 
 
 @dataclass

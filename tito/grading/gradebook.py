@@ -27,7 +27,19 @@ from tito.grading.grade import (
     select_check,
 )
 from tito.grading.result import LessonResult
-from tito.grading.tables import CHANGE, LEARNER, RESULT, clean, learner_id, sql
+from tito.grading.tables import (
+    ATTEMPT,
+    CHANGE,
+    CUT,
+    LEARNER,
+    RESULT,
+    SECRET,
+    clean,
+    is_page,
+    learner_id,
+    new_page,
+    sql,
+)
 
 PAGE = 500  # entries of the history held in memory at a time
 
@@ -40,6 +52,18 @@ class _Row(NamedTuple):
     sha256: str
     arrived: datetime | None
     value: dict
+
+
+class Attempt(NamedTuple):
+    """Grading that began on a submission and has not ended.
+
+    number  how often it was begun
+    run     the process that began it last, as `run.py` names it; at: when
+    """
+
+    number: int
+    run: str
+    at: datetime
 
 
 class Gradebook:
@@ -62,6 +86,31 @@ class Gradebook:
                 keys.setdefault(student, {})[lesson] = key
         return keys
 
+    def attempts(self) -> dict[tuple[str, str], Attempt]:
+        """{(learner, work): the Attempt} of what was begun and has not ended."""
+        with transaction(self.engine) as database:
+            return {
+                (row.student, row.work): Attempt(row.number, row.run, row.at)
+                for row in database.execute(sql.select(ATTEMPT))
+            }
+
+    def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
+        """Keep how often grading of these submissions has begun.
+
+        attempts  (learner, the hash of the submission and of all else that decides its results,
+                  how often; 0: it has ended) of each
+        """
+
+        def work(database):
+            for student, work, number in attempts:
+                place = {"student": learner_id(student), "work": work}
+                database.execute(sql.delete(ATTEMPT).filter_by(**place))
+                if number:
+                    row = {"number": number, "run": clean(run)[:255], "at": _now()}
+                    database.execute(sql.insert(ATTEMPT).values(place | row))
+
+        write(self.engine, work)
+
     def save(
         self,
         results: list[LessonResult],
@@ -70,6 +119,7 @@ class Gradebook:
         name: str = "",
         why: str = "graded",
         regrade: bool = False,
+        work: str | None = None,
     ) -> list[LessonResult]:
         """Keep the results of one learner: all of them, or, when anything stops it, none.
 
@@ -78,6 +128,7 @@ class Gradebook:
                  makes no lesson late that was in it
         name     of the learner; "" leaves what the book has
         regrade  also replace a result of the same key; without it, such a result is left as it is
+        work     of an attempt that has ended with these results, see `keep_attempts`
 
         Returns the results that were kept.
         """
@@ -87,11 +138,13 @@ class Gradebook:
             return []
         return write(
             self.engine,
-            lambda database: self._save(database, results, arrived, who, name, why, regrade),
+            lambda database: self._save(database, results, arrived, who, name, why, regrade, work),
         )
 
-    def _save(self, database, results, arrived, who, name, why, regrade):
+    def _save(self, database, results, arrived, who, name, why, regrade, work):
         student = learner_id(results[0].student)
+        if work:
+            database.execute(sql.delete(ATTEMPT).filter_by(student=student, work=work))
         self._remember(database, student, name)
         instructions = Instructions(self._instructions(database, student))
         columns = RESULT.c["lesson", "key", "sha256", "arrived", "value"]
@@ -160,13 +213,15 @@ class Gradebook:
         write(self.engine, work)
 
     def _remember(self, database, student, name, columns=None):
-        new = ({"name": clean(name)} if name else {}) | (
-            {"columns": columns} if columns is not None else {}
-        )
-        if not database.execute(_learner_query(student)).first():
-            database.execute(
-                sql.insert(LEARNER).values({"student": student, "name": "", "columns": {}} | new)
-            )
+        new = {"name": clean(name)} if name else {}
+        query = sql.select(LEARNER.c.columns).where(LEARNER.c.student == student)
+        before = database.execute(query.with_for_update()).scalar()
+        if before is None or columns is not None:
+            page = (columns or {}).get(SECRET)
+            page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
+            new["columns"] = (columns or {}) | {SECRET: page}
+        if before is None:
+            database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))
         elif new:
             database.execute(sql.update(LEARNER).where(LEARNER.c.student == student).values(new))
 
@@ -241,6 +296,11 @@ class Gradebook:
         """
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
+        if text is not None and len(text) > CUT:
+            raise TitoError(
+                f"The comment has {len(text):,} characters, and {CUT:,} are kept.",
+                "Say it in several comments.",
+            )
 
         def work(database):
             learner = self._lock(database, student, who)
@@ -352,7 +412,8 @@ class Gradebook:
         """The column headers of the rosters, each once."""
         with transaction(self.engine) as database:
             rows = database.execute(sql.select(LEARNER.c.columns)).scalars()
-            return list(dict.fromkeys(header for columns in rows for header in columns))
+            headers = dict.fromkeys(header for columns in rows for header in columns)
+        return [header for header in headers if header != SECRET]
 
     def rows(self, student: str | None = None, lesson: str | None = None) -> Iterator[Grade]:
         """The Grades, by learner and lesson number: of all, of one learner, of one lesson.
@@ -384,7 +445,14 @@ class Gradebook:
                 row = database.execute(learners).one()
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = Instructions(self._instructions(database, name))
-            learner = Learner(row.student, row.name, row.columns, instructions.comments(None))
+            columns = {header: text for header, text in row.columns.items() if header != SECRET}
+            learner = Learner(
+                row.student,
+                row.name,
+                columns,
+                instructions.comments(None),
+                row.columns.get(SECRET, ""),
+            )
             yield learner, [make_grade(learner, row, instructions, self.rules) for row in rows]
 
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:

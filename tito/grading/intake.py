@@ -54,6 +54,8 @@ LITTER = {
     ".tito",
     ".ipynb_checkpoints",
 }
+# Folders of a workspace, besides the package's.
+OF_A_WORKSPACE = {"bin", "modules", "tests", "__pycache__"}
 METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
@@ -197,9 +199,7 @@ def find(submissions, lessons, roster=None):
     may be of several, comes under its own name with `known` False. Raises TitoError when the folder
     or zip itself cannot be read or is empty.
     """
-    parts, told = _entries(
-        Path(os.path.realpath(submissions)), {f"{entry.name}_dev" for entry in lessons}
-    )
+    parts, told = _entries(Path(os.path.realpath(submissions)), lessons)
     parts.sort(key=lambda part: (_natural(part.name), part.name))
     if not parts and not roster:
         raise TitoError(
@@ -336,8 +336,6 @@ def _entries(path, lessons):
         names = [name for name in os.listdir(path) if name not in LITTER]
         if len(names) == 1 and EXPORT.fullmatch(names[0]) and not (path / names[0]).is_symlink():
             return _entries(path / names[0], lessons)
-        if _is_one_learners(names, lessons):
-            return [Part(path.name, path, "folder", _time(info))], {}
     except OSError as error:
         raise TitoError(
             f"{path} cannot be read: {error.strerror}.",
@@ -358,15 +356,25 @@ def _entries(path, lessons):
                     name, path / name, "", _time(info), problem=f"cannot be read: {error.strerror}"
                 )
             )
+    if _are_one_learners(parts, lessons):
+        return [Part(path.name, path, "folder", _time(info))], {}
     return parts, told
 
 
-def _is_one_learners(names, lessons):
-    """Whether a folder with these names is one learner's work: a workspace, or nothing but lesson
-    files.
+def _are_one_learners(parts, lessons):
+    """Whether these Parts of a folder are one learner's work: nothing but lesson files, or a
+    workspace. Where a `tito.toml` stands beside a folder, zip or script that no workspace has, it
+    is none: anybody may have put it into a shared folder.
     """
-    files = {f"{lesson}{suffix}" for lesson in lessons for suffix in (".py", ".ipynb")}
-    return "tito.toml" in names or bool(names) and files.issuperset(names)
+    files = {f"{entry.name}_dev{suffix}" for entry in lessons for suffix in (".py", ".ipynb")}
+    names = {part.name for part in parts}
+    if "tito.toml" not in names:
+        return bool(names) and files.issuperset(names)
+    own = files | OF_A_WORKSPACE | {entry.root.package for entry in lessons}
+    return all(
+        not part.kind or part.name in own or part.kind == "folder" and part.name.startswith(".")
+        for part in parts
+    )
 
 
 def _part(name, path, info):
@@ -398,9 +406,7 @@ def _in_zip(part, lessons):
         ) from None
     names = [name for name in tops if name not in LITTER]
     only = tops[names[0]] if len(names) == 1 else []
-    if _is_one_learners(names, lessons) or any(
-        item.path == f"{names[0]}/tito.toml" for item in only
-    ):
+    if any(item.path == f"{names[0]}/tito.toml" for item in only):
         return [part], {}
     told = {}
     if METADATA in names:
@@ -415,6 +421,8 @@ def _in_zip(part, lessons):
         elif tops[name][0].problem:
             kind, problem = "", tops[name][0].problem
         parts.append(Part(name, part.path, kind, part.time, True, problem))
+    if _are_one_learners(parts, lessons):
+        return [part], {}
     parts += [
         Part(name, part.path, "", part.time, True, "has a name that points outside of the zip")
         for name in refused
@@ -488,6 +496,42 @@ def _time(info):
 
 
 # One learner's.
+
+
+def fingerprint(arrival, limits=LIMITS):
+    """A hash of what one learner handed in, without parsing it: another one for other bytes.
+
+    Files that are no scripts, notebooks or zips count by their names.
+    """
+    found = hashlib.sha256()
+
+    def add(*parts):
+        found.update(json.dumps(parts).encode())
+
+    for part in arrival.parts:
+        add(part.name, part.kind, part.problem)
+        left = limits.read
+        with contextlib.suppress(Unreadable):
+            for item in _whole(part, limits):
+                add(item.path, item.problem)
+                if item.problem or item.suffix not in (".py", ".ipynb", ".zip") or left <= 0:
+                    continue
+                try:
+                    data = item.read(limits.inner_zip)
+                    left -= len(data)
+                    add(hashlib.sha256(data).hexdigest())
+                except Unreadable as error:
+                    add(str(error))
+    return found.hexdigest()
+
+
+def _whole(part, limits):
+    """The Items of an entry of SUBMISSIONS; a zip is one, not what is in it. Raises Unreadable."""
+    if part.inside:
+        return _inside(part)[: limits.members]
+    if part.kind == "folder":
+        return folder_box(part.path, limits).items
+    return [Item(part.name, None, functools.partial(read_regular, part.path))]
 
 
 def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=lambda sha256: None):

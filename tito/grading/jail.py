@@ -9,6 +9,7 @@ process            another process with limits on time and memory, no more: it c
                    read
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -32,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("inside.py", "wire.py", "confine.py")]
 START_SECONDS = 30
 PARTING = 0.5  # seconds in which a process that hears nothing more ends by itself
-LAST = 5  # seconds in which a process that was killed must be gone
+LAST = 30  # seconds in which a process that was killed must be gone
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
 # For BLAS: the jail must not count on cores, its threads would not outlive the fork, and those that
 # wait take a core from other workers.
@@ -102,6 +103,17 @@ class Fork:
             os.kill(self.pid, signal.SIGKILL)
         self.jail.ended.append(self.pid)
 
+    def waited(self):
+        """Seconds that its first thread has waited for a processor, since others had them all; 0
+        where the system does not tell.
+        """
+        try:
+            text = Path(f"/proc/self/fdinfo/{self.handle}").read_text()  # its number out here
+            (number,) = [line[4:].strip() for line in text.splitlines() if line[:4] == "Pid:"]
+            return waited(number)
+        except (OSError, ValueError):
+            return 0.0
+
     def code(self):
         """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has
         it.
@@ -111,6 +123,20 @@ class Fork:
         while self.pid not in self.jail.codes:
             self.jail.hear()
         return self.jail.codes[self.pid]
+
+
+def waited(process="thread-self"):
+    """Seconds that a process's first thread, or the thread that asks, has waited for a processor.
+
+    Raises OSError or ValueError where the system does not tell.
+    """
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+
+
+def first_to_go():
+    """Let the kernel, when memory runs out, end this process and what it starts before others."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 class Jail:
@@ -148,6 +174,7 @@ class Jail:
                 env=ENVIRONMENT,
                 start_new_session=True,
                 close_fds=True,
+                preexec_fn=first_to_go if sys.platform == "linux" else None,
             )
         start = {
             "packages": {name: str(path) for name, path in packages().items()},

@@ -14,6 +14,7 @@ What a learner's code can forge is a wrong value.
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import marshal
 import os
@@ -33,7 +34,7 @@ import numpy as np
 
 from tito.errors import TitoError
 from tito.grading import intake, proxy, reader
-from tito.grading.jail import Jail, JailFailed
+from tito.grading.jail import Jail, JailFailed, waited
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson import cells, course, export, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
@@ -43,6 +44,15 @@ GRACE = 1  # seconds after the deadline in which a check that computes in the ju
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
+# Times the limit of a check may all visible checks of a submission take, and all hidden ones as
+# much again, but at least so many seconds; then no more are tried.
+WHOLE, LEAST_WHOLE = 30, 300
+# Bytes that the visible checks of a submission may receive in all, and the hidden ones as many
+# again: of legal answers, too, reading, comparing and showing takes the judge's time.
+MOST_HEARD = 128 << 20
+# Times its limit may a check last on a machine so busy that the check waits for a processor.
+EXCUSED = 10
+NOTICED = 0.1  # seconds of a check from which on that is looked at
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
 BROAD = 1 << 20  # numbers: more are compared with as many, or with one
@@ -104,6 +114,9 @@ class Judge:
         self.asked = [self.entries[name] for name in setting.lessons]
         self.jail = None
         self.spent = Counter()  # seconds that the lesson's checks took so far, by `hidden`
+        self.total = Counter()  # the same of the whole submission
+        self.heard = Counter()  # bytes that its checks received, by `hidden`
+        self.waited = 0.0  # of the last check's seconds, those that it waited for a processor
 
     def close(self):
         if self.jail:
@@ -137,7 +150,9 @@ class Judge:
                 )
             return codes[name]
 
-        results = []
+        results, halves = [], []
+        self.total.clear()
+        self.heard.clear()
         for entry in self.asked:
             key = self.key(entry, submission)
             if known.get(entry.name) == key:
@@ -153,14 +168,14 @@ class Judge:
                 checks=[blank(check) for check in entry.declared.checks],
                 notes=list(submission.notes),
             )
-            began = time.perf_counter()
-            self.spent.clear()
-            if not self.lesson(
-                entry, result, submission, own
-            ):  # it cannot even be imported, so later lessons need not wait for that again
+            halves.append((self.lesson(entry, result, submission, own), result))
+            if not half(*halves[-1]):  # it cannot even be imported: no later lesson tries again
                 codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
-            result.seconds = round(time.perf_counter() - began, 3)
             results.append(result)
+        # A hidden check may leave traces on the machine, such as numbers of processes. No visible
+        # check of this submission, which tells its learner what it finds, comes behind it.
+        for steps, result in halves:
+            half(steps, result)
         return results
 
     def key(self, entry, submission):
@@ -188,7 +203,10 @@ class Judge:
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def lesson(self, entry, result, submission, own):
-        """Grade one lesson: fill in `result`. Returns whether it could be imported."""
+        """Grade one lesson in two halves, the visible checks and the hidden ones: fill in `result`.
+
+        Yields after the first whether the lesson could be imported.
+        """
         file = submission.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
@@ -200,24 +218,25 @@ class Judge:
             )
             result.sha256 = file.sha256 if file else ""
             self.all_not_run(result, result.reason)
-            return False
+            yield False
+            return
         result.sha256 = file.sha256
         code = own(entry.name)
         if isinstance(code.code, str):
             result.verdict, result.reason = "syntax error", code.code
             self.all_not_run(result, code.code)
-            return False
+            yield False
+            return
         result.isolation = self.setting.level
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
         checks = entry.declared.checks
         base = {one.name: own(one.name) if first == OWN else reference(one) for one in lower}
-        attempt = Attempt()
+        attempt, spent = Attempt(), Counter()
         # The hidden checks after all others, on every base: what they do must not show in those.
-        for part in (
-            [check for check in checks if not check.hidden],
-            [check for check in checks if check.hidden],
-        ):
+        for hidden in (False, True):
+            self.spent = spent
+            part = [check for check in checks if check.hidden == hidden]
             tried = self.attempt(entry, code, base, part, first, attempt)
             if (
                 self.setting.base == BOTH
@@ -228,6 +247,9 @@ class Judge:
                 tried = self.again(entry, code, lower, own, tried, failed)
             attempt.checks |= tried.checks
             attempt.verdict, attempt.reason = tried.verdict, tried.reason
+            if not hidden:
+                result.reason = attempt.reason
+                yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
         result.points = sum(check.points for check in result.checks)
         result.base = (
@@ -237,7 +259,6 @@ class Judge:
             else OWN
         )
         result.verdict, result.reason = self.verdict(attempt, result, entry, code)
-        return not attempt.verdict
 
     @staticmethod
     def all_not_run(result, reason):
@@ -332,12 +353,22 @@ class Judge:
                     or f"not run: {MOST_LATE} checks of this exercise ran out of time"
                 )
                 continue
+            if self.total[check.hidden] > whole(self.setting):
+                result.message = (
+                    f"not run: the checks of this submission have taken {whole(self.setting):g} s"
+                )
+                continue
             least = min(LEAST, self.setting.seconds)
             seconds = (
                 least
                 if spent > BUDGET * self.setting.seconds
                 else max(self.setting.seconds / 2**late, least)
             )
+            if self.heard[check.hidden] > MOST_HEARD:
+                result.message = (
+                    f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
+                )
+                continue
             began = time.perf_counter()
             try:
                 try:
@@ -346,7 +377,7 @@ class Judge:
                     )
                 except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
                     result.status, result.message, attempt.verdict = self.check(
-                        entry, check, code, modules, seconds
+                        entry, check, code, modules, seconds, again=True
                     )
             except JailFailed:
                 result.status, result.message = (
@@ -359,21 +390,31 @@ class Judge:
             late += result.status == "timeout"
             late_in[check.exercise] += result.status == "timeout"
             result.points = result.max_points if result.passed else 0
-            result.seconds = round(time.perf_counter() - began, 4)
+            result.seconds = round(max(0, time.perf_counter() - began - self.waited), 4)
             self.spent[check.hidden] += result.seconds
+            self.total[check.hidden] += result.seconds
         return attempt
 
-    def check(self, entry, check, code, modules, seconds):
+    def check(self, entry, check, code, modules, seconds, again=False):
         """Run one check in a fork of its own.
 
+        again  whether it was tried already
+
         Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
-        imported. Raises JailFailed when the jail died with its fork.
+        imported. Raises JailFailed when the jail died with its fork; and when only the fork was
+        killed, unless it is tried again: the kernel does that when memory runs out, whoever has it.
         """
+        began = time.monotonic()
         prepared, fork = Prepared.of(entry), self.fork()
-        session = proxy.Session(fork.sock, time.monotonic() + seconds)
+        excused = excuses(fork, (EXCUSED - 1) * seconds)
+        session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
         died, importing, answer = False, True, ("passed", "", "")
         try:
-            with standing_in(session, self.root.package, entry), interrupted_after(seconds + GRACE):
+            with (
+                standing_in(session, self.root.package, entry),
+                overflow_is_an_error(),
+                interrupted_after(seconds + GRACE, excused),
+            ):
                 try:
                     space, missing = prepared.namespace(
                         session, check, f"{self.root.package}.core.{entry.name}", modules
@@ -392,6 +433,8 @@ class Judge:
                     answer = self.words(error, importing, entry, code, seconds, check)
         except proxy.Stop as error:  # also when the time was up while the words were made
             answer = self.words(error, importing, entry, code, seconds, check)
+        self.waited = excused() if time.monotonic() > began + NOTICED else 0.0
+        self.heard[check.hidden] += session.received
         try:
             fork.end()
             ended = fork.code() if died else None
@@ -399,6 +442,8 @@ class Judge:
             self.close()
             if died:
                 raise
+        if died and ended == -signal.SIGKILL and not again:
+            raise JailFailed("the fork was killed")
         if died:
             answer = (*words_of_death(ended), "")
             if importing:
@@ -524,7 +569,7 @@ class Prepared:
             for name in self.beside & found.keys()
             if isinstance(found[name], proxy.Remote)
         }
-        space = imported(self.lesson.imports, text) | found
+        space = TO_THE_END | imported(self.lesson.imports, text) | found
         if setup:
             exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
         return space, set(self.exported) - found.keys()
@@ -539,6 +584,44 @@ def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
     if (a.size == 0) != (b.size == 0) or stretched and max(a.size, b.size) > BROAD:
         return False
     return allclose(a, b, *tolerances, **options)
+
+
+def half(steps, result):
+    """Let one half of a lesson be graded, and add up its seconds. Returns what it yields."""
+    began = time.perf_counter()
+    found = next(steps, None)
+    result.seconds = round(result.seconds + time.perf_counter() - began, 3)
+    return found
+
+
+def zip_to_the_end(*given, strict=True):
+    """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
+    a learner may claim to have nothing. A check that means it says strict=False.
+    """
+    return _rows(given) if strict else zip(*given)
+
+
+def _rows(given):
+    end = object()
+    iterators = [iter(one) for one in given]
+    for count in itertools.count():
+        row = [next(one, end) for one in iterators]
+        ended = [number for number, one in enumerate(row, 1) if one is end]
+        if len(ended) == len(row):
+            return
+        # Not a ValueError, which a check may expect for another reason.
+        assert not ended, (
+            f"what is compared one by one has different lengths: of {len(row)} values, number "
+            f"{ended[0]} ends after {count}, another goes on"
+        )
+        yield tuple(row)
+
+
+# What stands for Python's own in checks.
+TO_THE_END = {
+    "zip": zip_to_the_end,
+    "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),
+}
 
 
 @contextlib.contextmanager
@@ -567,17 +650,53 @@ def standing_in(session, package, entry):
         sys.modules.update(before)
 
 
+def whole(setting):
+    """Seconds that the visible checks of one submission may take in all; the hidden ones as many
+    again.
+    """
+    return max(LEAST_WHOLE, WHOLE * setting.seconds)
+
+
+def excuses(fork, most):
+    """A function: the seconds, at most so many, that this thread and the fork have waited by now
+    for a processor. Of the time of a check they do not count: others took them, however many
+    threads those have. Where the system does not tell, 0.
+    """
+    try:
+        before = waited()
+    except (OSError, ValueError):
+        return lambda: 0.0
+    return lambda: min(most, max(0.0, waited() - before) + fork.waited())
+
+
 @contextlib.contextmanager
-def interrupted_after(seconds):
+def overflow_is_an_error():
+    """Raise where NumPy would only remark that a number does not fit the type of another.
+
+    The learner's side chooses the type of what it answers, and a number of the check's is cast to
+    it: `np.float16("inf") == 97222` holds, and so does `abs(got - 5) < 1e-9` of the least int64
+    and 5 more.
+    """
+    with warnings.catch_warnings():
+        overflow = "overflow encountered in (cast|scalar (absolute|subtract|negative))"
+        warnings.filterwarnings("error", overflow, RuntimeWarning)
+        yield
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds, excused=lambda: 0.0):
     """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
-    side claims, say.
+    side claims, say. excused(): seconds that do not count.
     """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
+    until = time.monotonic() + seconds
+
     def ring(number, frame):
-        raise proxy.OutOfTime
+        if time.monotonic() >= until + excused():
+            raise proxy.OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again, should one be swallowed
@@ -699,7 +818,10 @@ def explained(error, place, seconds, check):
     if isinstance(error, proxy.NoObject):
         return "error", clean(str(error))
     if isinstance(error, proxy.Undecided):
-        return "error", f"{error}: this is a mistake in the check, tell your instructor"
+        return "error", (
+            f"{error}. If your code returns what its docstring says, this is a mistake in the "
+            "check: tell your instructor"
+        )
     name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
     if exercise := outcome.unwritten_exercise(name, text):
         own = exercise == check.exercise

@@ -15,7 +15,7 @@ from pathlib import Path
 from tito import files
 from tito.errors import TitoError
 
-LETTERS = 4_000  # of one message that are shown
+LETTERS = 4_100  # of one message that are shown: all that the gradebook keeps of one
 LINES = 80
 JOINERS = "\u200c\u200d"  # invisible, and needed to spell: Persian, Hindi, emoji of families
 RESERVED = re.compile(

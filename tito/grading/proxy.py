@@ -2,9 +2,22 @@
 
 A `Session` talks to one jailed fork. What comes back is plain data, or a `Remote`: a handle that
 forwards what a check does with it (attributes, calls, arithmetic, indexing, `float()`,
-`np.asarray()`) and decides nothing. A comparison is forwarded like any operation, and its result
-may be another handle; but when the learner's side answers True or False, that answer is refused,
-and so is `bool()`: an object that claims to equal everything gains nothing.
+`np.asarray()`) and decides nothing: `bool()` of it is refused.
+
+The rule for checks that compute with what they were given: **plain data is computed with here, an
+object computes there, and what it computed is no number here.** When `got` is plain data, `got -
+want` and `got == want` never leave the judge. When it is an object, the operator is forwarded, for
+a check may test just that (`Tensor - 2`); but the learner's side has then seen `want`, and what it
+answers from there on may be made from it. So the answer must be an object again, a `Result`, and a
+Result gives plain data only as an attribute that the check names: `(x - 2).data` is read, while
+`float()`, `np.asarray()`, `len()`, iteration, and plain answers of its methods (`.max()`,
+`.all()`) and of theirs are refused as `Undecided`: the check must fetch `.data` first. Comparisons
+are operators like the others. What is refused costs the learner's points and never gives any, and
+`tito check` finds it, since the solution is graded there too. What is left to the check: the
+learner's word on a difference is `(got - want).data` (write `got.data - want`), its text
+(`f"{got - want:.1f}"`, needed for messages), and what the learner's own function says of `want`
+(`mse_loss(got, want)`). The liars of `tito check` (`author/liars.py`) find checks that nothing
+else holds up.
 """
 
 import builtins
@@ -17,6 +30,7 @@ import numpy as np
 from tito.grading import wire
 
 LARGEST = 256 << 20  # bytes one check may receive
+TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
 LONGEST = 4000  # characters of a learner's message that are kept
 
 
@@ -39,8 +53,10 @@ class Tampered(Stop):
     """The jailed process answered what was not asked, or not in the agreed form."""
 
 
-class Undecided(Exception):
-    """A check would have let the learner's side decide. That is a mistake in the check."""
+class Undecided(Stop):
+    """A check would have let the learner's side decide. That is a mistake in the check, or an
+    object that was sent where data belongs: no `except Exception` of a check may swallow it.
+    """
 
 
 class NoObject(Undecided):
@@ -57,10 +73,24 @@ class RemoteError(Exception):
     """
 
 
+class Reader(wire.Reader):
+    """A message from the learner's side.
+
+    Whole numbers near the least of int64 come as floats: of the least one, `abs` is negative, so
+    that `abs(got - want) < tolerance` would hold.
+    """
+
+    def _numbers(self, name, size):
+        array = super()._numbers(name, size)
+        far = array.dtype == np.int64 and array.size and array.min() < -(1 << 62)
+        return array.astype(np.float64) if far else array
+
+
 class Session:
     """The judge's side of the talk with one fork.
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
+    excused   a function: seconds by which the deadline is later by now, see `judge.excuses`
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
@@ -68,8 +98,9 @@ class Session:
               objects may change what they get, whatever numbers the other side gives out
     """
 
-    def __init__(self, sock, deadline):
-        self.sock, self.deadline, self.received = sock, deadline, 0
+    def __init__(self, sock, deadline, excused=lambda: 0.0):
+        self.sock, self.deadline, self.excused, self.received = sock, deadline, excused, 0
+        sock.setblocking(False)
         self.proxies, self.functions, self.numbers = {}, [], {}
         self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
 
@@ -173,6 +204,7 @@ class Session:
             or type(text) is not str
             or type(kinds) is not list
             or type(frames) is not list
+            or any(type(frame) is not tuple for frame in frames)  # an object would be asked
         ):
             raise wire.Malformed("no exception")
         if type(mark) is int and 0 <= mark < len(self.errors):
@@ -227,26 +259,25 @@ class Session:
 
     def send(self, writer, body):
         try:
-            wire.send(self.sock, writer.message(body), self.hurry)
+            wire.send(self.sock, writer.message(body), lambda: self.wait([], [self.sock]))
         except wire.Closed:
             raise Died from None
-        except TimeoutError:
-            raise OutOfTime from None
 
     def receive(self):
         try:
-            text, blobs = wire.receive(self.sock, self.hurry)
-            self.received += len(text) + len(blobs)
+            text, blobs = wire.receive(self.sock, lambda: self.wait([self.sock], []))
+            self.received += TEXT * len(text) + len(blobs)
             if self.received > LARGEST:
-                raise Tampered(f"it sent more than {LARGEST >> 20} MB")
-            reader = wire.Reader(text, blobs, self.foreign_of)
+                raise Tampered(
+                    f"it sent more than {LARGEST >> 20} MB (numbers in arrays; {TEXT} times less "
+                    "of other values)"
+                )
+            reader = Reader(text, blobs, self.foreign_of)
             if type(reader.body) is not list or not reader.body:
                 raise wire.Malformed("no answer")
             return reader
         except wire.Closed:
             raise Died from None
-        except TimeoutError:
-            raise OutOfTime from None
         except wire.Malformed as error:
             raise Tampered(f"its answer is malformed: {error}") from None
 
@@ -259,12 +290,16 @@ class Session:
         except OSError:
             return False
 
-    def hurry(self):
-        """Let the socket wait no longer than until the deadline."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTime
-        self.sock.settimeout(left)
+    def wait(self, to_read, to_write):
+        """Wait until one of these sockets is ready, no longer than until the deadline."""
+        while True:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                left += self.excused()
+            if left <= 0:
+                raise OutOfTime
+            if any(select.select(to_read, to_write, [], left)):
+                return
 
 
 def exceptions():
@@ -408,43 +443,55 @@ class RemoteClass(RemoteFunction):
         return isinstance(kind, RemoteClass) and self._session.do("issubclass", kind, self) is True
 
 
-class Claim(Remote):
-    """What came of a comparison on the learner's side, `x > 0`.
+class Result(Remote):
+    """What came of an operator on the learner's side, `x - 2` or `x > 0`, or of that in turn.
 
-    Its numbers can be fetched and compared; it never answers yes or no itself.
+    It may be made from what the check compares with. Its attributes are read, as on every object;
+    nothing else gives plain data.
     """
 
     __slots__ = ()
 
     def __getattr__(self, name):
-        return claim(super().__getattr__(name))
+        return result(super().__getattr__(name))
 
     def __call__(self, /, *arguments, **options):
         found = super().__call__(*arguments, **options)
-        if not isinstance(found, Remote):  # the answer of `(got == want).all()`, say
-            raise Undecided("a check lets an object of the learner's decide a comparison")
-        return claim(found)
+        return found if found is None else object_of(found)
 
     def __getitem__(self, index):
-        return claim(super().__getitem__(index))
+        return object_of(super().__getitem__(index))
 
-    def _refuse(self, *more):
-        raise Undecided("a check lets an object of the learner's decide a comparison")
+    def __enter__(self):
+        return object_of(super().__enter__())
 
-    __iter__ = __next__ = __len__ = __float__ = __int__ = __index__ = __complex__ = _refuse
+    def _refuse(self, *more, **options):
+        raise Undecided(FETCH_FIRST)
+
+    __array__ = __iter__ = __next__ = __len__ = _refuse
+    __float__ = __int__ = __index__ = __complex__ = _refuse
 
 
-def claim(found):
-    """What came of a comparison, or of asking for a part of that: another Claim, or numbers or a
-    shape.
+FETCH_FIRST = (
+    "the check computes with an object of yours as though it were numbers, and would let that "
+    "object decide; the check must fetch `.data` first"
+)
+
+
+def result(found):
+    """`found`; as a Result if it is an object. The object itself becomes one: under another name
+    it would say what it is not asked under this one.
     """
     if isinstance(found, Remote):
-        return Claim(found._session, found._number)
-    if (
-        isinstance(found, np.ndarray) and found.ndim or isinstance(found, tuple)
-    ):  # numbers, or a shape
-        return found
-    raise Undecided("a check lets an object of the learner's decide a comparison")
+        object.__setattr__(found, "__class__", Result)
+    return found
+
+
+def object_of(found):
+    """`found` as a Result. Raises Undecided when it is plain data."""
+    if not isinstance(found, Remote):
+        raise Undecided(FETCH_FIRST)
+    return result(found)
 
 
 class Iterator:
@@ -472,32 +519,26 @@ def _operators():
     order.
     """
 
-    def object_of(self, found):
+    def computed(found):
         # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
         if not isinstance(found, Remote):
             raise NoObject(
                 f"an operator of your object gives {type(found).__name__}, where it should give an "
                 f"object again"
             )
-        return claim(found) if isinstance(self, Claim) else found
+        return result(found)
 
     def binary(name):
-        return lambda self, other: object_of(self, self._session.do(name, self, other))
+        return lambda self, other: computed(self._session.do(name, self, other))
 
     def reflected(name):
-        return lambda self, other: object_of(self, self._session.do(name, other, self))
+        return lambda self, other: computed(self._session.do(name, other, self))
 
     def unary(name):
-        return lambda self, *more: object_of(self, self._session.do(name, self, *more))
+        return lambda self, *more: computed(self._session.do(name, self, *more))
 
     def comparison(name):
-        def compare(self, other):
-            found = self._session.do(name, self, other)
-            if not isinstance(found, Remote):
-                raise Undecided("a check lets an object of the learner's decide a comparison")
-            return claim(found)
-
-        return compare
+        return lambda self, other: object_of(self._session.do(name, self, other))
 
     for name in (
         "add",

@@ -1,7 +1,8 @@
 """Who is in the class, and whose work an entry of the submissions is.
 
 A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the
-ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...). Collecting systems put some
+ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...). An export of the gradebook
+is one, too: `tito gradebook export`. Collecting systems put some
 of that into the names of what they hand out; `Roster.owner` reads it back. It takes only what the
 system wrote: the rest of the name is the learner's own choice, and must not make their work
 somebody else's.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from tito.errors import TitoError
+from tito.grading.spreadsheet import plain
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
@@ -75,7 +77,7 @@ def read_roster(path):
         for row in rows:
             if not any(cell.strip() for cell in row):
                 continue
-            learner = _learner(f"{path}:{rows.line_num}", header, [cell.strip() for cell in row])
+            learner = _learner(f"{path}:{rows.line_num}", header, [plain(c).strip() for c in row])
             key = learner.student.casefold()
             if key in lines:
                 raise TitoError(

@@ -5,36 +5,53 @@ The tasks run in threads of this process, each with a judge process of its own (
 a jail of its own; or, given the address of a Dask scheduler, on its workers. A judge that dies
 takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
 transaction for each submission: killed at any moment, run it again.
+
+The gradebook knows on which submissions grading has begun. One whose judge died, or with which a
+whole run ended, is tried once more after all others, with nothing else running, so that none is
+blamed for a neighbour; when that ends in the same way, it gets a result, which is kept until the
+submission, the checks or the limits change.
 """
 
 import atexit
 import contextlib
 import getpass
+import hashlib
+import json
 import os
 import pickle
 import select
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
 
 from tito.errors import TitoError
 from tito.grading import intake
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import BUDGET, GRACE, LEAST, blank
+from tito.grading.judge import EXCUSED, GRACE, blank, whole
 from tito.grading.result import LessonResult
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
-ATTEMPTS = 2  # at a submission under which the judge itself dies
-PATIENCE = 120  # seconds for a submission, besides the time limits of its checks
+TOGETHER = 16  # submissions that the gradebook says in one transaction to have begun
+ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
+DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
+PATIENCE = 120  # seconds for a submission, besides those of its checks
 
 
 class JudgeDied(Exception):
     """The judge process ended, or stopped answering, over a submission."""
+
+
+ENDED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 
 class Worker:
@@ -145,18 +162,29 @@ atexit.register(WORKERS.close)
 
 
 def grade_one(setting, arrival, known, seconds):
-    """One task: the results of one submission, None for those that need no grading.
+    """One task: the results of one submission, None for those that need no grading, JudgeDied for
+    all when the judge died over it.
 
     It never raises over a submission.
     """
-    for _ in range(ATTEMPTS):
-        try:
-            return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
-        except JudgeDied as error:
-            why = error
-            if WORKERS.stopping:
-                break
-    return [why] * len(setting.lessons)
+    try:
+        return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
+    except JudgeDied as error:
+        return [error] * len(setting.lessons)
+
+
+@dataclass
+class Task:
+    """A submission that is to be graded.
+
+    work   the hash of all that decides its results
+    begun  how often grading it began, in this run or in one that was killed, without an end; the
+           attempt that is due, or goes on, is one of them
+    """
+
+    arrival: object
+    work: str
+    begun: int
 
 
 @dataclass
@@ -209,68 +237,172 @@ def grade_class(
     known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
-    seconds = PATIENCE + sum(longest(setting, entry) for entry in asked)
+    seconds = longest(setting)
     progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
     told(progress)
     WORKERS.stopping = False
+    this, attempts, decides = run_name(), book.attempts(), decisive(setting, asked)
+    running, ready, suspects = {}, deque(), deque()
+
+    def note(*tasks):
+        """Let the gradebook know how often these were begun."""
+        if tasks:
+            book.keep_attempts(
+                [(task.arrival.student, task.work, task.begun) for task in tasks], this
+            )
+
+    def fresh():
+        """The tasks that no run ended over. Several at a time are said to have begun, shortly
+        before they do: that spares transactions.
+        """
+        for some in batched(arrivals, TOGETHER):
+            ready.extend(Task(arrival, work_of(arrival, decides), 0) for arrival in some)
+            for task in list(ready):
+                attempt = attempts.get((learner_id(task.arrival.student), task.work))
+                if attempt and not regrade:
+                    task.begun = attempt.number - goes_on(attempt, seconds)
+                if task.begun:
+                    ready.remove(task)
+                    suspects.append(task)
+                task.begun += 1
+            note(*ready)
+            while ready:
+                yield ready.popleft()
+
+    def begin(task):
+        before = {} if regrade else known.get(learner_id(task.arrival.student), {})
+        running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
+
+    def finish(task, results):
+        arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
+        if died and task.begun < ATTEMPTS:
+            task.begun += 1
+            suspects.append(task)
+            return
+        progress.failed += bool(died and died[0] is not ENDED)
+        graded = known.get(learner_id(arrival.student), {})
+        results = [
+            judged(result, entry, task)
+            for result, entry in zip(results, asked)
+            if result is not None and not (isinstance(result, JudgeDied) and entry.name in graded)
+        ]
+        if results:
+            ended = None if died else task.work  # what did not end stays known
+            book.save(results, arrival.arrived, who, arrival.name, why, regrade, ended)
+        elif not died:
+            task.begun = 0
+            note(task)
+        count(progress, arrival, results, began)
+        told(progress)
+
     with executor(jobs) as (pool, most):
-        waiting, running = iter(arrivals), {}
+        tasks = fresh()
         try:
             while True:
-                for arrival in waiting:
-                    before = {} if regrade else known.get(learner_id(arrival.student), {})
-                    running[pool.submit(grade_one, setting, arrival, before, seconds)] = arrival
+                for task in tasks:
+                    begin(task)
                     if len(running) >= most:
                         break
+                if not running and suspects:
+                    task = suspects.popleft()
+                    if task.begun > ATTEMPTS:
+                        finish(task, [ENDED] * len(asked))
+                        continue
+                    note(task)
+                    begin(task)  # alone: whatever ends it, no neighbour did
                 if not running:
                     break
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    arrival = running.pop(done)
-                    results = done.result()
-                    progress.failed += any(isinstance(result, JudgeDied) for result in results)
-                    graded = known.get(learner_id(arrival.student), {})
-                    results = [
-                        judged(result, entry, arrival)
-                        for result, entry in zip(results, asked)
-                        if not (isinstance(result, JudgeDied) and entry.name in graded)
-                    ]
-                    results = [result for result in results if result is not None]
-                    if results:
-                        book.save(results, arrival.arrived, who, arrival.name, why, regrade)
-                    count(progress, arrival, results, began)
-                    told(progress)
+                    finish(running.pop(done), done.result())
         finally:
+            stopped = [*running.values(), *ready]  # not killed: that is nobody's fault
             for future in running:
                 future.cancel()
+            for task in stopped:
+                task.begun -= 1
+            with contextlib.suppress(TitoError):
+                note(*stopped)
             WORKERS.close(stopping=True)
     return arrivals, progress
 
 
-def longest(setting, entry):
-    """The most seconds that one lesson can take: its budget, once for the visible checks and once
-    for the hidden ones, then the least time for each check on each base that is tried.
+def batched(items, size):
+    """`items` in lists of so many; the last may be shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def work_of(arrival, decides):
+    """The hash of a submission and of all else that decides its results."""
+    return hashlib.sha256((decides + intake.fingerprint(arrival)).encode()).hexdigest()
+
+
+def decisive(setting, asked):
+    """The hash of what decides results besides the submission: limits, and the lessons asked for
+    with their checks.
     """
-    return (
-        2 * BUDGET * setting.seconds
-        + 2 * setting.seconds
-        + (entry.number + 2) * len(entry.declared.checks) * (LEAST + GRACE)
-    )
+    limits = [setting.seconds, setting.memory, astuple(setting.limits)]
+    texts = [
+        [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+        for entry in asked
+        for path in sorted(entry.script.parent.glob("*.py"))
+    ]
+    what = [setting.level, setting.base, limits, texts, metadata.version("tinytorch")]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
-def judged(result, entry, arrival):
-    """A result, or the row for a lesson over which the judge itself died: it has no key, so the
-    next run tries again. It never takes the place of an earlier result.
+def run_name(pid=None):
+    """What the gradebook calls this run, or that of another process: host, process, its start."""
+    pid = pid or os.getpid()
+    try:
+        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        start = ""
+    return f"{socket.gethostname()} {pid} {start}"
+
+
+def goes_on(attempt, seconds):
+    """Whether the run that began this attempt may still be busy with it: then nothing has ended.
+
+    seconds  the most that a submission takes: of a run elsewhere, nothing else is known
+    """
+    host, _, rest = attempt.run.partition(" ")
+    pid = int(rest.split(" ")[0])
+    if host != socket.gethostname():
+        return (datetime.now(timezone.utc) - attempt.at).total_seconds() < AHEAD * seconds
+    if pid == os.getpid() or attempt.run != run_name(pid):
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+def longest(setting):
+    """The seconds after which a judge that is still busy with one submission is ended: those in
+    which it must be ready, however busy the machine is, and PATIENCE.
+    """
+    return PATIENCE + EXCUSED * 2 * (whole(setting) + setting.seconds + GRACE)
+
+
+def judged(result, entry, task):
+    """A result, or the row for a lesson that has none because grading the submission ended without
+    one, more than once. It never takes the place of an earlier result.
     """
     if not isinstance(result, JudgeDied):
         return result
     reason = (
-        f"Grading ended {ATTEMPTS} times without a result ({result}). The next run tries again."
+        f"Grading ended {ATTEMPTS} times without a result ({result}), the last time with nothing "
+        "else running. It is tried again when the submission, the checks or the limits change, or "
+        "with --regrade."
     )
     checks = [blank(check) for check in entry.declared.checks]
     for check in checks:
         check.message = reason
     return LessonResult(
-        arrival.student,
+        task.arrival.student,
         entry.name,
         entry.number,
         entry.declared.title,
@@ -278,6 +410,7 @@ def judged(result, entry, arrival):
         verdict="crashed",
         reason=reason,
         checks=checks,
+        key=DIED + task.work,
     )
 
 

@@ -1,20 +1,23 @@
 """The tables of a gradebook, and how its values are stored.
 
-Four tables. `learner`: who is in the class. `result`: the one current result of a learner's
+Five tables. `learner`: who is in the class. `result`: the one current result of a learner's
 lesson. `change`: an entry for each change of a grade, comment or extension, never edited;
 overrides, comments and extensions are read from it, so the history cannot disagree with the
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
-are those before the late rules. `tito_gradebook`: the version of the schema, by which a gradebook
-is told from any other database; `database.py` changes the tables when the version does.
+are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
+that one that ends every run is known by it. `tito_gradebook`: the version of the schema, by which
+a gradebook is told from any other database; `database.py` changes the tables when the version does.
 """
 
 import json
 import re
+import secrets
 from datetime import timezone
 from decimal import Decimal
 
 from tito.errors import TitoError
 from tito.grading import late
+from tito.lesson.outcome import cut
 
 try:
     import sqlalchemy as sql
@@ -27,6 +30,10 @@ except ModuleNotFoundError:
 
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
 LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
+SECRET = "page"  # the roster's column that holds a secret which `new_page` made
+CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is not cut again
+# In what Python shows of an object, <Tensor object at 0x7f...>: it differs from run to run.
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b")
 
 
 class Points(sql.types.TypeDecorator):
@@ -56,13 +63,24 @@ class Moment(sql.types.TypeDecorator):
         return None if value is None else value.replace(tzinfo=timezone.utc)
 
 
-class Json(sql.types.TypeDecorator):
-    """Plain data as ASCII text: a learner's message may hold what databases refuse."""
+class Words(sql.types.TypeDecorator):
+    """Text, not endless: see `kept`. What learners wrote may be in all but their ids."""
 
     impl, cache_ok = sql.Text, True
 
     def process_bind_param(self, value, dialect):
-        return None if value is None else json.dumps(value, separators=(",", ":"))
+        return kept(value)
+
+
+class Json(sql.types.TypeDecorator):
+    """Plain data as ASCII text: a learner's message may hold what databases refuse. Each text in
+    it is `kept`.
+    """
+
+    impl, cache_ok = sql.Text, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else json.dumps(kept(value), separators=(",", ":"))
 
     def process_result_value(self, value, dialect):
         return None if value is None else json.loads(value)
@@ -80,8 +98,9 @@ LEARNER = sql.Table(
     "learner",
     TABLES,
     sql.Column("student", sql.String(LONGEST), primary_key=True),
-    sql.Column("name", sql.Text, nullable=False),
-    sql.Column("columns", Json, nullable=False),  # of the roster: {header: text}
+    sql.Column("name", Words, nullable=False),
+    # of the roster: {header: text}; and the secret in the name of their feedback page, under SECRET
+    sql.Column("columns", Json, nullable=False),
 )
 RESULT = sql.Table(
     "result",
@@ -89,7 +108,7 @@ RESULT = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
     sql.Column("lesson", sql.String(100), primary_key=True),
     sql.Column("number", sql.Integer, nullable=False),
-    sql.Column("title", sql.Text, nullable=False),
+    sql.Column("title", Words, nullable=False),
     sql.Column("max_points", sql.Integer, nullable=False),
     sql.Column("key", sql.String(255), nullable=False),
     sql.Column("sha256", sql.String(64), nullable=False),
@@ -103,17 +122,17 @@ CHANGE = sql.Table(
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
-    sql.Column("check_id", sql.Text),  # of an override of a single check
+    sql.Column("check_id", Words),  # of an override of a single check
     # graded, regraded, override, comment or extension
     sql.Column("kind", sql.String(20), nullable=False),
-    sql.Column("who", sql.Text, nullable=False),
+    sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),
-    sql.Column("why", sql.Text, nullable=False),
+    sql.Column("why", Words, nullable=False),
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
     sql.Column("points", Points),  # of an override; NULL lifts it
     # of a comment, NULL takes the comments back; of a grade, what else there is to say
-    sql.Column("text", sql.Text),
+    sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
     # of a grade: [{id, name, old, new}], the checks whose points changed
@@ -121,11 +140,44 @@ CHANGE = sql.Table(
     sql.Column("replaced", Json),  # of a grade: the result before
     sql.Index("change_of_learner", "student", "lesson"),
 )
+ATTEMPT = sql.Table(
+    "attempt",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
+    sql.Column("number", sql.Integer, nullable=False),  # how often it was begun
+    sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
+    sql.Column("at", Moment, nullable=False),
+)
+
+
+def kept(value):
+    """Plain data as the gradebook keeps it: no text in it longer than CUT, none with the address of
+    an object.
+    """
+    if isinstance(value, str):
+        text = ADDRESS.sub("", value)
+        return text if len(text) <= CUT else cut(text)
+    if isinstance(value, dict):
+        return {kept(name): kept(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [kept(part) for part in value]
+    return value
 
 
 def clean(text: str) -> str:
     """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
     return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def new_page() -> str:
+    """A secret for the name of a feedback page."""
+    return secrets.token_hex(10)
+
+
+def is_page(text: str | None) -> bool:
+    """Whether this is a secret as `new_page` makes them: it becomes part of a file's name."""
+    return bool(text and re.fullmatch("[0-9a-f]{16,64}", text))
 
 
 def learner_id(student: str) -> str:

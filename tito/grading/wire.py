@@ -28,6 +28,7 @@ ARRAYS = frozenset(
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 )
 SMALL = 1 << 63
+MOST_BITS = 14_000  # of a whole number: of many more, `str` raises, in the message of a check too
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -93,6 +94,8 @@ class Writer:
         if x is None or kind is bool or kind is float or kind is str:
             return x
         if kind is int:
+            if x.bit_length() > MOST_BITS:
+                raise TooLarge(f"a number of more than {MOST_BITS} bits")
             return x if -SMALL < x < SMALL else ["i", hex(x)]
         self.parts += 1
         if depth > DEEPEST or self.parts > WIDEST:
@@ -232,6 +235,8 @@ class Reader:
             return found
         if kind == "i":
             (text,) = parts
+            if len(text) > MOST_BITS // 4 + len("-0x"):
+                raise Malformed("a number that is too long")
             return int(text, 16)
         if kind == "b":
             return bytes(self.raw(*parts))

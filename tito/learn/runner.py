@@ -5,12 +5,13 @@ It imports the package of one root and no other, runs each declared check under 
 limit, then the rest of the lesson top to bottom. It decides nothing: `verdict.py`, in the process
 that started it, does.
 
-Events: "imported" or "failed" (the import); "begin", "check" and "output" of each check; "rest" as
-each cell of the rest begins, "stopped" when it did not end; and "done", only when the process came
-to its own end.
+Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
+"rest" as each cell of the rest begins, "stopped" when it did not end; and "done", only when the
+process came to its own end.
 """
 
 import atexit
+import contextlib
 import functools
 import importlib.machinery
 import importlib.util
@@ -20,12 +21,14 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_FRAMES = 20  # of an error are passed on
+MOST_WARNINGS = 10  # of a check are told
 IDLE = 0.05  # of a time span on the processor, at the most, is waiting
 # Parts of pytest that no check uses; to start them would be a third of what pytest itself takes.
 UNUSED = (
@@ -191,6 +194,34 @@ def explained(error, request, file=""):
     return {"status": status, "message": cut(text), "frames": frames[-MOST_FRAMES:]}
 
 
+@contextlib.contextmanager
+def warnings_told(request, check, emit):
+    """A `with` block in which warnings that arise in the package are emitted with their frames, as
+    those of an error, instead of printed with the line of whatever module issued them."""
+    package = os.path.join(request["root"], request["package"]) + os.sep
+    before, told = warnings.showwarning, []
+
+    def show(message, category, *place, **options):
+        frames = [
+            {"file": f.filename, "line": f.lineno, "code": f.line}
+            for f in traceback.extract_stack()
+            if f.filename.startswith(package)
+        ]
+        if not frames:
+            return before(message, category, *place, **options)
+        told.append(message)
+        if len(told) > MOST_WARNINGS:
+            return
+        text = cut(f"{category.__name__}: {message}")
+        emit(event="warning", id=check["id"], text=text, frames=frames[-MOST_FRAMES:])
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
 def _no_debugger(*arguments, **options):
     raise RuntimeError("breakpoint() needs a terminal: run the lesson itself, `python ..._dev.py`")
 
@@ -234,7 +265,8 @@ def plugin(request, module, emit):
         def runtest(self):
             _alarm(request["seconds"])
             try:
-                run_check(self.check, request, module)
+                with warnings_told(request, self.check, emit):
+                    run_check(self.check, request, module)
             except (
                 KeyboardInterrupt
             ):  # nobody pressed anything: the learner's code raised it, and pytest would stop

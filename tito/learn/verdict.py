@@ -447,11 +447,16 @@ class Run:
             wait = request["seconds"] + GRACE
             if kind == "begin":
                 current = self.outcomes[event["id"]]
+                current.output = ""
             elif kind == "check":
                 self._check(current, event)
                 current, wait = None, request["rest_seconds"] + GRACE
+            elif kind == "warning":
+                check = self.outcomes[event["id"]]
+                where, _ = self._where(event["frames"], check.exercise)
+                check.output += f"{at_place(where)}: {event['text']}\n  {where['code']}\n"
             elif kind == "output":
-                self.outcomes[event["id"]].output = event["text"]
+                self.outcomes[event["id"]].output += event["text"]
             elif kind == "failed":
                 where = next(
                     (place for _, place in reversed(self._places(event["frames"])) if place), None

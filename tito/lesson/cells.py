@@ -25,7 +25,6 @@ LARGEST = {
     ".ipynb": 10_000_000,
 }  # bytes that grading reads; a notebook holds pictures
 ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
-TITLE = re.compile(r"(?:(?!\s*[\w.-]+=).)*")
 DECODER = json.JSONDecoder()
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
@@ -254,11 +253,14 @@ def _header(path, lines):
     )  # ten times faster, where libyaml is there
     try:
         block = yaml.load("\n".join(line[2:] for line in lines[1:end]), loader)
-    except yaml.YAMLError as error:
+    except Exception as error:  # noqa: BLE001  a value such as 2001-99-99 raises anything
         line = getattr(error, "problem_mark", None)
         at = line.line + 2 if line else 1
+        told = (
+            str(error) if isinstance(error, (yaml.YAMLError, ValueError)) else type(error).__name__
+        )
         raise TitoError(
-            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', error)}.",
+            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', told)}.",
             "Each line is `#`, two spaces per level, `key: value`.",
             1,
         ) from None
@@ -274,11 +276,11 @@ def _options(path, line, text):
         kind = {"md": "markdown"}.get(match.group(1), match.group(1))
         text = text.replace(match.group(0), "", 1)
     metadata = {}
-    title = TITLE.match(text).group()
+    title = _before_keys(text)
     while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
             value, end = DECODER.raw_decode(text, match.end())
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # a number of 5,000 digits is none for Python
             raise TitoError(
                 f"{path}:{line}: the cell's metadata {match.group(1)}=... is not valid JSON.",
                 "Copy the `# %%` line of another cell and change its values.",
@@ -289,6 +291,17 @@ def _options(path, line, text):
     if title.strip():
         metadata["title"] = " ".join(title.split())
     return kind, metadata
+
+
+def _before_keys(text):
+    """What stands before the first `key=`: in time by the length of the line, as no pattern that
+    looks for all of that at once.
+    """
+    found = re.search(r"[\w.-]=", text)
+    at = found.end() - 1 if found else len(text)
+    while found and at and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
+        at -= 1
+    return text[:at].rstrip()
 
 
 def _uncomment(path, line, body):

@@ -164,10 +164,10 @@ def _tidy(nodes, ours):
                 plain.setdefault((alias.name, alias.asname), place)
         else:
             module = "." * node.level + (node.module or "")
-            named.setdefault(module, set()).update(
-                (alias.name, alias.asname) for alias in node.names
-            )
-            places.setdefault(module, place)
+            for alias in node.names:  # `*` is imported alone, and never folded
+                key = module, alias.name == "*"
+                named.setdefault(key, set()).add((alias.name, alias.asname))
+                places.setdefault(key, place)
 
     def group(module):
         top = module.split(".")[0]
@@ -184,12 +184,12 @@ def _tidy(nodes, ours):
     lines = [
         (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
     ]
-    for module, members in named.items():
+    for (module, everything), members in named.items():
         texts = [_as(name, alias) for name, alias in sorted(members, key=str)]
         line = f"from {module} import {', '.join(texts)}"
-        if len(line) > LONGEST:
+        if len(line) > LONGEST and not everything:
             line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
-        lines.append((group(module), 1, module, line, places[module]))
+        lines.append((group(module), 1, module, line, places[module, everything]))
     out, last = [], None
     for kind, _, _, line, place in sorted(lines, key=lambda row: row[:4]):
         if last not in (None, kind):

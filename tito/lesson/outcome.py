@@ -120,6 +120,7 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     call        the call in the check that led to it, with its arguments; "" for none
     nones       the parameters that were None where it arose; None when it arose in the check itself
     """
+    name = name or "an exception without a name"
     sentence = f"{name}: {text}" if text else name
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if "NoneType" not in text:

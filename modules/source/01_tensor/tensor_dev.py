@@ -50,11 +50,14 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, in_place_error
+from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
 from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
+from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.pytorch_names import PyTorchNames
+from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.shapes import (
     as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
 
@@ -263,7 +266,7 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 # ## The Tensor class
 #
 # `Tensor` holds a NumPy array in `.data` and adds what learning needs. It inherits its methods
-# from three given classes, which you need not read now. Nearly every method calls `apply`,
+# from five given classes, which you need not read now. Nearly every method calls `apply`,
 # which you write in the next section, with a NumPy function and the inputs. First, the
 # operators:
 
@@ -273,9 +276,8 @@ class Operators:
     """Arithmetic and comparisons, with tensors, arrays and Python numbers on either side."""
 
     __slots__ = ()
-    # makes `array + tensor` call Tensor.__radd__ instead of looping over the array
-    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity, because `==` compares elementwise
+    def _apply(self, op, *others, **options): return apply(op, self, *others, **options)
 
     def __add__(self, other): return apply(np.add, self, other)
     def __radd__(self, other): return reflected(np.add, self, other)
@@ -336,10 +338,6 @@ class Mathematics:
         return apply(max_forward, self, axis=axis, keepdims=keepdims)
     def min(self, axis=None, keepdims=False):
         return apply(min_forward, self, axis=axis, keepdims=keepdims)
-    def argmax(self, axis=None, keepdims=False):
-        return apply(np.argmax, self, axis=axis, keepdims=keepdims)
-    def argmin(self, axis=None, keepdims=False):
-        return apply(np.argmin, self, axis=axis, keepdims=keepdims)
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
     def var(self, axis=None, keepdims=False, correction=0):
@@ -384,7 +382,7 @@ class Shapes:
 
 # %% exercise="init"
 #| export
-class Tensor(Operators, Mathematics, Shapes, Conversions):
+class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied
@@ -427,12 +425,7 @@ class Tensor(Operators, Mathematics, Shapes, Conversions):
 
     def backward(self, gradient=None, retain_graph=False):
         """Compute the gradient of this scalar for every tensor it was computed from."""
-        try:
-            from tinytorch.core.autograd import backward
-        except ModuleNotFoundError:
-            raise ImportError("backward() is built in the autograd lesson; "
-                              "then `tito export autograd`") from None
-        return backward(self, gradient, retain_graph)
+        return autograd_lesson().backward(self, gradient, retain_graph)
 
 # %% checks="init"
 check("init")
@@ -491,7 +484,7 @@ def operand(x):
 
 # %%
 #| exporti
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
 
 
 def run(op, arrays, options):
@@ -501,8 +494,8 @@ def run(op, arrays, options):
     except (ValueError, IndexError, TypeError) as error:
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
-    if type(out) is not np.ndarray:
-        out = np.asarray(out)  # NumPy returns a bare number for rank 0
+    if type(out) is not ndarray:
+        out = asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -524,7 +517,7 @@ class Recording(threading.local):
 
 
 recording = Recording()
-counter = itertools.count()
+next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -538,8 +531,9 @@ class Creator:
     __slots__ = ("op", "inputs", "arrays", "options", "created")
 
     def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs, self.arrays, self.options = op, inputs, arrays, options
-        self.created = next(counter)
+        self.op, self.inputs = op, inputs
+        self.arrays, self.options = arrays, options
+        self.created = next_creation()
 
     def __repr__(self):
         return name_of(self.op)
@@ -633,17 +627,17 @@ check("reflected")
 # %% [markdown]
 # For `*` nobody would, either. The others give other numbers, or, for `@`, often an error.
 #
-# One more trap. `w -= 0.1 * w.grad` looks like a change of `w`. It would instead give the name
-# `w` to a *result*, whose `.grad` is None, and the next step of a training loop would fail. So
-# `+= -= *= /= **= @=` refuse a tensor that was made with `requires_grad=True`. To change its
-# numbers, change the array inside: `w.data -= 0.1 * w.grad`.
+# One more trap. `w -= 0.1 * w.grad` looks like a change of `w`, but gives the name `w` to a
+# *result*, whose `.grad` is None, and the next training step fails. So `+= -= *= /= **= @=`
+# refuse a tensor that was made with `requires_grad=True` while operations are recorded. Inside
+# `with no_grad():` (lesson 06) they write into its array, as `w.data -= 0.1 * w.grad` does.
 
 # %%
 #| exporti
 def updated(op, x, other, sign):
-    """x += other, x *= other, ...: a new tensor; RuntimeError for a tensor to be learned."""
+    """x += other, x *= other, ...: a new tensor; what is to be learned is changed in place."""
     if x.requires_grad and x.creator is None:
-        raise in_place_error(sign)
+        return write_in_place(x, run(op, (x.data, operand(other)), {}), sign, recording.on)
     return apply(op, x, other)
 
 # %% [markdown]
@@ -1147,11 +1141,13 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], sep="\n")
 
 # %%
 #| export
+@numpy_names
 def concatenate(tensors, axis=0):
     """Tensors one after the other along an axis they have; all other lengths must agree."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
+@numpy_names
 def stack(tensors, axis=0):
     """Tensors of one shape side by side along a new axis.
 

@@ -68,6 +68,7 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
+from tinytorch.support.numpy_names import NumPyNames, numpy_names
 
 # %% tags=["payoff"]
 from tinytorch.support.decision_boundary import draw_decision_boundary
@@ -664,10 +665,12 @@ draw_softmax([89.0, 90.0, 92.0])
 # and at least one must be 0? Remember that each row of a batch is a separate distribution:
 # logits near 1000 in one row must not disturb the row below.
 #
-# **Task.** Write `softmax` along any axis.
+# **Task.** Write `softmax` along any axis. The line above it, `@numpy_names`, is given and does
+# not change it: to those who write `softmax(x, dim=1)`, as in PyTorch, its error names `axis`.
 
 # %% exercise="softmax"
 #| export
+@numpy_names
 def softmax(x, axis=-1):
     """Turn logits into probabilities along `axis`.
 
@@ -743,6 +746,7 @@ with np.errstate(divide="ignore"):
 
 # %% exercise="log-softmax"
 #| export
+@numpy_names
 def log_softmax(x, axis=-1):
     """The natural logarithm of `softmax(x, axis)`, computed from the logits, not from rounded
     probabilities.
@@ -777,7 +781,7 @@ check("log-softmax")
 
 # %%
 #| export
-class Activation:
+class Activation(NumPyNames):
     """An activation function as an object. A subclass defines `forward(x)`; its attributes are
     its settings."""
 

@@ -657,7 +657,7 @@ def test_longer_networks_call_each_layer_once():
         Sequential(), Sequential(Tensor.exp, Sequential(Tensor.sum)), layer_of(4)
     )
     out = shrinking(Variable([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert out.shape == () and out.requires_grad and abs(float(out) - 25) < 1e-5, (
+    assert out.shape == () and out.requires_grad and abs(float(out.data) - 25) < 1e-5, (
         f"nested, exp, sum, times 4 plus 1 of six zeros: 25 expected, got {out}"
     )
 

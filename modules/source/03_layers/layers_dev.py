@@ -35,6 +35,9 @@
 #       state dict: torch.nn.Module.state_dict
 #       training and evaluation mode: torch.nn.Module.train
 #       serialization: torch.save
+#       save: torch.save
+#       load: torch.load
+#       nn.Module.register_buffer: torch.nn.Module.register_buffer
 #       fully connected layer: torch.nn.Linear
 #     summary: Fully connected layers, initialization, modules, dropout, saving and loading
 #     terms: [parameter, fully connected layer, weight, bias, initialization, symmetry breaking,
@@ -60,6 +63,9 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
+from tinytorch.support.casting import cast_to
+from tinytorch.support.checkpoints import check_state_dict
+from tinytorch.support.modules import ModuleMethods, check_layer
 from tinytorch.support.summary import name_of, summary  # noqa: F401
 
 # %% tags=["payoff"]
@@ -397,11 +403,12 @@ for label, std in curves.items():
 # computes its output in `forward`.
 #
 # Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
-# write later in this chapter, and can wait until then.
+# write later in this chapter, and can wait until then. `ModuleMethods` is given: it prints a
+# network as a tree, and adds methods of PyTorch's that this chapter does not need.
 
 # %%
 #| export
-class Module:
+class Module(ModuleMethods):
     """The base class of layers and networks.
 
     A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
@@ -446,7 +453,7 @@ class Module:
         return self.train(False)
 
     def state_dict(self):
-        """A copy of all parameters and buffers: {name: ndarray}. `numpy.savez(file, **state)`
+        """A copy of all parameters and buffers: {name: ndarray}. `tinytorch.save(state, path)`
         saves it."""
         return state_dict(self)
 
@@ -454,9 +461,6 @@ class Module:
         """Copy the arrays of `state`, as `state_dict` returns it, into this module. ValueError
         with every key that does not fit; then nothing is loaded."""
         load_state_dict(self, state)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({sum(p.size for p in self.parameters()):,} parameters)"
 
 
 Layer = Module
@@ -486,6 +490,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
+    Integers as input become float32, like the weights. So does float64, with one warning.
+
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
 
@@ -498,10 +504,10 @@ class Dense(Module):
     def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
         sizes = in_features, out_features
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
-            raise TypeError("Dense(in_features, out_features) needs two whole numbers, not "
-                            f"{in_features!r} and {out_features!r}")
+            raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
+                            f"numbers, not {in_features!r} and {out_features!r}")
         if min(sizes) < 1:
-            raise ValueError("Dense needs at least 1 input and 1 output, "
+            raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
         self.in_features, self.out_features = sizes
         ### BEGIN SOLUTION
@@ -509,19 +515,22 @@ class Dense(Module):
         self.bias = Variable(np.zeros(out_features, np.float32)) if bias else None
         ### END SOLUTION
 
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
+
     def forward(self, x):
         if np.shape(x)[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
                              f"{np.shape(x)}: does the layer before it have another number of "
                              "outputs, or is Flatten() missing?")
-        return linear(x, self.weights, self.bias)
+        return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 
     def __repr__(self):
-        return (f"Dense({self.in_features}, "
+        return (f"{type(self).__name__}({self.in_features}, "
                 f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
-Linear = Dense  # PyTorch's name
+class Linear(Dense):
+    """PyTorch's name for Dense."""
 
 # %% checks="dense"
 check("dense")
@@ -559,10 +568,7 @@ class Sequential(Module):
 
     def __init__(self, *layers):
         for index, layer in enumerate(layers):
-            if not callable(layer):
-                raise TypeError("Sequential takes layers and functions one by one, "
-                                f"not {layer!r:.60}: Sequential(*layers) unpacks a list")
-            setattr(self, str(index), layer)
+            setattr(self, str(index), check_layer(layer))
 
     def forward(self, x):
         ### BEGIN SOLUTION
@@ -585,9 +591,6 @@ class Sequential(Module):
 
     def __len__(self):
         return len(self.layers)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join(map(name_of, self.layers))})"
 
 # %% checks="sequential"
 check("sequential")
@@ -754,7 +757,9 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 # The two attributes together identify parameters. But `buffer * 2` looks like a buffer: an
 # operation without gradients is not recorded. A module that stores such a result in `forward`
 # gets a buffer that a new network does not have, and its saved state does not fit the new one.
-# Store `result.numpy()` instead: arrays are neither parameters nor buffers.
+# Store `result.numpy()` instead: arrays are neither parameters nor buffers. And announce a
+# buffer in `__init__`, as `self.register_buffer("mean", array)`: then `summary` does not ask
+# whether you forgot to train it, and it stays a buffer when `forward` assigns a new value.
 #
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but
 # `reshape` returns a result: the gradient goes to the Variable, which nobody holds, and the
@@ -826,7 +831,8 @@ check("state")
 # %% [markdown]
 # **Serialization** means turning the data of a program into bytes that can be stored or sent,
 # and read back later. NumPy serializes a dict of arrays in one line, so a network can be kept
-# in a file:
+# in a file. (`tinytorch.save(state, path)` and `tinytorch.load(path)` do it for dicts in dicts,
+# too, and never leave half a file.)
 
 # %%
 import io
@@ -925,9 +931,7 @@ def load_state_dict(module, state):
 
     Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
     """
-    if not hasattr(state, "keys"):
-        raise TypeError(f"a state dict maps names to arrays, {state!r:.60} does not; "
-                        "load a file with load_state_dict(np.load(path))")
+    check_state_dict(state)
     ### BEGIN SOLUTION
     problems = incompatible_keys(module, state)
     if problems:
@@ -1126,4 +1130,4 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
 # `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and
 # submodules in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
-# `torch.nn.ModuleDict`, and a buffer is announced with `register_buffer`.
+# `torch.nn.ModuleDict`, and a tensor is a buffer only if `register_buffer` announced it.

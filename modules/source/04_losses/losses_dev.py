@@ -58,6 +58,7 @@
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, apply
+from tinytorch.support.arguments import OptionsOnly
 from tinytorch.support.arrays import copy_of
 
 # %% tags=["payoff"]
@@ -158,7 +159,8 @@ def as_target(prediction, target):
     if target.shape != prediction.shape:
         raise ValueError(f"the prediction has shape {prediction.shape}, the target "
                          f"{target.shape}: they must be equal, because broadcasting would "
-                         "compare predictions with the targets of other examples")
+                         "compare predictions with the targets of other examples\nif both "
+                         f"hold the same examples, write target.reshape{prediction.shape}")
     return target.astype(prediction.dtype)
     ### END SOLUTION
 
@@ -512,16 +514,19 @@ def as_labels(labels, shape):
                          "classes)")
     if labels.shape == shape and labels.size:
         raise ValueError(f"labels and logits both have shape {shape}: labels are class "
-                         f"numbers, one per row, of shape {shape[:-1]}; from one-hot rows "
-                         "take labels.argmax(-1)")
+                         f"numbers, one per row, of shape {shape[:-1]}\n"
+                         "from one-hot rows take labels.argmax(-1)")
     if labels.dtype.kind not in "iu" and labels.size:
         raise TypeError(f"labels are class numbers, integers from 0 to {shape[-1] - 1}; yours "
                         f"are {labels.dtype}, the first is {labels.flat[0]}, of shape "
-                        f"{labels.shape} for logits of shape {shape}")
+                        f"{labels.shape} for logits of shape {shape}\n"
+                        "if they are whole numbers, take labels.astype(int)")
     if labels.shape != shape[:-1]:
+        column = labels.shape == (*shape[:-1], 1)
         raise ValueError(f"labels of shape {labels.shape} for logits of shape {shape}: there "
-                         f"must be one label per row of logits, shape {shape[:-1]}; the "
-                         "classes are the last axis")
+                         f"must be one label per row of logits, shape {shape[:-1]}\n"
+                         + ("take labels[..., 0]" if column else "give the labels of the "
+                            "same batch; the classes are the last axis of the logits"))
     return labels if labels.size else labels.astype(np.int64)  # [] is float64 to NumPy
 
 # %% [markdown]
@@ -803,7 +808,7 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 
 # %%
 #| export
-class MSELoss:
+class MSELoss(OptionsOnly):
     """`mse_loss` with a fixed reduction.
 
     >>> MSELoss("sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
@@ -820,7 +825,7 @@ class MSELoss:
         return f"MSELoss(reduction={self.reduction!r})"
 
 
-class BCEWithLogitsLoss:
+class BCEWithLogitsLoss(OptionsOnly):
     """`binary_cross_entropy_with_logits` with a fixed reduction.
 
     >>> BCEWithLogitsLoss()(Tensor([0.0]), [1])
@@ -841,7 +846,7 @@ class BCEWithLogitsLoss:
 
 # %% exercise="cross-entropy-loss"
 #| export
-class CrossEntropyLoss:
+class CrossEntropyLoss(OptionsOnly):
     """`cross_entropy` with a fixed reduction and label smoothing, which are kept as the
     attributes `reduction` and `label_smoothing`.
 

@@ -703,7 +703,7 @@ def test_backward_from_several_results_of_one_large_graph():
                 for c, local in zip(inputs[i], local_gradients[i]):
                     share[c] += local * share[i]
             nodes[root].backward()
-            leaves = [before + new for before, new in zip(leaves, share)]
+            leaves = [before + new for before, new in zip(leaves, share[:4])]
             got = [float(node.grad) for node in nodes[:4]]
             assert got == leaves, (
                 f"seed {seed}, root {root}: the leaves should have {leaves}, yours have {got}"
@@ -1177,12 +1177,12 @@ def test_neurons_with_other_weights_and_inputs():
     for nin in (1, 2, 5):
         for nonlin in (True, False):
             neuron, shared = Neuron(nin, nonlin=nonlin), Value(-0.6)
-            for w, number in zip(neuron.w, numbers):
+            for w, number in zip(neuron.w, numbers[:nin]):
                 w.data = number
             neuron.b.data = 0.7
             x = [shared, 2, shared, 0.0, -1.5][:nin]
             plain = [-0.6, 2.0, -0.6, 0.0, -1.5][:nin]
-            total = math.fsum([w * v for w, v in zip(numbers, plain)] + [0.7])
+            total = math.fsum([w * v for w, v in zip(numbers[:nin], plain)] + [0.7])
             right, local = (
                 (math.tanh(total), 1 / math.cosh(total) ** 2) if nonlin else (total, 1.0)
             )
@@ -1294,7 +1294,7 @@ def test_networks_of_other_sizes():
     ]:
         net = MLP(nin, nouts, linear_output=linear)
         shape = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
-        expected = [[before] * n for before, n in zip([nin, *nouts], nouts)]
+        expected = [[before] * n for before, n in zip([nin, *nouts[:-1]], nouts)]
         assert shape == expected, (
             f"MLP({nin}, {nouts}): inputs of the neurons, layer by layer, {expected}, yours "
             f"{shape}"
@@ -1436,7 +1436,7 @@ def test_steps_of_other_networks_on_other_examples():
 
         def loss(numbers):
             total = 0.0
-            for row, target in zip(rows[:count], expected):
+            for row, target in zip(rows[:count], expected[:count]):
                 rest = iter(numbers)
                 for n, layer in enumerate(sizes):
                     row = [

@@ -66,15 +66,13 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 #| export
 import contextlib
 import copy
-import operator
 
 import numpy as np
 
 from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
-                                   concatenate_forward, max_forward, min_forward, operand,
-                                   pad_forward, power, recording, relu_forward,
-                                   reshape_forward, sigmoid_forward, stack_forward,
+                                   max_forward, min_forward, operand, power, recording,
+                                   relu_forward, reshape_forward, sigmoid_forward,
                                    sum_forward, take_forward)
 from tinytorch.support import validation, vjps
 from tinytorch.support.functions import FunctionMethods
@@ -219,13 +217,13 @@ def topological_order(tensor):
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     ### BEGIN SOLUTION
-    found, stack = set(), [tensor]
+    found, stack = {}, [tensor]
     while stack:
         x = stack.pop()
         if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found.add(x)
+            found[x] = x.creator.created
             stack.extend(x.creator.inputs)
-    return sorted(found, key=operator.attrgetter("creator.created"))
+    return sorted(found, key=found.get)
     ### END SOLUTION
 
 # %% checks="topological-order"
@@ -888,15 +886,14 @@ def index_rule(g, out, x, index):
     ### END SOLUTION
 
 # %% [markdown]
-# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off.
+# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off. These and a
+# few more come from `support/vjps.py`.
 
 # %%
 #| exporti
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-derivative(concatenate_forward, together=vjps.concatenate_rule)
-derivative(stack_forward, together=vjps.stack_rule)
-derivative(pad_forward, vjps.pad_rule)
+vjps.register_others(derivative)
 
 # %% checks="index"
 check("index")

@@ -736,7 +736,7 @@ def test_two_results_share_a_part_of_the_graph():
         (q, [[1.0, 1.0]], False, [[12, -10], [4, 1]]),
     ]:
         found, _ = gradients_at(result, np.array(g, "float32"), (x, y, other), keep)
-        for name, part, right in zip("xy", found, wanted):
+        for name, part, right in zip("xy", found[:2], wanted):
             assert np.array_equal(part, [right]), (
                 f"3xy with [1, 10], then x²y with [1, 1]: {right} for {name}, got {part}"
             )

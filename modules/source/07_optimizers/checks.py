@@ -1444,11 +1444,16 @@ def test_a_resumed_run_ends_with_the_same_weights():
 
 def test_a_saved_state_does_not_change_later():
     *_, then, now = saved(resume, Adam, {"lr": 0.1}, [(2, 3), (3,)], 6, 2)
-    for n in (0, 1):
+    for n, shape in enumerate([(2, 3), (3,)]):
+        step = np.asarray(then["state"][n]["step"])
+        assert step.shape == () and step == 2, (
+            f"step of parameter {n}, after two steps, should be 2; yours is {step}"
+        )
         for name in ("exp_avg", "exp_avg_sq", "step"):
             a, b = np.asarray(then["state"][n][name]), np.asarray(now["state"][n][name])
-            assert a.size and np.all(a != 0), (
-                f"{name} of parameter {n}, after two steps, should hold no zeros; yours is {a}"
+            assert name == "step" or a.shape == shape and np.all(a != 0), (
+                f"{name} of parameter {n}, after two steps, should have shape {shape} and hold "
+                f"no zeros; yours is {a}"
             )
             assert np.array_equal(a, b), (
                 f"{name} of parameter {n} was saved as {a}, and after more training the saved "

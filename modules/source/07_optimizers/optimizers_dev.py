@@ -57,8 +57,8 @@ import math
 
 import numpy as np
 
-from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.arguments import check_number, check_parameters
 from tinytorch.support.flat import FlatStep
 from tinytorch.support.parameter_groups import check_groups, matching_state, parameter_state
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
@@ -362,10 +362,8 @@ class Optimizer:
     """
 
     def __init__(self, params, **defaults):
-        if isinstance(params, (Tensor, Module)):
-            raise TypeError("an optimizer takes a list of tensors, "
-                            f"not a {type(params).__name__}: net.parameters(), or [w]")
-        self.param_groups = check_groups(param_groups(params, defaults), defaults, Tensor)
+        groups = param_groups(check_parameters(params), defaults)
+        self.param_groups = check_groups(groups, defaults, Tensor)
         self.state = {}
 
     def state_names(self, group):
@@ -920,8 +918,7 @@ class CosineAnnealingLR(LRScheduler):
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0):
-        if T_max < 1:
-            raise ValueError(f"T_max is {T_max}: it should be 1 epoch or more")
+        check_number("T_max", T_max)
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer)
 

@@ -53,8 +53,10 @@ import numpy as np
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
 from tinytorch.support import datasets, synthetic
+from tinytorch.support.arguments import check_dataset_arrays, check_loader
 from tinytorch.support.batching import stack_rows
 from tinytorch.support.bounded_queue import BoundedQueue
+from tinytorch.support.descriptions import Described
 from tinytorch.support.download import data_folder, fetch, checksum  # noqa: F401
 from tinytorch.support.splits import split_lengths
 
@@ -88,7 +90,7 @@ draw_accuracies(comparison)
 
 # %%
 #| export
-class Dataset:
+class Dataset(Described):
     """A collection of examples. A subclass writes `__len__` and `__getitem__`.
 
     dataset[i]  example i: an array, a number, or a tuple of such; IndexError when there is no
@@ -132,6 +134,7 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *arrays):
+        check_dataset_arrays(arrays)
         self.arrays = tuple(a if isinstance(a, np.ndarray) else Tensor(a).data for a in arrays)
         shapes = [a.shape for a in self.arrays]
         if len({shape[:1] for shape in shapes}) != 1 or shapes[0] == ():
@@ -540,11 +543,7 @@ class DataLoader:
 
     def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False,
                  collate_fn=collate, rng=None, prefetch=0):
-        if batch_size < 1 or prefetch < 0:
-            raise ValueError("batch_size must be at least 1 and prefetch at least 0, "
-                             f"not {batch_size} and {prefetch}")
-        if shuffle and sampler is not None:
-            raise ValueError("a sampler defines the order: give either sampler or shuffle=True")
+        check_loader(dataset, batch_size, shuffle, sampler, prefetch)
         self.dataset, self.batch_size, self.shuffle, self.sampler = (
             dataset, batch_size, shuffle, sampler)
         self.drop_last, self.collate_fn, self.prefetch = drop_last, collate_fn, prefetch
@@ -552,7 +551,7 @@ class DataLoader:
 
     def __repr__(self):
         return (f"DataLoader({len(self.dataset):,} examples, {len(self):,} batches of up to "
-                f"{self.batch_size})")
+                f"{self.batch_size}, shuffle={self.shuffle})")
 
     def __len__(self):
         count = len(self.dataset if self.sampler is None else self.sampler)
@@ -657,7 +656,7 @@ check("channel-statistics")
 
 # %%
 #| export
-class Normalize:
+class Normalize(Described):
     """Standardizes with a given mean and standard deviation, those of the training set.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
@@ -674,7 +673,7 @@ class Normalize:
         return (x - self.mean) / self.std
 
 
-class Compose:
+class Compose(Described):
     """Several functions in sequence: Compose([f, g])(x) is g(f(x))."""
 
     def __init__(self, transforms):
@@ -770,7 +769,7 @@ check("shift")
 
 # %% exercise="flip"
 #| export
-class RandomHorizontalFlip:
+class RandomHorizontalFlip(Described):
     """Swaps left and right of an image (..., height, width) with probability p, and otherwise
     returns it unchanged.
 
@@ -804,7 +803,7 @@ check("flip")
 
 # %%
 #| export
-class RandomShift:
+class RandomShift(Described):
     """Shifts an image by up to `max_shift` pixels along each axis, uniformly drawn. `rng` is as
     in RandomHorizontalFlip."""
 
@@ -817,7 +816,7 @@ class RandomShift:
         return shift(image, down, right)
 
 
-class GaussianNoise:
+class GaussianNoise(Described):
     """Adds normal noise of standard deviation `std` to every pixel, in the image's dtype. `rng`
     is as in RandomHorizontalFlip."""
 

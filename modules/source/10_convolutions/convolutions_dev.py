@@ -70,6 +70,8 @@ from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.casting import cast_to
+from tinytorch.support.halves import by_halves
 from tinytorch.support.strips import (strips_forward, strips_input_gradient,
                                       strips_weight_gradient)
 from tinytorch.support.windows import (crop_padding, flatten_maps, kernel_positions, pad_images,
@@ -584,29 +586,33 @@ check("input-gradient")
 
 # %% [markdown]
 # Now `derivative` registers the forward function with its rules. For 8 input channels or more,
-# the three functions below choose a faster method, which the appendix explains.
+# the functions below choose a faster method (see the appendix), which keeps in `saved` what it
+# made in the forward pass and needs again for the weights.
 
 # %%
 #| exporti
 MANY_CHANNELS = 8
 
 
-def conv2d_forward(x, weights, bias, stride, padding):
-    method = strips_forward if x.shape[1] >= MANY_CHANNELS else im2col_forward
-    return method(x, weights, bias, stride, padding)
+def conv2d_forward(x, weights, bias, stride, padding, saved=None):
+    if x.shape[1] < MANY_CHANNELS:
+        return im2col_forward(x, weights, bias, stride, padding)
+    return strips_forward(x, weights, bias, stride, padding, saved)
 
 
-def input_gradient(g, out, x, weights, bias, stride, padding):
+def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
     return method(g, out, x, weights, bias, stride, padding)
 
 
-def weight_gradient(g, out, x, weights, bias, stride, padding):
-    method = strips_weight_gradient if x.shape[1] >= MANY_CHANNELS else im2col_weight_gradient
-    return method(g, out, x, weights, bias, stride, padding)
+def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
+    if x.shape[1] < MANY_CHANNELS:
+        return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
+    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
-derivative(conv2d_forward, input_gradient, weight_gradient, bias_gradient)
+derivative(conv2d_forward, input_gradient, weight_gradient,
+           lambda *arrays, saved=None, **options: bias_gradient(*arrays, **options))
 
 # %% [markdown]
 # ## The conv2d function
@@ -618,7 +624,8 @@ derivative(conv2d_forward, input_gradient, weight_gradient, bias_gradient)
 # returns an error with both shapes and the formula.
 #
 # **Task.** Write the rest of `conv2d`: refuse these three mistakes, replace a missing bias, and
-# call `apply(conv2d_forward, ...)`. It takes the three arrays by position, the options by name.
+# call `apply(conv2d_forward, ...)`. It takes the three arrays by position, and by name the
+# options `stride`, `padding` and `saved={}`, a new dictionary each time.
 
 # %% exercise="conv2d"
 #| export
@@ -659,7 +666,7 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
     except ValueError as error:
         raise shape_error(*both, error) from None
     bias = np.zeros(len(weights), weights.dtype) if bias is None else bias
-    return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)
+    return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})
     ### END SOLUTION
 
 # %% checks="conv2d"
@@ -700,7 +707,7 @@ class Conv2d(Module):
                   also named .weight
     .bias         Variable of shape (out_channels,), float32 zeros at first; or None
 
-    >>> Conv2d(3, 8, kernel_size=(5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7)))).shape
+    >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
     Source: torch.nn.Conv2d, except for the initial weights.
@@ -721,12 +728,10 @@ class Conv2d(Module):
         self.bias = Variable(np.zeros(out_channels, np.float32)) if bias else None
         ### END SOLUTION
 
-    @property
-    def weight(self):
-        """PyTorch's name for the weights."""
-        return self.weights
+    weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
+        x = cast_to(x, self.weights, self)
         return conv2d(x, self.weights, self.bias, self.stride, self.padding)
 
     def __repr__(self):
@@ -830,7 +835,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
 # %%
 #| exporti
-derivative(max_pool2d_forward, max_pool2d_gradient)
+derivative(max_pool2d_forward, by_halves(max_pool2d_gradient))  # 2 by 2: faster, same numbers
 
 # %% checks="max-pool-gradient"
 check("max-pool-gradient")
@@ -1171,12 +1176,9 @@ for channels, size in [(1, 28), (8, 12), (16, 8)]:
     print(f"{channels:2} channels: im2col {spent[0]:.3f} ms, strips {spent[1]:.3f} ms")
 
 # %% [markdown]
-# Strips are faster from about 8 channels on, which is why `MANY_CHANNELS` is 8.
-#
-# Another gain: on Linux, the C library returns the memory of each large array to the system and
-# asks for it again, page by page, for the next one. The call below makes it keep that memory. A
-# forward and backward pass of a small network in a new process then caused 11 page faults
-# instead of 1,168, which saved a third of its CPU time on the authors' machine.
+# Strips are faster from about 8 channels on: `MANY_CHANNELS` is 8. Another gain: on Linux, the
+# C library returns the memory of large arrays to the system and asks for it again, page by
+# page. The call below makes it keep that memory: a third of a small network's CPU time.
 
 # %%
 #| exporti
@@ -1189,12 +1191,9 @@ keep_freed_memory()
 #    channels in and out, count the weights and FLOPs of both and measure their time. What else
 #    do the two layers have that the single one lacks?
 # 2. The convolutional network of the experiment cannot say *where* a stroke is. Which layer
-#    discarded that? Change the pooling and the layer after it so that the network can tell left
-#    from right, and train it with labels for left and right.
+#    discarded that? Change it and the next layer, and train them to tell left from right.
 # 3. For a kernel of 5 by 5, `col2im` adds 25 numbers for a pixel in the middle and one for a
-#    corner. Send a gradient of ones back through `conv2d`, with and without padding. Which
-#    pixels have little influence on a network without padding?
-# 4. In PyTorch: `torch.nn.Conv2d`, `torch.nn.MaxPool2d`, `torch.nn.AvgPool2d`; `im2col` and
-#    `col2im` are `torch.nn.functional.unfold` and `fold`; the two gradients are
-#    `torch.nn.grad.conv2d_weight` and `conv2d_input`. `padding="same"`, `dilation` and `groups`
-#    exist there and not here. Which line of yours would `dilation` change?
+#    corner. Send ones back through `conv2d`, with and without padding: what is different?
+# 4. In PyTorch: `torch.nn.Conv2d`, `MaxPool2d`, `AvgPool2d`; `im2col` and `col2im` are
+#    `torch.nn.functional.unfold` and `fold`; the gradients `torch.nn.grad.conv2d_weight` and
+#    `conv2d_input`. `dilation` exists there, not here. Which line of yours would it change?

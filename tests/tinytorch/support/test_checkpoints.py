@@ -4,13 +4,19 @@ import doctest
 import os
 import pickle
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tinytorch.core.layers import Linear, Sequential
+from tinytorch.core.losses import MSELoss
+from tinytorch.core.optimizers import AdamW
+from tinytorch.core.tensor import Tensor
+from tinytorch.core.training import Trainer
 from tinytorch.support import checkpoints
-from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
+from tinytorch.support.checkpoints import CheckpointError, load, load_state, save, save_state
 
 ODD = {
     "a": (1, [None, True, -0.0]),
@@ -72,7 +78,12 @@ def text_array(text):
     "write, words",
     [
         (lambda path: np.savez(path, text=np.array([Trap()], dtype=object)), "allow_pickle"),
-        (lambda path: np.savez(path, weights=np.ones(3)), "KeyError"),
+        (
+            lambda path: np.savez(path, weights=np.ones(3)),
+            r"holds the arrays weights\. .*load_state_dict\(np\.load\(path\)\)",
+        ),
+        (lambda path: np.savez(path), r"holds the arrays \(none\)"),
+        (lambda path: zipfile.ZipFile(path, "w").writestr("w/data.pkl", "x"), "by PyTorch, as a"),
         (lambda path: np.savez(path, text=text_array("{'")), "JSON"),
         (
             lambda path: np.savez(path, text=text_array('{"format": "other 0", "state": {}}')),
@@ -82,7 +93,17 @@ def text_array(text):
         (lambda path: path.write_bytes(b""), "not a checkpoint"),
         (lambda path: path.write_text("hello", encoding="utf-8"), "not a checkpoint"),
     ],
-    ids=["objects", "foreign", "no-json", "other-format", "pickle", "empty", "text"],
+    ids=[
+        "objects",
+        "weights",
+        "nothing",
+        "pytorch",
+        "no-json",
+        "other-format",
+        "pickle",
+        "empty",
+        "text",
+    ],
 )
 def test_other_files_are_refused_by_name_and_run_nothing(tmp_path, monkeypatch, write, words):
     monkeypatch.chdir(tmp_path)
@@ -114,4 +135,84 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 
 def test_the_examples_are_true():
-    assert doctest.testmod(checkpoints) == (0, 2)
+    assert doctest.testmod(checkpoints) == (0, 6)
+
+
+# save and load
+
+
+def trained(seed):
+    net = Sequential(Linear(2, 3, rng=seed), Tensor.tanh, Linear(3, 1, rng=seed))
+    optimizer = AdamW(net.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (net(Tensor([[1.0, 2.0]])) ** 2).sum().backward()
+        optimizer.step()
+    return net, optimizer
+
+
+def test_weights_go_through_a_file(tmp_path):
+    (net, _), (other, _) = trained(0), trained(1)
+    save(net.state_dict(), tmp_path / "w.pt")
+    other.load_state_dict(load(tmp_path / "w.pt"))
+    x = Tensor([[0.5, -1.0]])
+    assert np.array_equal(net(x).data, other(x).data)
+
+
+def test_a_checkpoint_of_ones_own_continues_the_optimizer(tmp_path):
+    (net, optimizer), (other, other_optimizer) = trained(0), trained(1)
+    states = {"model": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
+    save(states, str(tmp_path / "run.npz"))
+    again = load(str(tmp_path / "run.npz"))
+    assert again["epoch"] == 3 and list(again) == list(states)
+    other.load_state_dict(again["model"])
+    other_optimizer.load_state_dict(again["optimizer"])
+    for model, steps in [(net, optimizer), (other, other_optimizer)]:
+        steps.zero_grad()
+        (model(Tensor([[1.0, 2.0]])) ** 2).sum().backward()
+        steps.step()
+    state, other_state = net.state_dict(), other.state_dict()
+    assert all(np.array_equal(state[name], other_state[name]) for name in state)
+
+
+def trainer():
+    net, optimizer = trained(0)
+    return Trainer(net, optimizer, MSELoss())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: trained(0)[0], r"no Sequential: save what its state_dict\(\) returns$"),
+        (lambda: {"opt": trained(0)[1]}, r"no AdamW: save what its state_dict\(\) returns$"),
+        (lambda: trainer(), r"no Trainer: it has a method for that, save\(path\)$"),
+        (lambda: [Tensor([1.0])], r"no Tensor: save the array, x\.numpy\(\)$"),
+        (lambda: {1, 2}, r"no set: \{1, 2\}$"),
+    ],
+)
+def test_what_is_no_plain_data_says_what_to_save(tmp_path, make, words):
+    with pytest.raises(TypeError, match=f"(?s){words}"):
+        save(make(), tmp_path / "w.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_arguments_in_the_wrong_order_are_told():
+    with pytest.raises(TypeError, match="second argument, not a dict: exchange the two"):
+        save("w.npz", {})
+    with pytest.raises(TypeError, match="second argument, not a int$"):
+        save({}, 3)
+
+
+def test_weights_are_no_run_and_a_run_is_no_weights(tmp_path):
+    run = trainer()
+    save(run.model.state_dict(), tmp_path / "weights.npz")
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(CheckpointError, match=r"no training run.*load_state_dict\(tinytorch\.load"):
+        run.load(tmp_path / "weights.npz")
+    with pytest.raises(ValueError, match=r"(?s)entries .*state\['model'\].*trainer\.load\(path\)"):
+        run.model.load_state_dict(load(tmp_path / "run.npz"))
+    with pytest.raises(ValueError, match=r"of an optimizer.* optimizer\.load_state_dict"):
+        run.model.load_state_dict(run.optimizer.state_dict())
+    with np.load(tmp_path / "weights.npz") as file, pytest.raises(ValueError, match="tinytorch.lo"):
+        run.model.load_state_dict(file)
+    run.model.load_state_dict(load(tmp_path / "run.npz")["model"])

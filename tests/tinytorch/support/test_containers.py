@@ -1,5 +1,6 @@
 import pytest
 
+from tinytorch.core.activations import ReLU
 from tinytorch.core.layers import Linear, Module
 from tinytorch.support.containers import ModuleDict, ModuleList, Parameter
 
@@ -43,7 +44,7 @@ def test_a_list_of_modules_is_used_like_a_list():
     assert layers[-1] is third and list(layers[:2]) == [first, second]
     layers[-1] = first
     assert list(layers) == [first, second, first]
-    assert repr(ModuleList([first])) == f"ModuleList([{first!r}])"
+    assert repr(ModuleList([first])) == f"ModuleList({first!r})"
     with pytest.raises(IndexError):
         layers[3] = first
 
@@ -55,7 +56,7 @@ def test_a_dict_of_modules_is_used_like_a_dict():
     assert list(modules) == modules.keys() == ["one", "two"] and len(modules) == 2
     assert modules.values() == [one, two] and modules.items() == [("one", one), ("two", two)]
     assert "two" in modules and "three" not in modules and "training" not in modules
-    assert repr(ModuleDict({"one": one})) == f"ModuleDict(one={one!r})"
+    assert repr(ModuleDict({"one": one})).splitlines()[1] == f"  (one): {one!r}  # 2 parameters"
 
 
 @pytest.mark.parametrize("make", [lambda x: ModuleList([x]), lambda x: ModuleDict({"a": x})])
@@ -69,3 +70,14 @@ def test_a_name_that_a_dict_has_is_refused_and_one_that_it_lacks_is_told():
         ModuleDict({"items": Linear(1, 1)})
     with pytest.raises(KeyError, match="no module 'b'; there are a"):
         ModuleDict({"a": Linear(1, 1)})["b"]
+
+
+def test_a_module_in_place_of_a_list_is_told():
+    with pytest.raises(TypeError, match=r"takes one list of modules, not Linear\(1, 1\): Mod"):
+        ModuleList(Linear(1, 1))
+    assert len(ModuleList(ModuleList([Linear(1, 1)]))) == 1 and len(ModuleList()) == 0
+
+
+def test_activations_are_modules():
+    layers = ModuleList([Linear(1, 1), ReLU()])
+    assert len(layers) == 2 and type(ModuleDict({"act": ReLU()})["act"]) is ReLU

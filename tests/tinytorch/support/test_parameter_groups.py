@@ -27,11 +27,11 @@ class Parameter:
         ("lr", -0.1, ValueError, "lr is -0.1: .* less than inf"),
         ("lr", float("nan"), ValueError, "lr is nan"),
         ("lr", float("inf"), ValueError, "lr is inf"),
-        ("lr", "0.1", TypeError, "lr is '0.1': it should be a number"),
+        ("lr", "0.1", TypeError, "lr is the text '0.1'\nit should be a number"),
         ("momentum", 1, ValueError, "momentum is 1: .* less than 1"),
         ("weight_decay", None, TypeError, "weight_decay is None"),
         ("betas", (0.9, 1.0), ValueError, "beta is 1.0"),
-        ("betas", 0.9, TypeError, "betas is 0.9: it should be two numbers"),
+        ("betas", 0.9, TypeError, "betas is 0.9\nit should be two numbers"),
         ("betas", (0.9,), TypeError, "two numbers"),
     ],
 )
@@ -66,7 +66,7 @@ shared = Parameter(1.0, 2.0)
     [
         (groups(rate=1), ValueError, "no option 'rate': there are lr, momentum, nesterov"),
         (groups(nesterov=True), ValueError, "nesterov .* momentum is 0.0"),
-        (groups(1.5), TypeError, "1.5 is not a Parameter"),
+        (groups(1.5), TypeError, "a parameter is 1.5, not a Parameter"),
         (groups(Parameter(1.0, creator="*")), ValueError, r"shape \(1,\) is the result"),
         (groups(shared, shared), ValueError, r"shape \(2,\) is given twice"),
         (groups(shared) + groups(shared), ValueError, "given twice"),

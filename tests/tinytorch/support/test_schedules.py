@@ -78,7 +78,7 @@ def test_a_loaded_schedule_continues_where_the_saved_one_was():
 @pytest.mark.parametrize(
     "make, error, words",
     [
-        (lambda of: StepLR(of, 0), ValueError, "step_size is 0: it should be 1 epoch or more"),
+        (lambda of: StepLR(of, 0), ValueError, "step_size is 0\nit should be at least 1"),
         (lambda of: LinearLR(of, 0), ValueError, "start_factor is 0 and end_factor 1.0"),
         (lambda of: LinearLR(of, 0.5, 1.5), ValueError, "start_factor is 0.5 and end_factor 1.5"),
         (lambda of: SequentialLR(of, [], [1]), ValueError, "0 schedules .* milestones"),

@@ -72,3 +72,15 @@ def test_dtypes_stay(dtype):
 def test_the_examples_are_true():
     result = doctest.testmod(strips)
     assert result.failed == 0 and result.attempted >= 2
+
+
+def test_the_strips_of_the_forward_pass_are_used_again_for_the_weights():
+    x, w, b = numbers((2, 3, 5, 6)), numbers((4, 3, 3, 2), 1), numbers((4,), 2)
+    saved = {}
+    out = strips_forward(x, w, b, (1, 1), (1, 0), saved)
+    g = numbers(out.shape, 3)
+    again = strips_weight_gradient(g, out, x, w, b, (1, 1), (1, 0))
+    assert np.array_equal(again, strips_weight_gradient(g, out, x, w, b, (1, 1), (1, 0), saved))
+    saved["strips"] *= 2
+    kept = strips_weight_gradient(g, out, x, w, b, (1, 1), (1, 0), saved)
+    np.testing.assert_allclose(kept, 2 * again)

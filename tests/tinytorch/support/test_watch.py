@@ -25,7 +25,7 @@ def attributes_of(network):
 def test_layers_are_named_in_the_order_in_which_they_end():
     network = Sequential(Twice(), Tensor.relu)
     with watch_layers(network) as layers:
-        network(Tensor(np.ones((3, 2))))
+        network(Tensor(np.ones((3, 2), "float32")))
     assert [name for name, *_ in layers] == [
         "0.layer Dense",
         "0.squash tanh",
@@ -37,7 +37,7 @@ def test_layers_are_named_in_the_order_in_which_they_end():
 
 
 def test_inputs_parameters_and_outputs_are_those_of_the_layer():
-    network, x = Sequential(Dense(2, 3, rng=0), Tensor.exp), np.array([[1.0, -2.0]])
+    network, x = Sequential(Dense(2, 3, rng=0), Tensor.exp), np.array([[1.0, -2.0]], "float32")
     with watch_layers(network) as layers:
         out = network(Tensor(x))
     (_, dense_in, parameters, dense_out), (_, exp_in, nothing, exp_out), whole = layers
@@ -53,8 +53,8 @@ def test_afterwards_the_network_is_as_before_even_after_an_error():
     network = Sequential(Twice(), Tensor.relu)
     before = attributes_of(network)
     with pytest.raises(ZeroDivisionError), watch_layers(network) as layers:
-        network(Tensor(np.ones((3, 2))))
+        network(Tensor(np.ones((3, 2), "float32")))
         raise ZeroDivisionError
     assert attributes_of(network) == before and len(layers) == 6
-    network(Tensor(np.ones((3, 2))))
+    network(Tensor(np.ones((3, 2), "float32")))
     assert len(layers) == 6

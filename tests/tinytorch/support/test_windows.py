@@ -66,7 +66,7 @@ def test_a_shape_error_names_shapes_reason_and_formula():
     assert isinstance(error, ValueError)
     for words in (
         "(2, 3, 4, 5)",
-        "weights of shape (1, 2): too few axes.",
+        "weights of shape (1, 2): too few axes\n",
         "(size + 2 * padding - kernel) // stride + 1",
     ):
         assert words in str(error)

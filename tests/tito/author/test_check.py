@@ -114,6 +114,18 @@ def test_a_good_lesson_passes_every_question(good):
             "caught, 97% are needed",
         ),
         (
+            TRIPLE,
+            "    got = triple(np.array([2.0]))\n    assert np.asarray((got - 6).data).max() == 0",
+            "liars fail",
+            "triple of two is six notices wrong values, and not when they are in an object that",
+        ),
+        (
+            TRIPLE,
+            "    got = triple(np.array([2.0]))\n    assert all(x == 6 for x in got)",
+            "liars fail",
+            "triple of two is six passes when every answer is nothing in a list",
+        ),
+        (
             "print(triple(5), LIMIT)",
             "print(triple(5), LATER)",
             "runs through",

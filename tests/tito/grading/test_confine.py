@@ -234,14 +234,7 @@ def test_limits_can_be_read_and_not_set(machine):
 @machines
 def test_descriptors_cannot_be_made_to_signal_anybody(machine):
     fcntl, ioctl = {"x86_64": (72, 16), "aarch64": (25, 29)}[machine]
-    for command in (
-        0,
-        1,
-        2,
-        3,
-        4,
-        1030,
-    ):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
+    for command in (0, 1, 2, 3, 1030):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
         assert in_fork(machine, fcntl, 3, command) == ALLOWED
     for command in (
         8,
@@ -261,6 +254,14 @@ def test_descriptors_cannot_be_made_to_signal_anybody(machine):
         0x5452,
     ):  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, FIOASYNC
         assert in_fork(machine, ioctl, 3, command) == EPERM
+
+
+@machines
+def test_no_flag_of_an_open_file_can_be_set(machine):
+    """All forks of a server share what /dev/null is opened as: one would read what another set."""
+    fcntl, ioctl = {"x86_64": (72, 16), "aarch64": (25, 29)}[machine]
+    assert in_fork(machine, fcntl, 0, 4) == EPERM  # F_SETFL
+    assert in_fork(machine, ioctl, 0, 0x5421) == EPERM  # FIONBIO
 
 
 def test_a_call_of_another_architecture_ends_the_process():

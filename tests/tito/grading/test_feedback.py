@@ -252,7 +252,7 @@ def test_nothing_a_learner_wrote_is_markup_or_endless(book, tmp_path):
             and "<img" not in html
             and not set(html) & set("\x1b\u202e")
         )
-    assert "&lt;script&gt;" in html and "996,000 more characters" in "".join(
+    assert "&lt;script&gt;" in html and "(996000 characters more)" in "".join(
         path.read_text(encoding="utf-8") for path in found
     )
 
@@ -268,7 +268,8 @@ def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_writte
     assert again == []
     book.comment("bob", "numbers", "Well done.", "Klein")
     _, changed = feedback.write(tmp_path / "out", book.by_learner(), "Small")
-    assert changed == [tmp_path / "out" / "learners" / "bob.html"]
+    (bob,) = changed
+    assert bob.parent == tmp_path / "out" / "learners" and bob.name.startswith("bob-")
     feedback.write(tmp_path / "other", book.by_learner(), "Small")
     for path in (tmp_path / "out").rglob("*.html"):
         assert (
@@ -281,10 +282,48 @@ def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_writte
         lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
     book.comment("bob", "numbers", "More.", "Klein")
-    old = (tmp_path / "out" / "learners" / "bob.html").read_bytes()
+    old = bob.read_bytes()
     with pytest.raises(files.TitoError, match="The old file is as it was"):
         feedback.write(tmp_path / "out", book.by_learner(), "Small")
-    assert (tmp_path / "out" / "learners" / "bob.html").read_bytes() == old
+    assert bob.read_bytes() == old
+
+
+def test_a_page_changes_only_when_its_grade_or_text_does(book, tmp_path):
+    for place in ("first", "second"):
+        message = f"yours is {object()}, {print} and {[lambda: 0]}"
+        lesson = result([check("a", message=message)], reason=message, seconds=len(place))
+        book.save([lesson], DUE, place, "Ada", regrade=True)
+        paths, changed = feedback.write(tmp_path / "out", book.by_learner(), "Small")
+    assert changed == []
+    assert "yours is <object object>, <built-in function print> and [<function" in text_of(
+        paths["ada"].read_text(encoding="utf-8")
+    )
+
+
+def test_a_pages_name_cannot_be_guessed_and_comes_back_with_an_export(book, tmp_path):
+    from tito.grading import exports, roster
+
+    def names(book):
+        return [
+            p.name for p in feedback.write(tmp_path / "out", book.by_learner(), "S")[0].values()
+        ]
+
+    (tmp_path / "out" / "learners").mkdir(parents=True)
+    (tmp_path / "out" / "learners" / "ada.html").write_text("of an older tito")
+    for student in ("ada", "-lee"):
+        book.save([result([check("a", 2)], student=student)], DUE, "tito")
+    first = names(book)
+    assert all(re.fullmatch(r"(ada|lee-[0-9a-f]{16})-[0-9a-f]{20}\.html", name) for name in first)
+    assert not (tmp_path / "out" / "learners" / "ada.html").exists()
+    assert "page" not in exports.table(book, "canvas") + exports.table(book, "moodle")
+    (tmp_path / "grades.csv").write_text(exports.table(book, "csv"), encoding="utf-8")
+    book.remember_roster([roster.Learner("ada", columns={"student": "ada", "page": "../../x"})])
+    assert names(book) == first
+    with open_gradebook(tmp_path / "other.db", RULES) as other:
+        other.save([result([check("a", 2)])], DUE, "tito")
+        assert not set(names(other)) & set(first)
+        other.remember_roster(roster.read_roster(tmp_path / "grades.csv"))
+        assert names(other) == first
 
 
 class Shape(HTMLParser):
@@ -331,7 +370,9 @@ def test_a_page_stands_alone_and_is_well_formed(book, tmp_path):
         result([check("a", message="no"), check("b", 2, exercise="numbers-triple")]),
         result([check("c")], lesson="sums", number=2),
     )
-    for path in (tmp_path / "out" / "index.html", tmp_path / "out" / "learners" / "ada.html"):
+    found = list((tmp_path / "out").rglob("*.html"))
+    assert len(found) == 2
+    for path in found:
         html = path.read_text(encoding="utf-8")
         shape = Shape(html.removeprefix("<!DOCTYPE html>"))
         assert (

@@ -5,6 +5,7 @@ import sqlite3
 import tracemalloc
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -97,13 +98,42 @@ def test_handing_the_same_bytes_in_again_makes_no_lesson_late(book):
 def test_one_learner_at_a_time_is_in_memory(book):
     for n in range(40):
         big = result(f"s{n:02}")
-        big.checks[0].message = "m" * 200_000
+        big.notes = ["m" * 4_000] * 50
         book.save([big], None, "me")
     tracemalloc.start()
-    assert sum(len(grade.result.checks[0].message) for grade in book.rows()) == 8_000_000
+    assert sum(len(note) for grade in book.rows() for note in grade.result.notes) == 8_000_000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3_000_000
+
+
+def test_no_text_that_is_kept_is_endless(book):
+    endless = "m" * 2_000_000
+    one = result(reason=endless, notes=[endless] * 3)
+    for check in one.checks:
+        check.message = endless
+    book.save([one], None, endless, endless, endless)
+    book.save([result(key="later")], None, "me")
+    (grade,) = book.rows("ada")
+    assert grade.name.endswith(" ... (1996000 characters more)") and len(grade.name) < 4_100
+    book.save([one], None, "me", regrade=True)
+    (grade,) = book.rows("ada")
+    assert {len(text) for text in (grade.result.reason, *grade.result.notes)} == {4_030}
+    assert len(Path(book.engine.url.database).read_bytes()) < 200_000
+    with pytest.raises(TitoError, match="2,000,000 characters"):
+        book.comment("ada", None, endless, "prof")
+
+
+def test_no_address_of_an_object_is_kept(book):
+    shown = repr(object()) + f" and {test_no_address_of_an_object_is_kept}, {0x7F3A12:#x} stays"
+    one = result(reason=shown)
+    one.checks[0].message = shown
+    book.save([one], None, "me")
+    (grade,) = book.rows("ada")
+    assert grade.result.reason == grade.result.checks[0].message
+    assert grade.result.reason == (
+        "<object object> and <function test_no_address_of_an_object_is_kept>, 0x7f3a12 stays"
+    )
 
 
 def test_the_history_is_complete_beyond_a_page(book, monkeypatch):

@@ -24,6 +24,7 @@ from grading.hostile import (
     leaving,
     lying,
     protocol,
+    reaching,
     snooping,
     taking,
     telling,
@@ -45,9 +46,10 @@ FAMILIES = {
     "protocol": protocol.PROTOCOL,
     "burning": burning.BURNING,
     "telling": telling.TELLING,
+    "reaching": reaching.REACHING,
 }
 FIRST = ("forging", "lying", "leaving", "taking", "snooping")
-INFORMED = ("protocol", "burning", "telling")  # by somebody who has read the judge
+INFORMED = ("protocol", "burning", "telling", "reaching")  # by somebody who has read the judge
 REPOSITORY = Path(__file__).parents[3]
 HONEST = ("aaron", "h-middle", "zoe")
 ENVIRONMENT, OTHERS = "environment-secret-words", "another-learners-secret-words"

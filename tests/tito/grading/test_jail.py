@@ -2,6 +2,7 @@
 ends them for good.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -99,6 +100,22 @@ def test_what_one_fork_does_the_next_does_not_see(level):
         second.end()
 
 
+@walled
+def test_a_fork_leaves_no_word_for_the_next_in_the_flags_of_its_files(level):
+    flags = []
+    with Jail(level) as jail:
+        for _ in range(3):
+            fork = jail.fork()
+            session = talk(fork)
+            fcntl = session.do("get", session.do("import", "fcntl"), "fcntl")
+            flags += [fcntl(number, 3) for number in range(3)]  # F_GETFL
+            for number in range(3):
+                with contextlib.suppress(OSError):
+                    fcntl(number, 4, os.O_APPEND | os.O_NONBLOCK)  # F_SETFL
+            fork.end()
+    assert len(set(flags)) == 1
+
+
 @levels
 def test_a_fork_has_no_environment_no_arguments_and_no_descriptors_of_ours(level, monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_TEST", "x")
@@ -156,6 +173,18 @@ def test_files_that_are_not_needed_cannot_be_read_or_written(level, tmp_path):
                 open_(str(path), "w")
         fork.end()
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+@pytest.mark.parametrize("level", LEVELS[:1])
+def test_at_bubblewrap_what_is_outside_does_not_exist(level):
+    with Jail(level) as jail:
+        fork = jail.fork()
+        session = talk(fork)
+        stat = session.do("get", session.do("import", "os"), "stat")
+        for path in (__file__, "/etc/passwd", f"/proc/{os.getpid()}", "/tmp"):
+            with pytest.raises(FileNotFoundError):
+                stat(path)
+        fork.end()
 
 
 @walled

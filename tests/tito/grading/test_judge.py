@@ -4,14 +4,16 @@ is to blame.
 
 import pickle
 import sys
+import warnings
 
+import numpy as np
 import pytest
 from grading.hostile import course as attacked
 from small_course import NUMBERS, SUMS
 
 from tito.grading import intake, result
 from tito.grading.jail import Jail
-from tito.grading.judge import Judge, Setting, clean
+from tito.grading.judge import Judge, Setting, clean, overflow_is_an_error
 from tito.lesson import course
 
 DOUBLE = "    twice = x + x\n    return twice\n"
@@ -211,7 +213,9 @@ def test_what_waits_for_another_exercise_says_so(grade, small_course):
     ("    raise KeyError", "error", "KeyError"),
     ("    raise SystemExit", "error", "SystemExit"),
     ("    class Own(BaseException): pass\n    raise Own('odd')", "error", "Own: odd"),
-    ("    return type('Any', (), {'__eq__': lambda a, b: True})()", "error", "a check"),
+    ("    raise type('', (Exception,), {})", "error", "exception"),
+    ("    return type('Any', (), {'__eq__': lambda a, b: True})()", "error",
+     "the check must fetch `.data` first. If your code returns what its docstring says"),
     ("    return double(x)", "error", "RecursionError"),
     ("    import os; os._exit(3)", "crashed", "exit code 3"),
     ("    import os; os.abort()", "crashed", "SIGABRT"),
@@ -440,3 +444,51 @@ def test_text_is_made_fit_to_keep():
     assert clean("a\0b\ud800c") == "a\\0b\\ud800c"
     assert clean("x" * 5000) == "x" * 4000 + " ... (1000 characters more)"
     clean("\udfff" * 10_000).encode()
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda: np.float16("inf") == 97222,
+        lambda: 1e39 == np.float32("inf"),
+        lambda: (np.array([np.inf], "f2") == 97222).all(),
+        lambda: np.allclose(np.float16("inf"), 97222),
+        lambda: np.isclose(np.array([np.inf, np.inf], "f4"), 1e39).all(),
+        lambda: abs(np.int64(-(2**63) + 5) - 5) < 1e-9,
+        lambda: abs(np.array(-124, "i1") - 4) < 1e-9,
+    ],
+    ids=range(7),
+)
+def test_no_comparison_holds_because_a_number_was_too_large_for_the_type_of_the_other(compare):
+    with np.errstate(over="ignore"):
+        assert compare()  # as NumPy has it
+    with pytest.raises(RuntimeWarning, match="overflow"), overflow_is_an_error():
+        compare()
+    with overflow_is_an_error(), warnings.catch_warnings(record=True):
+        np.exp(np.float64(1000))  # what a check may look at
+
+
+def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkeypatch):
+    """A hidden check could start as many threads as its input says: numbers of later processes
+    tell. So they come last in a submission.
+    """
+    folder = attacked.make_course(tmp_path / "course")
+    seen, real = [], Judge.check
+
+    def noted(self, entry, check, *more, **named):
+        seen.append((check.hidden, entry.name))
+        return real(self, entry, check, *more, **named)
+
+    monkeypatch.setattr(Judge, "check", noted)
+    for name, text in {"vectors": attacked.VECTORS, "sums": attacked.SUMS}.items():
+        path = tmp_path / "in" / "ada" / f"{name}_dev.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    root = course.open_root(folder)
+    (arrival,) = intake.find(tmp_path / "in", root.lessons)
+    with Judge(Setting(root.path, ("vectors", "sums"), "process")) as one:
+        results = one.grade(arrival, {})
+    assert [result.verdict for result in results] == ["passed", "passed"]
+    assert all(result.seconds > 0 for result in results)
+    assert [hidden for hidden, _ in seen] == sorted(hidden for hidden, _ in seen)
+    assert seen[-1] == (True, "vectors") and (False, "sums") in seen

@@ -186,7 +186,7 @@ def test_isinstance_and_issubclass_are_asked_there(there):
     (lambda b: f"{b:.2f}", "1.00"),
     (lambda b: b(3, more=4), 7), (lambda b: np.asarray(b), [1, 2]),
     (lambda b: np.asarray(b, dtype="i4"), [1, 2]), (lambda b: (b > 1).data, [0, 1]),
-    (lambda b: np.asarray(b > 1), [0, 1]),
+    (lambda b: (b + b + 1).data, [3, 5]), (lambda b: ((b + 1) @ b).data, [8]),
     (lambda b: math.floor(float(b)), 1), (lambda b: (lambda x, y: x + y)(*b), 3.0),
     (lambda b: b.data.dtype, np.dtype("f8")), (lambda b: "made" in dir(b), True),
 ])  # fmt: skip
@@ -517,6 +517,7 @@ def message(body, blobs=b""):
     ["stop"],
     ["raise"], ["raise", 5, ["l"], "", ["l"], None], ["raise", "E", "ValueError", "", ["l"], None],
     ["raise", "E", ["l"], 5, ["l"], None], ["raise", "E", ["l"], "", ["l", 7], None],
+    ["raise", "E", ["l"], "", ["l", ["h", 0, False, False]], None],  # would be asked for its parts
     ["ok", 4, 5], ["ok", 4, ["l", 5]], ["ok", 4, ["l", ["t", 1, ["l"]]]],
     ["ok", 4, ["l", ["t", 99, 5]]], ["ok", 4, ["l", ["t", "0", 5]]],
     ["ok", ["h", -1, False, False], ["l"]],
@@ -544,6 +545,17 @@ def test_an_argument_may_not_come_back_as_something_else():
             pytest.raises(proxy.Tampered),
         ):
             session.do("call", proxy.Remote(session, 0), np.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["a", "n"])
+def test_no_distance_is_negative(kind):
+    """The least int64 is its own absolute value, and NumPy is silent over it in arrays."""
+    value = ["a", "<i8", [1], 8] if kind == "a" else ["n", "<i8", 8]
+    with Other(message(["ok", value, ["l"]], struct.pack("<q", -(2**63) + 5))) as session:
+        got = session.do("call", proxy.Remote(session, 0))
+    assert np.abs(got - 5).max() > 1e18 and got.dtype == np.float64
+    with Other(message(["ok", value, ["l"]], struct.pack("<q", -(2**62)))) as session:
+        assert session.do("call", proxy.Remote(session, 0)).dtype == np.int64
 
 
 def test_an_answer_that_comes_before_the_question_is_tampering():
@@ -625,7 +637,42 @@ def test_a_helper_may_change_what_it_gets_and_the_judges_own_arrays_stay():
         assert mine.tolist() == [0, 0, 0] and session.changed
 
 
-def test_what_a_method_of_a_comparison_answers_decides_nothing():
-    array = message(["ok", ["a", "|b1", [1], 1], ["l"]], b"\1")
-    with Other(array) as session, pytest.raises(proxy.Undecided):
-        proxy.Claim(session, 0)()
+@pytest.mark.parametrize(
+    "answer",
+    [["a", "|b1", [1], 1], True, 0.0, ["l", 0.0], "0.0", ["n", "<f8", 8]],
+    ids=str,
+)
+def test_what_a_method_of_a_result_answers_decides_nothing(answer):
+    blob = bytes(answer[-1]) if type(answer) is list and type(answer[-1]) is int else b""
+    with Other(message(["ok", answer, ["l"]], blob)) as session, pytest.raises(proxy.Undecided):
+        proxy.Result(session, 0)()
+
+
+def test_of_a_result_attributes_are_read_and_nothing_else(there):
+    box = there.Box(1, 2)
+    result = box + 1
+    assert result.data.tolist() == [2, 3] and result.name == "box" and f"{result}" == "2.0"
+    assert isinstance(result, there.Box) and there.give(result) is result
+    for ask in (
+        lambda: float(result),
+        lambda: np.asarray(result),
+        lambda: len(result),
+        lambda: list(result),
+        lambda: result[0],
+        lambda: result(1),
+        lambda: bool(result),
+        lambda: int(-result),
+        lambda: float(result + box),
+    ):
+        with pytest.raises(proxy.Undecided):
+            ask()
+    assert float(box) == 1 and list(box) == [1, 2]
+
+
+def test_an_object_that_an_operator_gives_back_is_a_result_under_each_of_its_names(there):
+    box = there.Box(1, 2)
+    same = box
+    same += 1  # gives itself
+    assert same is box and box.data.tolist() == [2, 3]
+    with pytest.raises(proxy.Undecided):
+        float(box)

@@ -164,35 +164,136 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
     assert progress.verdicts == {"stub": 4, "passed": 4}
 
 
-def test_a_submission_that_kills_every_judge_has_a_row_and_is_tried_again(
-    small_course, submissions, monkeypatch
+@pytest.fixture
+def dying(monkeypatch):
+    """dying(*students): judges die over their submissions from now on; returns the list of those
+    over whom they did.
+    """
+    real = run.Worker.grade
+
+    def dying(*students):
+        died = []
+
+        def grade(worker, arrival, known, seconds):
+            if arrival.student in students:
+                died.append(arrival.student)
+                raise run.JudgeDied("exit code -9")
+            return real(worker, arrival, known, seconds)
+
+        monkeypatch.setattr(run.Worker, "grade", grade)
+        return died
+
+    return dying
+
+
+def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
+    small_course, submissions, dying
 ):
-    answer = run.Worker._answer
-    monkeypatch.setattr(
-        run.Worker, "_answer", lambda worker, until: (worker.process.kill(), answer(worker, until))
-    )
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
+
+        def graded(**more):
+            args = (setting, small_course.lessons, submissions, book, 2)
+            return run.grade_class(*args, **more)[1]
+
+        died = dying("learner1", "learner4")
+        assert graded().verdicts == {"stub": 3, "passed": 3, "crashed": 2}
+        assert sorted(died) == ["learner1"] * 2 + ["learner4"] * 2
+        ada = next(book.rows("learner1")).result
+        assert "Grading ended 2 times without a result (exit code -9)" in ada.reason
+        assert ada.key and not ada.points
+        died = dying("learner1", "learner4")
+        progress = graded()
+        assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0) and not died
+        assert graded(regrade=True).failed == 2 and len(died) == 4
+        entry = course.open_root(submissions / "learner4").lesson("numbers")
+        solve_from(small_course, entry)
+        dying()
+        assert graded().verdicts == {"passed": 1}  # other bytes are tried again
+        assert graded(regrade=True).verdicts == {"stub": 3, "passed": 5}
+        assert {student for student, _ in book.attempts()} == {"learner4"}  # of its first bytes
+        died = dying("learner1")
+        assert graded(regrade=True).failed == 1  # no result is lost over it
+        assert next(book.rows("learner1")).result.verdict == "passed"
+        assert graded().graded == 0 and len(died) == 2
+
+
+def test_after_a_judges_death_its_submission_is_tried_again_alone(
+    small_course, submissions, dying, monkeypatch
+):
+    died = dying("learner0", "learner1")
+    busy, grade = [], run.Worker.grade
+
+    def noted(worker, arrival, *more):
+        busy.append(arrival.student)
+        try:
+            if busy.count(arrival.student) and len(died) >= 2:
+                alone.append(list(busy))
+            return grade(worker, arrival, *more)
+        finally:
+            busy.remove(arrival.student)
+
+    alone = []
+    monkeypatch.setattr(run.Worker, "grade", noted)
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book:
+        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+    assert [one for one in alone if one[-1] in ("learner0", "learner1")][-2:] in (
+        [["learner0"], ["learner1"]],
+        [["learner1"], ["learner0"]],
+    )
+
+
+KILLS_THE_RUN = """
+import os, signal, sys
+from tito.cli import run as cli
+from tito.grading import run
+real, tried = run.Worker.grade, sys.argv.pop()
+def grade(worker, arrival, *more):
+    with open(tried, "a") as file:
+        file.write(arrival.student + "\\n")
+    if arrival.student == "learner2":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(worker, arrival, *more)
+run.Worker.grade = grade
+cli.run()
+"""
+
+
+@LINUX
+def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submissions, tmp_path):
+    tried = tmp_path / "tried"
+    line = command(small_course, submissions)
+    line[1:3] = ["-c", KILLS_THE_RUN.replace("\\\\", "\\")]
+    codes = []
+    for _ in range(4):
+        done = subprocess.run([*line, str(tried)], capture_output=True, text=True, timeout=120)
+        codes.append(done.returncode)
+    assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0, 0], done.stderr
+    assert tried.read_text().split().count("learner2") == 2
+    rows = {(row["student"], row["lesson"]): row for row in json.loads(done.stdout)}
+    assert len(rows) == 16
+    assert [row["verdict"] for (who, _), row in rows.items() if who == "learner2"] == [
+        "crashed",
+        "crashed",
+    ]
+    assert [row["points"] for (who, _), row in rows.items() if who != "learner2"] == [
+        points for n in range(8) if n != 2 for points in ([5, 3] if n % 2 else [0, 0])
+    ]
+    assert "the whole run was ended" in rows["learner2", "sums"]["reason"]
+
+
+@LINUX
+def test_an_attempt_of_a_run_that_goes_on_is_no_death(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book:
+        parent = run.run_name(os.getppid())
+        asked = [small_course.lesson("numbers")]
+        decides = run.decisive(setting, asked)
+        for arrival in run.intake.find(submissions, small_course.lessons):
+            book.keep_attempts([(arrival.student, run.work_of(arrival, decides), 2)], parent)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert (progress.failed, progress.verdicts) == (8, {"crashed": 8})
-        assert {grade.result.reason for grade in book.rows()} == {
-            "Grading ended 2 times without a result (exit code -9). The next run tries again."
-        }
-        monkeypatch.setattr(run.Worker, "_answer", answer)
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert (progress.failed, progress.verdicts) == (0, {"stub": 4, "passed": 4})
-        graded = [grade.as_json() for grade in book.rows()]
-        monkeypatch.setattr(
-            run.Worker,
-            "_answer",
-            lambda worker, until: (worker.process.kill(), answer(worker, until)),
-        )
-        _, progress = run.grade_class(
-            setting, small_course.lessons, submissions, book, 2, regrade=True
-        )
-        assert (
-            progress.failed == 8 and [grade.as_json() for grade in book.rows()] == graded
-        )  # no result is lost over it
+        assert progress.verdicts == {"stub": 4, "passed": 4}
 
 
 def open_book(root):

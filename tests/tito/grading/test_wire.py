@@ -259,6 +259,7 @@ BAD = {
     "an array as a key": ["d", ["a", "<f8", [], 8], 1],
     "hex that is none": ["i", "0xzz"],
     "hex that is a number": ["i", 5],
+    "a number that Python will not show": ["i", hex(10**4300)],
     "a slice of two": ["s", 1, 2],
     "a complex of text": ["c", "1", "2"],
     "a complex of lists": ["c", [], 1],

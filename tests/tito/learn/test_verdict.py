@@ -423,6 +423,19 @@ def test_what_the_code_printed_is_kept_with_its_check(entry):
     assert verdict.test(entry).checks[0].output == "x is 2\nx is 2\n"
 
 
+def test_a_warning_names_the_line_of_the_chapter_in_which_it_arose(entry):
+    change(entry, "return twice", "import numpy as np; np.log(np.zeros(1)); return x")
+    lines = entry.script.read_text(encoding="utf-8").split("\n")
+    (number,) = [n for n, line in enumerate(lines, 1) if "np.log" in line]
+    output = verdict.test(entry).checks[0].output.split("\n")
+    assert output == [
+        f"modules/source/01_numbers/numbers_dev.py:{number}: RuntimeWarning: divide by zero "
+        "encountered in log",
+        "  import numpy as np; np.log(np.zeros(1)); return x",
+        "",
+    ]
+
+
 def test_a_learners_own_checks_run_and_count_for_nothing(entry):
     append("def test_mine():\n    assert double(1) == 3\n\n\ntest_mine()")(entry)
     result = verdict.test(entry)

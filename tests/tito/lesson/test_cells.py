@@ -81,6 +81,13 @@ def test_a_name_that_is_no_name_names_no_exercise(value):
     assert (cell.exercise, cell.checks, cell.tags) == (None, None, [])
 
 
+def test_the_words_of_a_long_line_are_found_at_once():
+    """By the square of its characters, this would take hours."""
+    for words in ("a " * 1_000_000, "a" * 2_000_000, "." * 2_000_000):
+        (cell,) = cells.parse(Path("x.py"), f'# %% {words}" tags=["x"]\n1\n').cells
+        assert cell.title == " ".join(f'{words}"'.split()) and cell.tags == ["x"]
+
+
 @pytest.mark.parametrize(
     ("metadata", "exercise", "checks"),
     [
@@ -181,6 +188,15 @@ def test_notebook_commands_become_comments_and_python_stays(source, python):
         (b" \n\n", "is empty"),
         (b"x = 1\ny = '\xff'\n", ":2: byte 0xff is not UTF-8"),
         (b"# ---\n# jupyter:\n", ":1: the header is never closed"),
+        (
+            b"# ---\n# a: 2001-99-99\n# ---\n",
+            "the header is not valid YAML: month must be in 1..12",
+        ),
+        (b"# ---\n# a: !!bool x\n# ---\n", "the header is not valid YAML: KeyError"),
+        (b"# ---\n# a: !!timestamp x\n# ---\n", "the header is not valid YAML: AttributeError"),
+        (b"# ---\n# a: " + b"1" * 5000 + b"\n# ---\n", "the header is not valid YAML: Exceeds"),
+        (b"# %% x=" + b"1" * 5000, ":1: the cell's metadata x=... is not valid JSON"),
+        (b"# %% x=" + b"[" * 9000, ":1: the cell's metadata x=... is not valid JSON"),
         (b"# ---\n# jupyter: [\n# ---\n", "the header is not valid YAML"),
         (
             b"# %% [markdown]\n# text\nraise SystemExit\n",

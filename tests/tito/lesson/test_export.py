@@ -85,6 +85,15 @@ def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
     compile(text, "module", "exec")
 
 
+def test_everything_of_a_module_is_imported_in_a_line_of_its_own(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    long = f"from {'a' * 120} import *"
+    edit(entry, "import math", f"from math import sqrt, pi\nfrom math import *\n{long}")
+    text = built(entry).text
+    assert "\nfrom math import *\nfrom math import pi, sqrt\n" in text and f"\n{long}\n" in text
+    compile(text, "module", "exec")
+
+
 def test_every_line_of_the_module_knows_its_line_in_the_lesson(small_course):
     entry = small_course.lesson("numbers")
     module, lesson = built(entry), entry.script.read_text(encoding="utf-8").split("\n")

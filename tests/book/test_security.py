@@ -1,0 +1,88 @@
+"""The page on security is true: every promise names its tests, each of them exists, the limits are
+those of the code, and the commands run.
+"""
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tito.grading import boxes, jail, proxy, reader, wire
+from tito.grading.judge import Setting
+
+REPOSITORY = Path(__file__).parents[2]
+TESTS = REPOSITORY / "tests" / "tito" / "grading"
+PAGE = (REPOSITORY / "book" / "security.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M))
+PROMISES = (
+    "What an attacker may try, and what is promised",
+    "What learners are told of hidden checks",
+)
+NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
+
+
+def promises():
+    items = [item for name in PROMISES for item in re.split(r"^- ", SECTIONS[name], flags=re.M)[1:]]
+    return {re.search(r"\*\*(.+?)\.?\*\*", item)[1]: item.split("\n\n")[0] for item in items}
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_each_promise_names_a_test_and_each_named_test_exists(promise):
+    named = NAMED.findall(promises()[promise])
+    assert named, "nothing holds this promise"
+    for file, test in named:
+        tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_tests_are_named_in_promises_only():
+    """One that stands elsewhere would not be looked up."""
+    assert len(NAMED.findall(PAGE)) == len(NAMED.findall("".join(promises().values()))) > 40
+    assert "::" not in NAMED.sub("", PAGE)
+
+
+@pytest.mark.parametrize("level", jail.LEVELS)
+def test_each_level_of_isolation_is_told(level):
+    assert f"`{level}`" in PAGE
+
+
+def test_the_limits_on_the_page_are_those_of_the_code():
+    limits, seconds = boxes.LIMITS, Setting.seconds
+    for told in (
+        f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",
+        f"{reader.SECONDS} s of processor time, {reader.MEMORY >> 10} GB of memory",
+        f"| {limits.file // 10**6} MB, {limits.notebook // 10**6} MB |",
+        f"| {limits.zip // 10**6} MB; {limits.unpacked // 10**9} GB and {limits.ratio} times its "
+        f"size; {limits.members:,} |",
+        f"| one check | {seconds:g} s |",
+        f"| memory of one check | {Setting.memory:,} MB |",
+        f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays; "
+        f"{proxy.LARGEST >> 20} MB |",
+        f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",
+    ):
+        assert told in SECTIONS["Limits"], told
+
+
+def smaller(line):
+    """A command of the page that does less: the tests it names are listed, fewer inputs tried."""
+    words = shlex.split(line.replace("--inputs 1000", "--inputs 40"))
+    words += ["--collect-only"] * ("pytest" in words)
+    return ([sys.executable, "-m", "tito"] if words[0] == "tito" else [sys.executable]) + words[1:]
+
+
+@pytest.mark.slow
+def test_every_command_on_the_page_works_and_prints_what_it_shows():
+    (_, block), (_, shown) = BLOCKS
+    lines = block.strip().split("\n")
+    assert len(lines) == 3
+    for line in lines:
+        done = subprocess.run(
+            smaller(line), capture_output=True, text=True, cwd=REPOSITORY, timeout=300
+        )
+        assert done.returncode == 0, f"{line}:\n{done.stdout}{done.stderr}"
+    assert done.stdout.strip().split("\n")[-1].startswith(shown.removesuffix("...\n"))

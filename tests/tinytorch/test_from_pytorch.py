@@ -1,0 +1,73 @@
+"""A page of PyTorch runs here after the changes that the book's page "From PyTorch" lists."""
+
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tinytorch
+from tinytorch import Variable, nn
+
+HERE = Path(__file__).parent
+SCRIPT = (HERE / "page_of_pytorch.py").read_text(encoding="utf-8")
+PAGE = (HERE.parents[1] / "book" / "from_pytorch.md").read_text(encoding="utf-8")
+TABLE, MORE = PAGE.split("## What to change in a script")[1].split("\n## ")[0].split("More of what")
+CHANGES = re.findall(r"^\| `(.+?)` \| `(.+?)` \|", TABLE, re.MULTILINE)
+FORMS = re.findall(r"`(.+?)`", "".join(re.findall(r"^\| `.+\| (`.+) \|", MORE, re.MULTILINE)))
+
+
+def as_module(source):
+    module = types.ModuleType("page_of_pytorch")
+    exec(compile(source, "page_of_pytorch.py", "exec"), vars(module))
+    return module
+
+
+def pattern(theirs):
+    return (r"\b" if theirs[0].isalpha() else "") + re.escape(theirs)
+
+
+def here():
+    """The script after all changes of the table, in its order."""
+    script = SCRIPT
+    for theirs, ours in CHANGES:
+        script = re.sub(pattern(theirs), lambda found: ours, script)
+    return as_module(script)
+
+
+def test_a_page_of_pytorch_learns_saves_and_loads(tmp_path):
+    losses, before, after = here().main(tmp_path)
+    assert losses[-1] < 0.3 * losses[0] and before[0] > 0.9
+    assert after == before
+
+
+@pytest.mark.parametrize("theirs", [theirs for theirs, _ in CHANGES])
+def test_every_change_of_the_table_is_needed(theirs):
+    assert re.search(pattern(theirs), SCRIPT)
+
+
+@pytest.mark.slow
+def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch():
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
+    )
+    ours, theirs = here(), as_module(SCRIPT)
+    model, twin = ours.Network([4, 32, 16], 4), theirs.Network([4, 32, 16], 4)
+    state = {
+        name.replace("weights", "weight"): torch.tensor(array.T if "weights" in name else array)
+        for name, array in model.state_dict().items()
+    }
+    twin.load_state_dict(state)
+    wanted = theirs.train(twin, *theirs.make_data())
+    np.testing.assert_allclose(ours.train(model, *ours.make_data()), wanted, rtol=2e-3)
+    assert ours.evaluate(model, *ours.make_data()) == pytest.approx(
+        theirs.evaluate(twin, *theirs.make_data()), abs=2e-3
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_second_table_runs(form):
+    x, w = Variable([[1.0, 2.0], [3.0, 5.0]]), Variable([1.0])
+    names = {"np": np, "nn": nn, "x": x, "w": w, "y": x, "labels": [1, 0], "mask": x.data > 1}
+    exec(form, names | {"where": tinytorch.where, "zeros": tinytorch.zeros})
