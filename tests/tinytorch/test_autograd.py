@@ -1,7 +1,9 @@
 """The exported autograd: every rule against finite differences, the backward pass, memory, threads,
 errors, drawings."""
 
+import copy
 import gc
+import pickle
 import re
 import threading
 import tracemalloc
@@ -11,6 +13,7 @@ import weakref
 import numpy as np
 import pytest
 
+from tinytorch import nn
 from tinytorch.core import autograd as lesson
 from tinytorch.core import tensor as T
 from tinytorch.core.autograd import (
@@ -879,3 +882,33 @@ def test_what_users_type_in_section_5_of_the_design(tmp_path):
     assert x.numpy().shape == (1, 3) and x.sum().item() == 2.0
     with pytest.raises(AssertionError, match=r"input 0 at \(0, 1\): backward gives"):
         check(lambda a: (a * a.detach())[:, 1:], x)
+
+
+@pytest.mark.slow
+def test_a_graph_of_a_million_operations():
+    x = y = Variable(1.0)
+    for _ in range(500_000):
+        y = y * 1.0 + 0.5
+    y.backward()
+    assert float(y) == 250_001 and x.grad == 1
+    del y  # half a million creators, each of which holds the one before
+
+
+def test_a_tensor_that_is_used_ten_thousand_times():
+    x = Variable([1.0, 2.0])
+    total = x * 0.0
+    for n in range(10_000):
+        total = total + x * float(n % 2)
+    total.sum().backward()
+    assert x.grad.tolist() == [5000, 5000]
+
+
+def test_a_trained_network_is_copied_and_pickled_without_its_graph():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    x = Tensor(np.ones((2, 3)))
+    net(x).sum().backward()
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert np.array_equal(other(x).data, net(x).data)
+        for p, q in zip(net.parameters(), other.parameters()):
+            assert p is not q and np.array_equal(p.grad, q.grad)
+            assert not np.shares_memory(p.data, q.data) and not np.shares_memory(p.grad, q.grad)

@@ -8,6 +8,8 @@ count, too.
 
 import numpy as np
 
+from tinytorch.support.numpy_names import NumPyNames
+
 __all__ = [
     "ModuleMethods",
     "check_layer",
@@ -91,7 +93,7 @@ def submodules(module, path="", seen=None, inner_first=False):
         yield path, module
 
 
-class ModuleMethods:
+class ModuleMethods(NumPyNames):
     """A base class of `Module`. Attributes hold tensors and modules, also in lists and dicts."""
 
     _buffers = ()  # the names that register_buffer was called with

@@ -1178,7 +1178,7 @@ for channels, size in [(1, 28), (8, 12), (16, 8)]:
 # %% [markdown]
 # Strips are faster from about 8 channels on: `MANY_CHANNELS` is 8. Another gain: on Linux, the
 # C library returns the memory of large arrays to the system and asks for it again, page by
-# page. The call below makes it keep that memory: a third of a small network's CPU time.
+# page. The call below makes it keep the memory: that saved a third of a small network's time.
 
 # %%
 #| exporti

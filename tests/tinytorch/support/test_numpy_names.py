@@ -40,6 +40,7 @@ def test_dim_of_a_reduction_is_told_as_axis(name):
         (lambda: F.log_softmax(X, dim=1), "Write log_softmax(x, axis=1)"),
         (lambda: nn.Softmax(dim=1), "Write Softmax(axis=1)"),
         (lambda: nn.LogSoftmax(dim=1), "Write LogSoftmax(axis=1)"),
+        (lambda: nn.Flatten(start_dim=1), "Write Flatten(start_axis=1)"),
     ],
 )
 def test_dim_is_told_as_axis_wherever_there_is_one(call, wanted):

@@ -702,10 +702,10 @@ class Peer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self.theirs.setblocking(False)
         self.answers = iter(answers)
-        self.recv, self.fileno, self.settimeout = (
+        self.recv, self.fileno, self.setblocking = (
             self.ours.recv,
             self.ours.fileno,
-            self.ours.settimeout,
+            self.ours.setblocking,
         )
 
     def send(self, message):
@@ -733,7 +733,7 @@ class Recorder:
 
     def __init__(self, sock):
         self.sock, self.answers = sock, []
-        self.fileno, self.settimeout, self.close = sock.fileno, sock.settimeout, sock.close
+        self.fileno, self.setblocking, self.close = sock.fileno, sock.setblocking, sock.close
 
     def send(self, message):
         self.answers.append(b"")
