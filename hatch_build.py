@@ -28,6 +28,7 @@ COURSE = [
     "tinytorch/*.npz",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
+    "tinytorch/data/*",
     "tinytorch/nn/*.py",
     "tinytorch/support/*.py",
     "tests/conftest.py",

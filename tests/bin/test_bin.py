@@ -529,12 +529,13 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
     for pattern in (
         "modules/source/*/*_dev.py",
         "tinytorch/*.py",
+        "tinytorch/data/*",
         "tinytorch/nn/*.py",
         "tinytorch/support/*.py",
         "bin/activate-tinytorch.sh",
         "tests/test_lessons.py",
     ):
-        for path in REPOSITORY.glob(pattern):
+        for path in filter(Path.is_file, REPOSITORY.glob(pattern)):
             assert f"tito/course/{path.relative_to(REPOSITORY).as_posix()}" in names
     assert not [name for name in names if name.endswith((".pyc", ".ipynb"))]
 

@@ -34,7 +34,8 @@ IGNORED = (
     "*.tito-tmp",
     "/*.zip",
 )
-SHIPPED = (".py", ".npz")  # of the package: the front doors, and the data that lessons read
+# Of the package: the front doors, and the data that lessons read, with a page on their sources.
+SHIPPED = (".py", ".npz", ".bz2", ".md")
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 
 

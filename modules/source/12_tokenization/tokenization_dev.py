@@ -1,0 +1,998 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     difficulty: 3
+#     enables:
+#     - embeddings
+#     hours: 5
+#     prerequisites:
+#     - data
+#     summary: From text to numbers and back, without losing a byte
+#     terms:
+#     - token
+#     - vocabulary
+#     - tokenizer
+#     - token id
+#     - code point
+#     - UTF-8
+#     - replacement character
+#     - byte-pair encoding
+#     - merge
+#     - pre-tokenization
+#     - special token
+#     - characters per token
+#     - unigram entropy
+#     title: Tokenization
+# ---
+
+# %% [markdown]
+# # 12. Tokenization
+#
+# A language model computes with numbers. How does a text become numbers, and how do the numbers
+# become text again? The picture shows the end of a famous first sentence, cut by four
+# tokenizers that were trained on the novel. The text stays the same; the number of pieces falls
+# from 26 to 8.
+
+# %% tags=["payoff"]
+#| default_exp core.tokenization
+#| export
+import json
+import math
+import re
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
+
+# %% tags=["payoff"]
+from tinytorch.support.tokens import PIECES, draw_tokens
+
+draw_tokens(PIECES)
+# alt: The words "must be in want of a wife" in boxes, one box for each token, cut by four
+# tokenizers. With 256 tokens each letter and space has its own box, 26 in all; with 300 there
+# are 15 boxes, with 512 there are 10, with 1,024 there are 8, most of them whole words.
+
+# %% [markdown]
+# Fewer pieces mean fewer steps for the model, and more text in the same number of steps. The
+# method is *byte-pair encoding*; GPT-2 and most language models after it use it. In this
+# chapter you write it from the first byte to a tokenizer that can be saved, and you measure it:
+# on the text that it was trained on, on another text and on other languages.
+#
+# **You need** 09 (Data), for the words training set and test set; no tensor is needed. **You
+# write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
+# decoding, special tokens, a file format and two measures.
+
+# %% [markdown]
+# ## Characters as tokens
+#
+# A **token** is a piece of text that a model treats as one symbol. All tokens that a model
+# knows are its **vocabulary**. A **token id** is the number of a token in the vocabulary, from
+# 0 up. A **tokenizer** turns text into a list of token ids, and ids into text.
+#
+# In the simplest tokenizer every character is a token. Its vocabulary is the sorted set of the
+# characters in some training text.
+#
+# **Task.** Write `encode` of `CharTokenizer`.
+
+# %% exercise="characters"
+#| export
+class CharTokenizer:
+    """A tokenizer whose tokens are the characters of a text.
+
+    text         str; its different characters, sorted, are the tokens 0, 1, 2, ...
+
+    .characters  the sorted characters, a str
+    .ids         {character: its id}
+
+    >>> CharTokenizer("banana").encode("nab")
+    array([2, 0, 1])
+    """
+
+    def __init__(self, text):
+        self.characters = "".join(sorted(set(text)))
+        self.ids = {character: id for id, character in enumerate(self.characters)}
+
+    @property
+    def vocab_size(self):
+        return len(self.characters)
+
+    def token(self, id):
+        """The UTF-8 bytes of one token."""
+        return self.decode([id]).encode()
+
+    def encode(self, text, allowed_special=()):
+        """The ids of the characters of `text`.
+
+        allowed_special  not used: this tokenizer has no special tokens
+        returns          int64 array of shape (n,), n the number of characters
+
+        ValueError when a character is not in the vocabulary; its message contains the first
+        such character.
+        """
+        ### BEGIN SOLUTION
+        for character in text:
+            if character not in self.ids:
+                raise ValueError(f"the vocabulary has no {character!r}")
+        return np.array([self.ids[character] for character in text], dtype=np.int64)
+        ### END SOLUTION
+
+    def decode(self, ids):
+        """The text with these ids. IndexError when an id is not in the vocabulary."""
+        ids = np.asarray(ids, dtype=np.int64).tolist()
+        if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
+            raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
+        return "".join(self.characters[id] for id in ids)
+
+    def save(self, path):
+        write_file(path, json.dumps({"characters": self.characters}))
+
+    @classmethod
+    def load(cls, path):
+        return cls(json.loads(read_file(path, "characters"))["characters"])
+
+# %% checks="characters"
+check("characters")
+
+# %% [markdown]
+# The course contains a text to work with: two novels by Jane Austen, 1.6 million characters.
+# The first 95 % are the training set, the rest is the test set.
+
+# %% tags=["demonstration"]
+from tinytorch.support.texts import TEN_LINES, load_names, load_text
+
+novels = load_text("train")
+letters = CharTokenizer(novels)
+print(letters.vocab_size, "tokens:", repr(letters.characters))
+print(letters.encode("It is a truth"))
+try:
+    letters.encode("a café")
+except ValueError as error:
+    print("ValueError:", error)
+
+# %% [markdown]
+# This tokenizer has two weaknesses. It refuses every character that the training text did not
+# contain. And its sequences are long: one step of the model per letter.
+#
+# ## Bytes and UTF-8
+#
+# A **code point** is the number that Unicode gives to a character; about 150,000 characters of
+# all scripts have one. A vocabulary of that size would be mostly unused. **UTF-8** is the
+# encoding that stores a code point in one to four bytes: one for ASCII, two for most letters of
+# Greek, Cyrillic and Arabic, three for most other scripts, four for emoji. With the 256 values
+# of a byte as tokens, a vocabulary of 256 is enough for every text.
+
+# %%
+from tinytorch.support.tokens import (draw_compression, draw_merging, draw_pair_counts,
+                                      draw_token_lengths, draw_utf8)
+
+draw_utf8("naïve π")
+# alt: The seven characters of "naïve π" above their nine bytes: 110 97 195 175 118 101 32 207
+# 128. The i with two dots and the Greek letter pi have two bytes each, the others one.
+
+# %% [markdown]
+# **Task.** Write `to_bytes`. A `str` has a method for it, and a `bytes` object is a sequence of
+# integers.
+
+# %% exercise="to-bytes"
+#| export
+def to_bytes(text):
+    """The UTF-8 bytes of a text.
+
+    text     str
+    returns  list of int from 0 to 255
+
+    >>> to_bytes("né")
+    [110, 195, 169]
+
+    Source: Yergeau, UTF-8, RFC 3629 (2003), section 3.
+    """
+    ### BEGIN SOLUTION
+    return list(text.encode("utf-8"))
+    ### END SOLUTION
+
+# %% checks="to-bytes"
+check("to-bytes")
+
+# %% [markdown]
+# `TEN_LINES` holds the same two sentences in five languages. Predict: in which language do they
+# take the most bytes, and in which the most bytes per character?
+
+# %% tags=["answer"]
+for language, lines in TEN_LINES.items():
+    print(f"{language:8} {len(lines):3} characters, {len(to_bytes(lines)):4} bytes")
+
+# %% [markdown]
+# The way back has a difficulty. Every text is a sequence of bytes, but not every sequence of
+# bytes is a text: 195 alone is the first half of a character. A model produces one token after
+# another and may well stop in the middle of a character. Then decoding must not raise an
+# exception. The **replacement character** `"�"`, code point U+FFFD, stands by convention for
+# bytes that could not be decoded.
+#
+# **Task.** Write `from_bytes`. What does `bytes.decode` offer for errors?
+
+# %% exercise="from-bytes"
+#| export
+def from_bytes(ids):
+    """The text with these UTF-8 bytes.
+
+    ids      list of int from 0 to 255
+    returns  str; bytes that are no part of a character become U+FFFD, as `bytes.decode` does
+             with errors="replace"
+
+    >>> from_bytes([110, 195, 169])
+    'né'
+    >>> from_bytes([110, 195])
+    'n�'
+
+    Source: The Unicode Standard 15.0, section 3.9, "U+FFFD Substitution of Maximal Subparts".
+    """
+    ### BEGIN SOLUTION
+    return bytes(ids).decode("utf-8", errors="replace")
+    ### END SOLUTION
+
+# %% checks="from-bytes"
+check("from-bytes")
+
+# %% tags=["demonstration"]
+print(to_bytes("π€"))
+for length in range(2, 6):
+    print(f"the first {length} bytes:", repr(from_bytes(to_bytes("π€")[:length])))
+
+# %% [markdown]
+# ## Byte-pair encoding
+#
+# Bytes lose nothing, but there are even more of them than characters. **Byte-pair encoding**
+# (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours, makes a
+# new token of it, and repeats that. A **merge** is one step of byte-pair encoding: a pair of
+# token ids, and the id of the token that replaces the pair. The new ids are 256, 257, and so
+# on, in the order in which they are made.
+
+# %%
+draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
+              ("merge a a", ["aa", "a", "b", "d", "aa", "a", "b", "a", "c"], ("aa",)),
+              ("merge a b", ["aa", "ab", "d", "aa", "ab", "a", "c"], ("ab",)),
+              ("merge aa ab", ["aaab", "d", "aaab", "a", "c"], ("aaab",))])
+# alt: Eleven letters, aaabdaaabac, one box each. Below, three merges one after the other: a a
+# becomes one box in two places, nine boxes are left; a b in two places, seven are left; aa ab
+# in two places, five are left: aaab, d, aaab, a, c.
+
+# %% [markdown]
+# Pairs can overlap: in `aaa`, the pair (a, a) stands at two positions that share the middle
+# letter. The rule is to go from left to right, so `aaa` becomes `(aa)a`.
+#
+# **Task.** Write `merged`. Ids are kept in tuples, because tuples can be keys of a dictionary.
+
+# %% exercise="merged"
+#| export
+def merged(ids, pair, new):
+    """Replace each occurrence of a pair by one id, from left to right.
+
+    ids      tuple of int
+    pair     (int, int)
+    new      int: the id of the merged token
+    returns  tuple of int
+
+    >>> merged((97, 97, 97, 98), (97, 97), 256)
+    (256, 97, 98)
+
+    Source: Gage, A new algorithm for data compression, The C Users Journal 12(2) (1994).
+    """
+    ### BEGIN SOLUTION
+    out, i = [], 0
+    while i < len(ids):
+        if ids[i : i + 2] == pair:
+            out.append(new)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return tuple(out)
+    ### END SOLUTION
+
+# %% checks="merged"
+check("merged")
+
+# %% [markdown]
+# Predict how long 16 letters `a` are after merging (a, a), then (aa, aa), and so on, four
+# times. And 15 letters?
+
+# %% tags=["answer"]
+for length in (16, 15):
+    ids, pair = (97,) * length, (97, 97)
+    for new in range(256, 260):
+        ids = merged(ids, pair, new)
+        pair = (new, new)
+    print(length, "letters:", ids)
+
+# %% [markdown]
+# ## Counting pairs
+#
+# Which pair is the most frequent? In a novel, most words occur many times. It is therefore
+# enough to count each different word once, and to weigh its pairs by the number of times that
+# the word occurs: our 1.5 million characters contain about 11,000 different words.
+
+# %%
+draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
+# alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. Below each
+# pair of neighbouring letters stands the number of its word; pupu has "pu" twice. Beside it the
+# sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
+
+# %% [markdown]
+# **Task.** Write `pair_counts`. In the picture, `pu` counts 5 times in `pug` and twice in
+# `pupu`.
+
+# %% exercise="pair-counts"
+#| export
+def pair_counts(words):
+    """How often each pair of neighbouring ids occurs in a text.
+
+    words    {tuple of ids: how often this word occurs}
+    returns  {(id, id): count}, a dict or a Counter; pairs that do not occur are not in it
+
+    >>> pair_counts({(1, 2, 1, 2): 3, (1,): 5})
+    Counter({(1, 2): 6, (2, 1): 3})
+
+    Source: Sennrich, Haddow, Birch, Neural machine translation of rare words with subword units
+    (2016), section 3.2.
+    """
+    ### BEGIN SOLUTION
+    counts = Counter()
+    for word, frequency in words.items():
+        for pair in zip(word, word[1:]):
+            counts[pair] += frequency
+    return counts
+    ### END SOLUTION
+
+# %% checks="pair-counts"
+check("pair-counts")
+
+# %% [markdown]
+# Two pairs can have the same count. Without a rule for this case, the order of a dictionary
+# decides, and two programs train two different tokenizers from the same text: the ids of one
+# then mean nothing to a model that was trained with the other. Our rule is that of the library
+# *tokenizers* by Hugging Face: of the pairs with the highest count, the smallest, as tuples are
+# compared.
+#
+# **Task.** Write `best_pair`.
+
+# %% exercise="best-pair"
+#| export
+def best_pair(counts):
+    """The pair with the highest count; of several, the smallest one.
+
+    counts   {(id, id): count}
+    returns  (id, id), or None when there is no pair
+
+    >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
+    (97, 99)
+    """
+    ### BEGIN SOLUTION
+    if not counts:
+        return None
+    highest = max(counts.values())
+    return min(pair for pair, count in counts.items() if count == highest)
+    ### END SOLUTION
+
+# %% checks="best-pair"
+check("best-pair")
+
+# %% [markdown]
+# Counting, choosing and merging are all that the algorithm needs. Here it runs on a whole line,
+# ten times:
+
+# %% tags=["demonstration"]
+ids = tuple(to_bytes("how much wood would a woodchuck chuck if a woodchuck could chuck wood"))
+print(len(ids), "tokens")
+for new in range(256, 266):
+    pair = best_pair(pair_counts({ids: 1}))
+    ids = merged(ids, pair, new)
+    print(new, "=", pair, "leaves", len(ids))
+
+# %% [markdown]
+# ## Pre-tokenization
+#
+# Merges on a whole text would learn tokens such as `dog.` and `dog!` and `of the`: pieces that
+# mix words with what happens to stand beside them. **Pre-tokenization** cuts the text into
+# words and other small pieces first, and merges never cross the border of a piece. It also
+# makes the different words that `pair_counts` needs.
+#
+# The regular expression below is close to that of GPT-2. Its alternatives are tried in order:
+#
+# | part | matches |
+# | --- | --- |
+# | ` ?[^\W\d_]+` | letters, with a space before them if there is one |
+# | `\d{1,3}` | one to three digits |
+# | ` ?(?:[^\w\s]\|_)+` | punctuation marks, with a space before them if there is one |
+# | `\s+(?!\S)` | white space; before a word it leaves the last character to the word |
+# | `\s` | one character of white space |
+#
+# A tokenizer must not lose anything. If somebody uses a pattern that does not match every
+# character, what lies between two matches is a piece, too.
+#
+# **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
+
+# %%
+#| export
+WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
+
+# %% exercise="split"
+#| export
+def split(text, pattern=WORDS):
+    """Cut a text into words, numbers, marks and white space.
+
+    text     str
+    pattern  regular expression: each match is a piece; so is each stretch between two matches,
+             before the first and after the last
+    returns  list of str, none of them empty; joined they are the text, to the last character
+
+    >>> split("It is 12345,  no less!")
+    ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.2.
+    """
+    ### BEGIN SOLUTION
+    pieces, end = [], 0
+    for match in re.finditer(pattern, text):
+        pieces += [text[end : match.start()], match.group()]
+        end = match.end()
+    return [piece for piece in [*pieces, text[end:]] if piece]
+    ### END SOLUTION
+
+# %% checks="split"
+check("split")
+
+# %% tags=["demonstration"]
+pieces = split(novels)
+print(f"{len(pieces):,} pieces, {len(set(pieces)):,} different ones; the most frequent:")
+print(Counter(pieces).most_common(8))
+
+# %% [markdown]
+# ## Training
+#
+# Training a tokenizer means finding its merges. It needs no gradient: count the pairs, merge
+# the best one in all words, and repeat until the vocabulary has the wished size. The given
+# function `count_words` prepares the words.
+
+# %%
+#| export
+def count_words(text, special_tokens=()):
+    """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
+    parts = [text]
+    for special in special_tokens:
+        parts = [piece for part in parts for piece in part.split(special)]
+    counts = Counter(word for part in parts for word in split(part))
+    return {tuple(to_bytes(word)): count for word, count in counts.items()}
+
+# %% [markdown]
+# A vocabulary consists of the 256 bytes, the merged tokens and the *special tokens* of a later
+# section, for which room is reserved. In a short text, training may run out of pairs.
+#
+# **Task.** Write the loop of `train_bpe`.
+
+# %% exercise="train"
+#| export
+def train_bpe(text, vocab_size, special_tokens=()):
+    """Train byte-pair encoding: find the merges.
+
+    text            str
+    vocab_size      int: how many tokens there shall be, special tokens included
+    special_tokens  list of str: no merge is learned from them, and an id is reserved for each
+    returns         {(id, id): id of the merged token}, in the order of training; the new ids
+                    are 256, 257, ... Fewer than asked for when no pair is left
+
+    ValueError when vocab_size is less than 256 and the special tokens.
+
+    >>> train_bpe("ab ab abc", 258)
+    {(97, 98): 256, (32, 256): 257}
+
+    Source: Sennrich, Haddow, Birch (2016), algorithm 1; on bytes as in Radford et al. (2019).
+    """
+    count = merges_wanted(vocab_size, special_tokens)
+    ### BEGIN SOLUTION
+    words, merges = count_words(text, special_tokens), {}
+    while len(merges) < count:
+        pair = best_pair(pair_counts(words))
+        if pair is None:
+            break
+        new = merges[pair] = 256 + len(merges)
+        words = {merged(word, pair, new): n for word, n in words.items()}
+    return merges
+    ### END SOLUTION
+
+
+def merges_wanted(vocab_size, special_tokens):
+    """How many merges make a vocabulary of this size."""
+    count = vocab_size - 256 - len(special_tokens)
+    if count < 0:
+        raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
+                         f"{len(special_tokens)} special tokens")
+    return count
+
+# %% checks="train"
+check("train")
+
+# %% [markdown]
+# Now train on the first chapters of the first novel. Predict the first token that is learned.
+
+# %% tags=["answer"]
+sample = novels[:40_000]
+merges = train_bpe(sample, 512)
+print(len(merges), "merges, the first:", list(merges.items())[:4])
+
+# %% [markdown]
+# ## The bytes of a token
+#
+# A merge says of which two tokens a new one consists. Each of these may itself be merged.
+#
+# **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
+
+# %% exercise="token-bytes"
+#| export
+def token_bytes(merges):
+    """The bytes that each token stands for.
+
+    merges   {(id, id): id}, in the order of training
+    returns  {id: bytes}, for the 256 single bytes and all merged tokens
+
+    >>> token_bytes({(104, 101): 256, (116, 256): 257})[257]
+    b'the'
+    """
+    ### BEGIN SOLUTION
+    tokens = {id: bytes([id]) for id in range(256)}
+    for (first, second), id in merges.items():
+        tokens[id] = tokens[first] + tokens[second]
+    return tokens
+    ### END SOLUTION
+
+# %% checks="token-bytes"
+check("token-bytes")
+
+# %% tags=["demonstration"]
+tokens = token_bytes(merges)
+print("first:  ", [tokens[id].decode() for id in range(256, 276)])
+print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[-10:]])
+
+# %% [markdown]
+# Nobody told the algorithm what a word is, or who Mr. Bennet is.
+#
+# ## Encoding a word
+#
+# Encoding must apply the merges to new text as training did: of all pairs in the word that have
+# a merge, the one that was learned first. The *rank* of a merge is its place in the order of
+# training. Taking the longest token that fits, from left to right, gives other tokens. Below,
+# (b, c) was learned before (a, b):
+
+# %%
+draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
+              ("lowest rank first: b c", ["a", "bc"], ("bc",)),
+              ("longest token first: not what training did", ["ab", "c"], "wrong")])
+# alt: The word abc in three boxes. Merging the pair of lowest rank gives the boxes a and bc. A
+# third row, in red, shows the boxes ab and c, which come from taking the longest token first.
+
+# %% [markdown]
+# **Task.** Write `encode_word`. Ids are given in the order of training, so the merge with the
+# lowest rank is the one with the smallest new id.
+
+# %% exercise="encode-word"
+#| export
+def encode_word(ids, merges):
+    """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
+
+    ids      list or tuple of int: the bytes of the word
+    merges   {(id, id): id of the merged token}; a smaller id means a lower rank
+    returns  tuple of int
+
+    >>> encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257})
+    (97, 256)
+
+    Source: Sennrich, Haddow, Birch (2016), section 3.2.
+    """
+    ### BEGIN SOLUTION
+    ids = tuple(ids)
+    while True:
+        pairs = [pair for pair in zip(ids, ids[1:]) if pair in merges]
+        if not pairs:
+            return ids
+        pair = min(pairs, key=merges.get)
+        ids = merged(ids, pair, merges[pair])
+    ### END SOLUTION
+
+# %% checks="encode-word"
+check("encode-word")
+
+# %% tags=["demonstration"]
+for word in (" the", " daughters", " tokenization", "π"):
+    ids = encode_word(to_bytes(word), merges)
+    print(f"{word!r:16} {[tokens[id] for id in ids]}")
+
+# %% [markdown]
+# ## Special tokens
+#
+# A **special token** is a token that is not made of bytes of the text but marks something: the
+# end of a document, or who speaks in a dialogue. It has a name, such as `<|endoftext|>`, and an
+# id of its own.
+#
+# The same letters may also occur in a text that somebody typed. If they always became the
+# special token, every user could end the document. So the caller says which special tokens
+# count.
+#
+# **Task.** Write `split_special`. When one name begins with another one, the longer name wins.
+
+# %% exercise="split-special"
+#| export
+def split_special(text, special_tokens):
+    """Cut a text at special tokens.
+
+    text            str
+    special_tokens  collection of str, none of them empty
+    returns         list of str, none of them empty; each special token in the text is a piece
+                    of its own; joined they are the text. Where several fit, the longest counts
+
+    >>> split_special("one<end>two", ["<end>"])
+    ['one', '<end>', 'two']
+
+    Source: OpenAI's library tiktoken, which does this with one regular expression.
+    """
+    ### BEGIN SOLUTION
+    if not special_tokens:
+        return [text] if text else []
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    pattern = "(" + "|".join(map(re.escape, longest_first)) + ")"
+    return [piece for piece in re.split(pattern, text) if piece]
+    ### END SOLUTION
+
+# %% checks="split-special"
+check("split-special")
+
+# %% [markdown]
+# ## The tokenizer
+#
+# Everything comes together in one class. `encode` cuts the text at special tokens and the rest
+# into words, and applies the merges to each word. The same words come again and again, so the
+# ids of each word are remembered in `self.memory`.
+#
+# `decode` must join the bytes of *all* tokens before it decodes them. The two bytes of `é` may
+# be two tokens, and each of them alone is not a character.
+#
+# **Task.** Write `encode` and `decode`.
+
+# %% exercise="tokenizer"
+#| export
+class Tokenizer:
+    """A byte-level byte-pair tokenizer.
+
+    merges          {(id, id): id of the merged token}, as `train_bpe` returns them
+    special_tokens  {text: id}, normally from 256 + len(merges) up
+
+    .tokens         {id: bytes}, special tokens included
+    .memory         {word: its ids}: what `encode` has computed already
+
+    >>> tokenizer = Tokenizer({(97, 98): 256}, {"<end>": 257})
+    >>> tokenizer.encode("cab<end>", allowed_special=["<end>"])
+    array([ 99, 256, 257])
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.2.
+    """
+
+    def __init__(self, merges, special_tokens={}):
+        check_vocabulary(merges, special_tokens)
+        self.merges, self.special_tokens = dict(merges), dict(special_tokens)
+        names = {id: name.encode() for name, id in special_tokens.items()}
+        self.tokens, self.memory = token_bytes(self.merges) | names, {}
+
+    @property
+    def vocab_size(self):
+        """The largest id plus 1."""
+        return max(self.tokens) + 1
+
+    def token(self, id):
+        """The bytes of one token. IndexError when there is no token with this id."""
+        if id not in self.tokens:
+            raise IndexError(f"id {id} is no token; the vocabulary has {self.vocab_size} ids")
+        return self.tokens[id]
+
+    def encode(self, text, allowed_special=()):
+        """The ids of a text.
+
+        allowed_special  the special tokens that are recognised in `text`: a collection of their
+                         texts, or "all". All others are encoded like any other text
+        returns          int64 array of shape (n,)
+
+        ValueError, with its text, for an allowed special token that the tokenizer has not.
+        """
+        if allowed_special == "all":
+            allowed_special = self.special_tokens
+        for name in allowed_special:
+            if name not in self.special_tokens:
+                raise ValueError(f"this tokenizer has no special token {name!r}")
+        ids = []
+        ### BEGIN SOLUTION
+        for piece in split_special(text, allowed_special):
+            if piece in allowed_special:
+                ids.append(self.special_tokens[piece])
+                continue
+            for word in split(piece):
+                if word not in self.memory:
+                    self.memory[word] = encode_word(to_bytes(word), self.merges)
+                ids.extend(self.memory[word])
+        ### END SOLUTION
+        return np.array(ids, dtype=np.int64)
+
+    def decode(self, ids):
+        """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
+
+        ids      array or list of int; IndexError when an id is no token
+        returns  str
+        """
+        ids = np.asarray(ids, dtype=np.int64).tolist()
+        ### BEGIN SOLUTION
+        return from_bytes(b"".join(self.token(id) for id in ids))
+        ### END SOLUTION
+
+    def save(self, path):
+        """Write the tokenizer to a file; see `to_json`."""
+        write_file(path, to_json(self))
+
+    @classmethod
+    def load(cls, path):
+        """The tokenizer that `save` wrote. ValueError when the file is something else."""
+        return from_json(read_file(path, "merges"))
+
+# %% checks="tokenizer"
+check("tokenizer")
+
+# %% tags=["demonstration"]
+tokenizer = Tokenizer(merges, {"<|endoftext|>": 512})
+text = "The café — naïve π, 猫 🙂\n\n  <|endoftext|>"
+print(tokenizer.decode(tokenizer.encode(text)) == text, len(text), "characters:",
+      len(tokenizer.encode(text)), "tokens; with the special token",
+      len(tokenizer.encode(text, allowed_special="all")))
+
+# %% [markdown]
+# Your own tokenizer, beside the bytes:
+
+# %% tags=["demonstration"]
+line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
+draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
+             for name, one in [("256 tokens", Tokenizer({})), ("512 tokens", tokenizer)]})
+# alt: A sentence of Pride and Prejudice, twice: with 256 tokens one box for each letter, with
+# 512 tokens less than half as many boxes; the names Bennet and Bingley are one box each.
+
+# %% [markdown]
+# ## Saving a tokenizer
+#
+# A model is useless without the tokenizer it was trained with, so the tokenizer is saved beside
+# the weights. JSON is a text format, and half a character is not text: the *tokens* cannot be
+# stored as strings. The *merges* can, as pairs of numbers; everything else follows from them.
+#
+# The format is `{"merges": [[97, 98], ...], "special_tokens": {"<end>": 257}}`: pairs in the
+# order of training. Keys of a JSON object are strings, so a dictionary with tuples as keys
+# cannot be stored as it is.
+#
+# **Task.** Write `to_json` and `from_json`.
+
+# %% exercise="json"
+#| export
+def to_json(tokenizer):
+    """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
+    training, and "special_tokens", an object {text: id}.
+
+    returns  str
+
+    >>> to_json(Tokenizer({(97, 98): 256}, {"<end>": 257}))
+    '{"merges": [[97, 98]], "special_tokens": {"<end>": 257}}'
+    """
+    ### BEGIN SOLUTION
+    return json.dumps({"merges": list(tokenizer.merges),
+                       "special_tokens": tokenizer.special_tokens})
+    ### END SOLUTION
+
+
+def from_json(text):
+    """The Tokenizer that `to_json` wrote as `text`: the same merges and special tokens."""
+    ### BEGIN SOLUTION
+    content = json.loads(text)
+    pairs = map(tuple, content["merges"])
+    return Tokenizer({pair: 256 + rank for rank, pair in enumerate(pairs)},
+                     content["special_tokens"])
+    ### END SOLUTION
+
+# %% checks="json"
+check("json")
+
+# %% [markdown]
+# ## Measuring a tokenizer
+#
+# The number of **characters per token** says how much a tokenizer compresses: the characters of
+# a text divided by the tokens they become. It is measured on text that the tokenizer was not
+# trained on.
+#
+# **Task.** Write `compression`.
+
+# %% exercise="compression"
+#| export
+def compression(text, tokenizer):
+    """How many characters of `text` one token stands for, on average.
+
+    text       str, not empty
+    tokenizer  an object with `encode`
+    returns    float
+
+    >>> compression("abab cab", Tokenizer({(97, 98): 256}))
+    1.6
+    """
+    ### BEGIN SOLUTION
+    return len(text) / len(tokenizer.encode(text))
+    ### END SOLUTION
+
+# %% checks="compression"
+check("compression")
+
+# %% [markdown]
+# A tokenizer is a model of the text it was trained on. Predict the characters per token of a
+# tokenizer trained on 40,000 characters of English: on the end of the other novel, and on
+# Greek.
+
+# %% tags=["answer"]
+test_text = load_text("test")
+print(f"training text {compression(sample, tokenizer):.2f}, "
+      f"test text {compression(test_text, tokenizer):.2f}")
+for language, lines in TEN_LINES.items():
+    print(f"{language:8} {compression(lines, tokenizer):.2f}")
+
+# %% [markdown]
+# Greek takes two tokens per letter, Hindi and Chinese three or nearly so. Users of such
+# languages get less text into the same context, and where tokens are sold they pay more.
+#
+# But a longer token is not free: choosing one of 512 tokens takes more information than
+# choosing one of 256 bytes. Suppose a model knows only how frequent each token is: a token with
+# the share $p$ then costs $\log_2 (1 / p)$ bits. The **unigram entropy** is the mean number of
+# bits per token when only the frequencies of the tokens are known:
+#
+# $$H = \sum_i p_i \log_2 \frac{1}{p_i}$$
+#
+# **Task.** Write `bits_per_token`.
+
+# %% exercise="bits"
+#| export
+def bits_per_token(ids):
+    """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
+
+    ids      array or list of one or more int
+    returns  float: bits per token; 0 when all tokens are the same
+
+    >>> bits_per_token([5, 7, 5, 9])
+    1.5
+
+    Source: Shannon, A mathematical theory of communication (1948), section 6.
+    """
+    ### BEGIN SOLUTION
+    counts = np.unique(ids, return_counts=True)[1]
+    p = counts / counts.sum()
+    return float((p * np.log2(1 / p)).sum())
+    ### END SOLUTION
+
+# %% checks="bits"
+check("bits")
+
+# %% tags=["demonstration"]
+for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
+    bits, characters = bits_per_token(one.encode(test_text)), compression(test_text, one)
+    print(f"{name:10} {bits:.2f} bits per token / {characters:.2f} characters per token"
+          f" = {bits / characters:.2f} bits per character")
+
+# %% [markdown]
+# *Bits per character* compares models whose tokenizers differ; it is the yardstick of the
+# coming lessons. The frequent pairs that BPE merges are knowledge about the text, too: the same
+# simple model needs fewer bits per character.
+#
+# ## Training fast
+#
+# `train_bpe` counts all pairs of all words again for every merge, though a merge changes only a
+# few words. For 1,024 tokens on both novels it needs about half a minute. This section is hard,
+# and optional: the same merges in about a second.
+#
+# The trainer keeps three things up to date: the words, the counts of pairs, and for each pair
+# the words that hold it. A merge then visits only these words: it takes the pairs of the old
+# word out of the counts and puts those of the new word in.
+#
+# **Task.** Write `replace_pair`.
+
+# %% exercise="replace-pair"
+#| export
+def replace_pair(pair, new, words, frequencies, counts, holders):
+    """Merge a pair in the words that hold it, and bring counts and holders up to date.
+
+    pair         (id, id), a key of `holders`
+    new          int: the id of the merged token
+    words        list of tuples of ids; changed in place
+    frequencies  list of int: how often each word occurs
+    counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
+                 falls to 0 are removed
+    holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
+                 changed in place. `pair` is removed; elsewhere an index may stay where the word
+                 has lost the pair
+    returns      None
+    """
+    ### BEGIN SOLUTION
+    for i in holders.pop(pair):
+        old, words[i] = words[i], merged(words[i], pair, new)
+        for neighbours in zip(old, old[1:]):
+            counts[neighbours] -= frequencies[i]
+        for neighbours in zip(words[i], words[i][1:]):
+            counts[neighbours] += frequencies[i]
+            holders[neighbours].add(i)
+        for neighbours in zip(old, old[1:]):
+            if counts[neighbours] == 0:
+                del counts[neighbours]
+    ### END SOLUTION
+
+
+def train_bpe_fast(text, vocab_size, special_tokens=()):
+    """The merges of `train_bpe`, found in a fraction of the time."""
+    wanted, word_counts, merges = (merges_wanted(vocab_size, special_tokens),
+                                   count_words(text, special_tokens), {})
+    counts, holders = pair_counts(word_counts), defaultdict(set)
+    words, frequencies = list(word_counts), list(word_counts.values())
+    for i, word in enumerate(words):
+        for neighbours in zip(word, word[1:]):
+            holders[neighbours].add(i)
+    while len(merges) < wanted and (pair := best_pair(counts)):
+        merges[pair] = 256 + len(merges)
+        replace_pair(pair, merges[pair], words, frequencies, counts, holders)
+    return merges
+
+# %% checks="replace-pair"
+check("replace-pair")
+
+# %% [markdown]
+# Now the whole training set. The first `k` merges of a large vocabulary are the merges of a
+# smaller one, so one training gives a whole curve:
+
+# %% tags=["demonstration"]
+merges = train_bpe_fast(novels, 1024)
+pairs = list(merges.items())
+sizes = [256, 288, 320, 384, 512, 768, 1024]
+texts = {"test text": test_text, "names": "\n".join(load_names()), "Greek": TEN_LINES["Greek"]}
+curves = {name: [compression(text, Tokenizer(dict(pairs[: size - 256]))) for size in sizes]
+          for name, text in texts.items()}
+figure = draw_compression(sizes, curves)
+# alt: Characters per token over the size of the vocabulary, from 256 to 1,024. The test text
+# rises from 1 to almost 3, steeply at first; the list of names reaches 1.5; Greek stays at 0.6.
+
+# %% [markdown]
+# The first merges gain most. Names are other words than those of a novel; Greek gains nothing.
+# A larger vocabulary has a price, too: the model needs a row of weights for each token. Which
+# lengths do the 1,024 tokens have?
+
+# %% tags=["demonstration"]
+figure = draw_token_lengths([len(token) for token in token_bytes(merges).values()])
+# alt: Bars: 256 tokens have one byte, 154 two, 210 three, 170 four, 124 five; from there the
+# number falls to four tokens of ten bytes.
+#
+# ## Look back
+#
+# 1. How much of the vocabulary is used? Encode the test text with 1,024 tokens and count the
+#    ids that never occur. Where do they come from?
+# 2. Set `WORDS` to `r"(?s).+"`, so that the text is one piece, run the cell of `split` again,
+#    and train on 20,000 characters. Look at the longest tokens. What has been learned, and does
+#    the test text become shorter?
+# 3. Ask for `encode` of "hello", " hello" and "Hello". Why can a model that has read much about
+#    one of them know little about another? What would a tokenizer lose that makes them equal?
+#
+# PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer` (Hugging
+# Face) finds the same merges; `tiktoken.Encoding` has our `encode(text, allowed_special=...)`,
+# but raises a ValueError when a text contains a special token that is not allowed.

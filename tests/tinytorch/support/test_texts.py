@@ -1,0 +1,60 @@
+"""The texts that come with the package: whole, as they were, with their source beside them."""
+
+import bz2
+import doctest
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tinytorch.support import texts
+
+DATA = Path(texts.__file__).parents[1] / "data"
+
+
+def test_the_examples_are_true():
+    assert doctest.testmod(texts).failed == 0
+
+
+def test_the_novels_are_cut_once_and_nothing_is_lost():
+    train, test = texts.load_text("train"), texts.load_text("test")
+    assert len(train) + len(test) == 1_562_332 and len(test) == 78_117
+    assert train.startswith("PRIDE AND PREJUDICE\n") and test.endswith("FINIS\n")
+    assert (train + test).isascii() and len(set(train + test)) == 80
+    assert texts.load_text() == train
+
+
+def test_another_part_is_refused():
+    with pytest.raises(ValueError, match='"train" or "test", not \'all\''):
+        texts.load_text("all")
+
+
+def test_names_are_words_of_small_letters():
+    names = texts.load_names()
+    assert len(names) == len(set(names)) and all(re.fullmatch("[a-z]{2,11}", n) for n in names)
+
+
+def test_the_page_of_sources_says_what_the_files_are():
+    page = (DATA / "SOURCES.md").read_text(encoding="utf-8")
+    for name, checksum in texts.SHA256.items():
+        section = page.split(f"`{name}.txt.bz2`")[1].split("\n## ")[0]
+        assert checksum in section and "- Licence: " in section and "- Source: " in section
+    kept = {path.name for path in DATA.iterdir() if path.suffix == ".bz2"}
+    assert kept == {f"{name}.txt.bz2" for name in texts.SHA256}
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "names.txt.bz2").write_bytes(bz2.compress(b"mallory\n"))
+    monkeypatch.setattr(texts, "files", lambda package: tmp_path)
+    with pytest.raises(ValueError, match="names.txt.bz2 is not the file that comes with"):
+        texts.load_names()
+
+
+def test_the_ten_lines_are_two_in_each_of_five_scripts():
+    assert len(texts.TEN_LINES) == 5
+    for language, lines in texts.TEN_LINES.items():
+        assert lines.count("\n") == 2 and unicodedata.is_normalized("NFC", lines)
+        letters = {unicodedata.name(c).split()[0] for c in lines if c.isalpha()}
+        assert len(letters) == 1, language

@@ -1,0 +1,312 @@
+"""The exported tokenization lesson: compared with Hugging Face's tokenizers; texts and files that
+come back byte for byte.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tinytorch import text as door
+from tinytorch.core import tokenization as lesson
+from tinytorch.core.tokenization import (
+    WORDS,
+    CharTokenizer,
+    Tokenizer,
+    bits_per_token,
+    compression,
+    count_words,
+    from_json,
+    split,
+    to_json,
+    train_bpe,
+    train_bpe_fast,
+)
+from tinytorch.support.texts import TEN_LINES, load_names, load_text
+from tinytorch.support.tokens import PIECES
+from tito.author import release
+from tito.learn import workspace
+from tito.lesson import course
+
+COURSE = course.open_root(Path(__file__).resolve().parents[2])
+
+
+@pytest.fixture(scope="module")
+def merges():
+    """1,024 tokens of the novels."""
+    return train_bpe_fast(load_text("train"), 1024)
+
+
+def first(merges, size):
+    """The tokenizer with a vocabulary of `size` tokens: a prefix of the merges."""
+    return Tokenizer(dict(list(merges.items())[: size - 256]))
+
+
+# Training
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "aaaa aaa aa a", "abab cd cd", "".join(TEN_LINES.values()) * 3],
+    ids=["empty", "letter", "letters", "tie", "scripts"],
+)
+def test_the_fast_trainer_finds_the_merges_of_the_simple_one(text):
+    slow, fast = train_bpe(text, 400, ["<end>"]), train_bpe_fast(text, 400, ["<end>"])
+    assert slow == fast and list(slow) == list(fast)
+    assert list(fast.values()) == list(range(256, 256 + len(fast)))
+
+
+def test_training_does_not_depend_on_the_order_of_the_text():
+    lines = load_text()[:10_000].split("\n")
+    one, other = (train_bpe_fast("\n".join(order), 350) for order in (lines, lines[::-1]))
+    assert list(one) == list(other)
+
+
+def test_training_on_the_novels_visits_only_the_words_that_change(monkeypatch):
+    text, count = load_text()[:10_000], 0
+    merged = lesson.merged
+
+    def counting(ids, pair, new):
+        nonlocal count
+        count += 1
+        return merged(ids, pair, new)
+
+    monkeypatch.setattr(lesson, "merged", counting)
+    train_bpe_fast(text, 320)
+    fast, count = count, 0
+    train_bpe(text, 320)
+    assert fast < count / 10
+
+
+@pytest.mark.slow
+def test_merges_are_those_of_hugging_face():
+    tokenizers = pytest.importorskip(
+        "tokenizers", reason="the library tokenizers is not installed; it is compared with here"
+    )
+    text = load_text()[:200_000]
+    ours = train_bpe_fast(text, 1024)
+    # Their tokens are strings, and ties go by the order of characters: byte b is the letter
+    # 0x4E00 + b, so that this order is that of the bytes.
+    letters = [chr(0x4E00 + byte) for byte in range(256)]
+    model = tokenizers.Tokenizer(tokenizers.models.BPE())
+    model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    words = " ".join("".join(letters[byte] for byte in word.encode()) for word in split(text))
+    model.train_from_iterator(
+        [words],
+        tokenizers.trainers.BpeTrainer(
+            vocab_size=1024, initial_alphabet=letters, show_progress=False
+        ),
+    )
+    theirs = json.loads(model.to_str())["model"]["merges"]
+    tokens = Tokenizer(ours).tokens
+    mine = ["".join(letters[byte] for byte in tokens[id]) for pair in ours for id in pair]
+    assert mine == [part for pair in theirs for part in pair]
+    # and the same tokens for a text that neither has seen
+    test = load_text("test")[:50_000]
+    encoded = model.encode(
+        " ".join("".join(letters[byte] for byte in word.encode()) for word in split(test))
+    )
+    found = [tokens[id] for id in Tokenizer(ours).encode(test).tolist()]
+    assert found == [bytes(ord(letter) - 0x4E00 for letter in token) for token in encoded.tokens]
+
+
+def test_words_hold_all_of_the_text_and_no_special_token():
+    words = count_words("a <end>b\n<end><end> a", ["<end>"])
+    assert words == {(97,): 1, (32,): 1, (98,): 1, (10,): 1, (32, 97): 1}
+
+
+# Round trips
+
+
+def tracked():
+    """The files of the repository, as git lists them."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=COURSE.path, capture_output=True)
+    if done.returncode:
+        pytest.skip("this folder is no git repository, so nothing lists its files")
+    names = [name for name in done.stdout.decode().split("\0") if name]
+    return [path for name in names if (path := COURSE.path / name).is_file()]
+
+
+@pytest.mark.slow
+def test_every_file_of_the_repository_comes_back(merges):
+    tokenizer = Tokenizer(merges, {"<|endoftext|>": 1024})
+    files = tracked()
+    assert len(files) > 300
+    for path in files:
+        data = path.read_bytes()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = data[:20_000].decode("latin-1")  # no text: any characters will do
+        for allowed in ((), "all"):
+            ids = tokenizer.encode(text, allowed)
+            assert tokenizer.decode(ids) == text, path
+        assert b"".join(map(tokenizer.token, ids.tolist())) == text.encode(), path
+        tokenizer.memory.clear()
+
+
+@pytest.mark.parametrize("size", [256, 300, 1024])
+def test_random_texts_come_back(merges, size):
+    rng, tokenizer = np.random.default_rng(size), first(merges, size)
+    for _ in range(200):
+        points = np.concatenate([rng.integers(0, 0x250, 12), rng.integers(0, 0xD800, 4)])
+        text = "".join(map(chr, rng.permutation(points).tolist()))
+        assert "".join(split(text)) == text
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_any_ids_can_be_decoded(merges):
+    rng, tokenizer = np.random.default_rng(1), first(merges, 1024)
+    for _ in range(100):
+        ids = rng.integers(0, 1024, 30)
+        assert isinstance(tokenizer.decode(ids), str)
+        assert b"".join(tokenizer.token(id) for id in ids.tolist()).decode(
+            errors="replace"
+        ) == tokenizer.decode(ids.tolist())
+
+
+def test_a_word_has_the_same_ids_anywhere(merges):
+    tokenizer = first(merges, 1024)
+    words = split(load_text("test")[:5000])
+    whole = tokenizer.encode("".join(words)).tolist()
+    assert whole == [id for word in words for id in tokenizer.encode(word).tolist()]
+
+
+@pytest.mark.parametrize("category", ["space", "digit", "alpha", "other"])
+def test_every_character_is_in_a_piece(category):
+    tests = {"space": str.isspace, "digit": str.isdigit, "alpha": str.isalpha}
+    points = map(chr, [*range(0xD800), *range(0xE000, 0x20000)])  # without the surrogates
+    text = "".join(
+        point
+        for point in points
+        if next((name for name, test in tests.items() if test(point)), "other") == category
+    )
+    assert "".join(split(text)) == text and "".join(split(text[::-1])) == text[::-1]
+    assert sum(map(len, lesson.re.findall(WORDS, text))) == len(text)  # the pattern leaves no gap
+
+
+# Tokenizers and their files
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        Tokenizer({(195, 169): 256, (256, 256): 257}, {"<|é|>": 258}),
+        Tokenizer({}),
+        CharTokenizer("naïve π\n\\\"'猫🙂"),
+        CharTokenizer(""),
+    ],
+    ids=["pairs", "bytes", "characters", "no characters"],
+)
+def test_a_saved_tokenizer_is_the_same(tmp_path, tokenizer):
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(path)
+    data = path.read_bytes()
+    again = type(tokenizer).load(path)
+    again.save(path)
+    assert path.read_bytes() == data and [p.name for p in tmp_path.iterdir()] == ["tokenizer.json"]
+    assert again.vocab_size == tokenizer.vocab_size
+    text = "" if again.vocab_size == 0 else "naïve π\n"
+    assert again.encode(text).tolist() == tokenizer.encode(text).tolist()
+    assert again.decode(again.encode(text)) == text
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"characters": "abc"}', "\x00\x01", "[" * 100_000], ids=repr
+)
+def test_a_file_that_holds_no_tokenizer_is_refused(tmp_path, content):
+    path = tmp_path / "w.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match="w.json is not the file of such a tokenizer"):
+        Tokenizer.load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="w.json"):
+        CharTokenizer.load(path)
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.load(tmp_path / "none.json")
+
+
+def test_json_holds_numbers_and_no_bytes(merges):
+    content = json.loads(to_json(first(merges, 1024)))
+    assert content["merges"] == [list(pair) for pair in merges] and content["special_tokens"] == {}
+    assert from_json(to_json(first(merges, 1024))).merges == merges
+
+
+@pytest.mark.parametrize(
+    ("merges", "special", "message"),
+    [
+        ({(97, 98): 257}, {}, "has the id 257, it should be 256"),
+        ({(97, 256): 256}, {}, "its parts need smaller ids"),
+        ({(-1, 97): 256}, {}, "its parts need smaller ids"),
+        ({(97, 98): 256}, {"<end>": 256}, "the id 256 of a byte or a merge; ids from 257 up"),
+        ({}, {"<a>": 300, "<b>": 300}, "'<b>' has the id 300 of '<a>'"),
+        ({}, {"": 300}, "empty"),
+    ],
+    ids=["gap", "future", "negative", "taken", "twice", "empty"],
+)
+def test_a_vocabulary_with_contradictions_is_refused(merges, special, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        Tokenizer(merges, special)
+
+
+def test_the_vocabulary_size_is_one_more_than_the_largest_id():
+    assert Tokenizer({}).vocab_size == 256
+    assert Tokenizer({(97, 98): 256}, {"<end>": 257}).vocab_size == 258
+    assert Tokenizer({}, {"<end>": 999}).vocab_size == 1000
+    assert CharTokenizer("hello").vocab_size == 4
+
+
+def test_tokens_can_be_asked_for_by_number():
+    tokenizer = Tokenizer({(97, 98): 256}, {"<é>": 257})
+    assert [tokenizer.token(id) for id in (97, 256, 257)] == [b"a", b"ab", "<é>".encode()]
+    assert CharTokenizer("aé").token(1) == "é".encode()
+    for id in (258, -1):
+        with pytest.raises(IndexError, match=f"id {id} .* 258 ids"):
+            tokenizer.token(id)
+    with pytest.raises(IndexError, match="id -1 is none of the 2 ids"):
+        CharTokenizer("aé").decode([0, -1])
+
+
+def test_two_tokenizers_share_nothing():
+    one, other = Tokenizer({}), Tokenizer({})
+    one.encode("word")
+    one.special_tokens["<a>"] = 256
+    assert other.memory == {} and other.special_tokens == {}
+
+
+# What the chapter shows
+
+
+def test_the_first_picture_is_what_the_lesson_builds(merges):
+    line = "".join(PIECES["256 tokens"])
+    assert line in load_text()
+    for label, pieces in PIECES.items():
+        tokenizer = first(merges, int(label.split()[0].replace(",", "")))
+        assert [tokenizer.token(id).decode() for id in tokenizer.encode(line).tolist()] == pieces
+
+
+def test_figures_of_the_novels(merges):
+    tokenizer, test = first(merges, 1024), load_text("test")
+    assert 2.9 < compression(test, tokenizer) < 3.1
+    assert compression(TEN_LINES["Greek"], tokenizer) < 0.6
+    ids = tokenizer.encode(test)
+    letters = CharTokenizer(test).encode(test)
+    assert bits_per_token(ids) / compression(test, tokenizer) < 0.75 * bits_per_token(letters)
+    assert len(load_names()) == 5163
+
+
+def test_the_front_door_has_every_name():
+    for name in dir(door):
+        assert getattr(door, name) is not None
+
+
+def test_the_texts_go_with_every_workspace_and_release():
+    (entry,) = [entry for entry in COURSE.lessons if entry.name == "tokenization"]
+    needed = [e for e in COURSE.lessons if e.name in ("tensor", "layers", "data")]
+    names = ("austen.txt.bz2", "names.txt.bz2", "SOURCES.md", "__init__.py")
+    for given in (workspace.contents(COURSE, [entry]), release.contents(COURSE, [*needed, entry])):
+        for name in names:
+            data = (COURSE.path / "tinytorch" / "data" / name).read_bytes()
+            assert given[f"tinytorch/data/{name}"] == data

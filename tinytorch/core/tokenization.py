@@ -1,0 +1,454 @@
+# From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
+# checksum: 6f6c34fced8c254b
+"""Tokenization: From text to numbers and back, without losing a byte."""
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
+
+__all__ = [
+    "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",
+    "train_bpe", "merges_wanted", "token_bytes", "encode_word", "split_special", "Tokenizer", "to_json", "from_json",
+    "compression", "bits_per_token", "replace_pair", "train_bpe_fast",
+]
+
+
+class CharTokenizer:
+    """A tokenizer whose tokens are the characters of a text.
+
+    text         str; its different characters, sorted, are the tokens 0, 1, 2, ...
+
+    .characters  the sorted characters, a str
+    .ids         {character: its id}
+
+    >>> CharTokenizer("banana").encode("nab")
+    array([2, 0, 1])
+    """
+
+    def __init__(self, text):
+        self.characters = "".join(sorted(set(text)))
+        self.ids = {character: id for id, character in enumerate(self.characters)}
+
+    @property
+    def vocab_size(self):
+        return len(self.characters)
+
+    def token(self, id):
+        """The UTF-8 bytes of one token."""
+        return self.decode([id]).encode()
+
+    def encode(self, text, allowed_special=()):
+        """The ids of the characters of `text`.
+
+        allowed_special  not used: this tokenizer has no special tokens
+        returns          int64 array of shape (n,), n the number of characters
+
+        ValueError when a character is not in the vocabulary; its message contains the first
+        such character.
+        """
+        for character in text:
+            if character not in self.ids:
+                raise ValueError(f"the vocabulary has no {character!r}")
+        return np.array([self.ids[character] for character in text], dtype=np.int64)
+
+    def decode(self, ids):
+        """The text with these ids. IndexError when an id is not in the vocabulary."""
+        ids = np.asarray(ids, dtype=np.int64).tolist()
+        if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
+            raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
+        return "".join(self.characters[id] for id in ids)
+
+    def save(self, path):
+        write_file(path, json.dumps({"characters": self.characters}))
+
+    @classmethod
+    def load(cls, path):
+        return cls(json.loads(read_file(path, "characters"))["characters"])
+
+
+def to_bytes(text):
+    """The UTF-8 bytes of a text.
+
+    text     str
+    returns  list of int from 0 to 255
+
+    >>> to_bytes("né")
+    [110, 195, 169]
+
+    Source: Yergeau, UTF-8, RFC 3629 (2003), section 3.
+    """
+    return list(text.encode("utf-8"))
+
+
+def from_bytes(ids):
+    """The text with these UTF-8 bytes.
+
+    ids      list of int from 0 to 255
+    returns  str; bytes that are no part of a character become U+FFFD, as `bytes.decode` does
+             with errors="replace"
+
+    >>> from_bytes([110, 195, 169])
+    'né'
+    >>> from_bytes([110, 195])
+    'n�'
+
+    Source: The Unicode Standard 15.0, section 3.9, "U+FFFD Substitution of Maximal Subparts".
+    """
+    return bytes(ids).decode("utf-8", errors="replace")
+
+
+def merged(ids, pair, new):
+    """Replace each occurrence of a pair by one id, from left to right.
+
+    ids      tuple of int
+    pair     (int, int)
+    new      int: the id of the merged token
+    returns  tuple of int
+
+    >>> merged((97, 97, 97, 98), (97, 97), 256)
+    (256, 97, 98)
+
+    Source: Gage, A new algorithm for data compression, The C Users Journal 12(2) (1994).
+    """
+    out, i = [], 0
+    while i < len(ids):
+        if ids[i : i + 2] == pair:
+            out.append(new)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return tuple(out)
+
+
+def pair_counts(words):
+    """How often each pair of neighbouring ids occurs in a text.
+
+    words    {tuple of ids: how often this word occurs}
+    returns  {(id, id): count}, a dict or a Counter; pairs that do not occur are not in it
+
+    >>> pair_counts({(1, 2, 1, 2): 3, (1,): 5})
+    Counter({(1, 2): 6, (2, 1): 3})
+
+    Source: Sennrich, Haddow, Birch, Neural machine translation of rare words with subword units
+    (2016), section 3.2.
+    """
+    counts = Counter()
+    for word, frequency in words.items():
+        for pair in zip(word, word[1:]):
+            counts[pair] += frequency
+    return counts
+
+
+def best_pair(counts):
+    """The pair with the highest count; of several, the smallest one.
+
+    counts   {(id, id): count}
+    returns  (id, id), or None when there is no pair
+
+    >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
+    (97, 99)
+    """
+    if not counts:
+        return None
+    highest = max(counts.values())
+    return min(pair for pair, count in counts.items() if count == highest)
+
+
+WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
+
+
+def split(text, pattern=WORDS):
+    """Cut a text into words, numbers, marks and white space.
+
+    text     str
+    pattern  regular expression: each match is a piece; so is each stretch between two matches,
+             before the first and after the last
+    returns  list of str, none of them empty; joined they are the text, to the last character
+
+    >>> split("It is 12345,  no less!")
+    ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.2.
+    """
+    pieces, end = [], 0
+    for match in re.finditer(pattern, text):
+        pieces += [text[end : match.start()], match.group()]
+        end = match.end()
+    return [piece for piece in [*pieces, text[end:]] if piece]
+
+
+def count_words(text, special_tokens=()):
+    """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
+    parts = [text]
+    for special in special_tokens:
+        parts = [piece for part in parts for piece in part.split(special)]
+    counts = Counter(word for part in parts for word in split(part))
+    return {tuple(to_bytes(word)): count for word, count in counts.items()}
+
+
+def train_bpe(text, vocab_size, special_tokens=()):
+    """Train byte-pair encoding: find the merges.
+
+    text            str
+    vocab_size      int: how many tokens there shall be, special tokens included
+    special_tokens  list of str: no merge is learned from them, and an id is reserved for each
+    returns         {(id, id): id of the merged token}, in the order of training; the new ids
+                    are 256, 257, ... Fewer than asked for when no pair is left
+
+    ValueError when vocab_size is less than 256 and the special tokens.
+
+    >>> train_bpe("ab ab abc", 258)
+    {(97, 98): 256, (32, 256): 257}
+
+    Source: Sennrich, Haddow, Birch (2016), algorithm 1; on bytes as in Radford et al. (2019).
+    """
+    count = merges_wanted(vocab_size, special_tokens)
+    words, merges = count_words(text, special_tokens), {}
+    while len(merges) < count:
+        pair = best_pair(pair_counts(words))
+        if pair is None:
+            break
+        new = merges[pair] = 256 + len(merges)
+        words = {merged(word, pair, new): n for word, n in words.items()}
+    return merges
+
+
+def merges_wanted(vocab_size, special_tokens):
+    """How many merges make a vocabulary of this size."""
+    count = vocab_size - 256 - len(special_tokens)
+    if count < 0:
+        raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
+                         f"{len(special_tokens)} special tokens")
+    return count
+
+
+def token_bytes(merges):
+    """The bytes that each token stands for.
+
+    merges   {(id, id): id}, in the order of training
+    returns  {id: bytes}, for the 256 single bytes and all merged tokens
+
+    >>> token_bytes({(104, 101): 256, (116, 256): 257})[257]
+    b'the'
+    """
+    tokens = {id: bytes([id]) for id in range(256)}
+    for (first, second), id in merges.items():
+        tokens[id] = tokens[first] + tokens[second]
+    return tokens
+
+
+def encode_word(ids, merges):
+    """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
+
+    ids      list or tuple of int: the bytes of the word
+    merges   {(id, id): id of the merged token}; a smaller id means a lower rank
+    returns  tuple of int
+
+    >>> encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257})
+    (97, 256)
+
+    Source: Sennrich, Haddow, Birch (2016), section 3.2.
+    """
+    ids = tuple(ids)
+    while True:
+        pairs = [pair for pair in zip(ids, ids[1:]) if pair in merges]
+        if not pairs:
+            return ids
+        pair = min(pairs, key=merges.get)
+        ids = merged(ids, pair, merges[pair])
+
+
+def split_special(text, special_tokens):
+    """Cut a text at special tokens.
+
+    text            str
+    special_tokens  collection of str, none of them empty
+    returns         list of str, none of them empty; each special token in the text is a piece
+                    of its own; joined they are the text. Where several fit, the longest counts
+
+    >>> split_special("one<end>two", ["<end>"])
+    ['one', '<end>', 'two']
+
+    Source: OpenAI's library tiktoken, which does this with one regular expression.
+    """
+    if not special_tokens:
+        return [text] if text else []
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    pattern = "(" + "|".join(map(re.escape, longest_first)) + ")"
+    return [piece for piece in re.split(pattern, text) if piece]
+
+
+class Tokenizer:
+    """A byte-level byte-pair tokenizer.
+
+    merges          {(id, id): id of the merged token}, as `train_bpe` returns them
+    special_tokens  {text: id}, normally from 256 + len(merges) up
+
+    .tokens         {id: bytes}, special tokens included
+    .memory         {word: its ids}: what `encode` has computed already
+
+    >>> tokenizer = Tokenizer({(97, 98): 256}, {"<end>": 257})
+    >>> tokenizer.encode("cab<end>", allowed_special=["<end>"])
+    array([ 99, 256, 257])
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.2.
+    """
+
+    def __init__(self, merges, special_tokens={}):
+        check_vocabulary(merges, special_tokens)
+        self.merges, self.special_tokens = dict(merges), dict(special_tokens)
+        names = {id: name.encode() for name, id in special_tokens.items()}
+        self.tokens, self.memory = token_bytes(self.merges) | names, {}
+
+    @property
+    def vocab_size(self):
+        """The largest id plus 1."""
+        return max(self.tokens) + 1
+
+    def token(self, id):
+        """The bytes of one token. IndexError when there is no token with this id."""
+        if id not in self.tokens:
+            raise IndexError(f"id {id} is no token; the vocabulary has {self.vocab_size} ids")
+        return self.tokens[id]
+
+    def encode(self, text, allowed_special=()):
+        """The ids of a text.
+
+        allowed_special  the special tokens that are recognised in `text`: a collection of their
+                         texts, or "all". All others are encoded like any other text
+        returns          int64 array of shape (n,)
+
+        ValueError, with its text, for an allowed special token that the tokenizer has not.
+        """
+        if allowed_special == "all":
+            allowed_special = self.special_tokens
+        for name in allowed_special:
+            if name not in self.special_tokens:
+                raise ValueError(f"this tokenizer has no special token {name!r}")
+        ids = []
+        for piece in split_special(text, allowed_special):
+            if piece in allowed_special:
+                ids.append(self.special_tokens[piece])
+                continue
+            for word in split(piece):
+                if word not in self.memory:
+                    self.memory[word] = encode_word(to_bytes(word), self.merges)
+                ids.extend(self.memory[word])
+        return np.array(ids, dtype=np.int64)
+
+    def decode(self, ids):
+        """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
+
+        ids      array or list of int; IndexError when an id is no token
+        returns  str
+        """
+        ids = np.asarray(ids, dtype=np.int64).tolist()
+        return from_bytes(b"".join(self.token(id) for id in ids))
+
+    def save(self, path):
+        """Write the tokenizer to a file; see `to_json`."""
+        write_file(path, to_json(self))
+
+    @classmethod
+    def load(cls, path):
+        """The tokenizer that `save` wrote. ValueError when the file is something else."""
+        return from_json(read_file(path, "merges"))
+
+
+def to_json(tokenizer):
+    """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
+    training, and "special_tokens", an object {text: id}.
+
+    returns  str
+
+    >>> to_json(Tokenizer({(97, 98): 256}, {"<end>": 257}))
+    '{"merges": [[97, 98]], "special_tokens": {"<end>": 257}}'
+    """
+    return json.dumps({"merges": list(tokenizer.merges),
+                       "special_tokens": tokenizer.special_tokens})
+
+
+def from_json(text):
+    """The Tokenizer that `to_json` wrote as `text`: the same merges and special tokens."""
+    content = json.loads(text)
+    pairs = map(tuple, content["merges"])
+    return Tokenizer({pair: 256 + rank for rank, pair in enumerate(pairs)},
+                     content["special_tokens"])
+
+
+def compression(text, tokenizer):
+    """How many characters of `text` one token stands for, on average.
+
+    text       str, not empty
+    tokenizer  an object with `encode`
+    returns    float
+
+    >>> compression("abab cab", Tokenizer({(97, 98): 256}))
+    1.6
+    """
+    return len(text) / len(tokenizer.encode(text))
+
+
+def bits_per_token(ids):
+    """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
+
+    ids      array or list of one or more int
+    returns  float: bits per token; 0 when all tokens are the same
+
+    >>> bits_per_token([5, 7, 5, 9])
+    1.5
+
+    Source: Shannon, A mathematical theory of communication (1948), section 6.
+    """
+    counts = np.unique(ids, return_counts=True)[1]
+    p = counts / counts.sum()
+    return float((p * np.log2(1 / p)).sum())
+
+
+def replace_pair(pair, new, words, frequencies, counts, holders):
+    """Merge a pair in the words that hold it, and bring counts and holders up to date.
+
+    pair         (id, id), a key of `holders`
+    new          int: the id of the merged token
+    words        list of tuples of ids; changed in place
+    frequencies  list of int: how often each word occurs
+    counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
+                 falls to 0 are removed
+    holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
+                 changed in place. `pair` is removed; elsewhere an index may stay where the word
+                 has lost the pair
+    returns      None
+    """
+    for i in holders.pop(pair):
+        old, words[i] = words[i], merged(words[i], pair, new)
+        for neighbours in zip(old, old[1:]):
+            counts[neighbours] -= frequencies[i]
+        for neighbours in zip(words[i], words[i][1:]):
+            counts[neighbours] += frequencies[i]
+            holders[neighbours].add(i)
+        for neighbours in zip(old, old[1:]):
+            if counts[neighbours] == 0:
+                del counts[neighbours]
+
+
+def train_bpe_fast(text, vocab_size, special_tokens=()):
+    """The merges of `train_bpe`, found in a fraction of the time."""
+    wanted, word_counts, merges = (merges_wanted(vocab_size, special_tokens),
+                                   count_words(text, special_tokens), {})
+    counts, holders = pair_counts(word_counts), defaultdict(set)
+    words, frequencies = list(word_counts), list(word_counts.values())
+    for i, word in enumerate(words):
+        for neighbours in zip(word, word[1:]):
+            holders[neighbours].add(i)
+    while len(merges) < wanted and (pair := best_pair(counts)):
+        merges[pair] = 256 + len(merges)
+        replace_pair(pair, merges[pair], words, frequencies, counts, holders)
+    return merges

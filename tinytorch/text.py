@@ -1,0 +1,18 @@
+"""Text: tokenizers, and the texts that come with the package.
+
+>>> from tinytorch.text import CharTokenizer
+>>> CharTokenizer("banana").encode("nab").tolist()
+[2, 0, 1]
+"""
+
+from tinytorch.lazy import door
+
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "tokenization": "CharTokenizer Tokenizer WORDS bits_per_token compression encode_word "
+        "from_bytes merged pair_counts best_pair split split_special to_bytes token_bytes "
+        "train_bpe train_bpe_fast",
+        "support.texts": "load_names load_text",
+    },
+)
