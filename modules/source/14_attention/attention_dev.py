@@ -699,6 +699,25 @@ class MultiHeadAttention(Module):
         self.qkv = Dense(embed_dim, 3 * embed_dim, bias, rng=rng)
         self.out = Dense(embed_dim, embed_dim, bias, rng=rng)
 
+    def combined_mask(self, length, attn_mask=None):
+        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
+        if not self.causal or attn_mask is None:
+            return causal_mask(length, length) if self.causal else attn_mask
+        hidden = False if operand(attn_mask).dtype == bool else -np.inf
+        return where(causal_mask(length, length), attn_mask, hidden)
+
+    def forward(self, x, attn_mask=None):
+        dropout_p = self.dropout if self.training else 0.0
+        if attn_mask is None and not self.rotary and not dropout_p:
+            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
+                          causal=self.causal, saved={})
+            return self.out(heads)
+        ### BEGIN SOLUTION
+        mask = self.combined_mask(x.shape[1], attn_mask)
+        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
+        return self.out(merge_heads(heads))
+        ### END SOLUTION
+
     def project(self, x, positions=None):
         """The queries, keys and values of all heads.
 
@@ -716,29 +735,10 @@ class MultiHeadAttention(Module):
         return q, k, v
         ### END SOLUTION
 
-    def combined_mask(self, length, attn_mask=None):
-        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
-        if not self.causal or attn_mask is None:
-            return causal_mask(length, length) if self.causal else attn_mask
-        hidden = False if operand(attn_mask).dtype == bool else -np.inf
-        return where(causal_mask(length, length), attn_mask, hidden)
-
     def attention_weights(self, x, attn_mask=None):
         """The attention weights for `x`, an ndarray of shape (B, heads, T, T)."""
         (q, k, _), mask = self.project(x), self.combined_mask(x.shape[1], attn_mask)
         return masked_softmax(attention_scores(q, k), mask).data
-
-    def forward(self, x, attn_mask=None):
-        dropout_p = self.dropout if self.training else 0.0
-        if attn_mask is None and not self.rotary and not dropout_p:
-            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
-                          causal=self.causal, saved={})
-            return self.out(heads)
-        ### BEGIN SOLUTION
-        mask = self.combined_mask(x.shape[1], attn_mask)
-        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
-        return self.out(merge_heads(heads))
-        ### END SOLUTION
 
     def __repr__(self):
         options = f", dropout={self.dropout}" * bool(self.dropout)
