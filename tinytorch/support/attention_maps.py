@@ -17,7 +17,7 @@ __all__ = [
 MARGIN = 8  # pixels
 
 # What the layer at the end of lesson 14 has learned: a sequence of the repeat task, and the
-# attention weights of positions 12 to 22, the mean of both heads, in percent. A test trains it again.
+# attention weights of positions 12 to 22, the mean of both heads, in percent. A test trains one.
 LETTERS = "efhjabijcdieefhjabijcdi"
 PERCENT = """
 0 98 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0

@@ -1,5 +1,5 @@
-"""A task that needs a look into the past: twelve random letters, and then the same twelve again. The
-first twelve cannot be predicted, the others can."""
+"""A task that needs a look into the past: twelve random letters, and then the same twelve again.
+The first twelve cannot be predicted, the others can."""
 
 import numpy as np
 

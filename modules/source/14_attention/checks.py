@@ -257,8 +257,8 @@ def test_new_queries_are_the_last_positions():
         assert found.dtype == bool and (found == lower(queries, keys)).all(), (
             f"causal_mask({queries}, {keys}) should be "
             f"{lower(queries, keys).astype(int).tolist()}, yours is "
-            f"{found.astype(int).tolist()}: the last query sees all keys, so the mask is aligned "
-            "at the end"
+            f"{found.astype(int).tolist()}: the last query sees all keys, so the mask is "
+            "aligned at the end"
         )
 
 
@@ -287,8 +287,8 @@ def test_hidden_keys_get_weight_0_and_the_others_sum_to_1():
     found = result_of(lambda: masked_softmax(Tensor(np.ones((3, 3))), mask), "a causal mask")
     sums = np.asarray(found.data).sum(-1)
     assert np.allclose(sums, 1), (
-        f"equal scores with a causal mask: the rows should sum to 1, yours sum to {short(sums)}. "
-        "The mask must act on the scores, before the softmax"
+        "equal scores with a causal mask: the rows should sum to 1, yours sum to "
+        f"{short(sums)}. The mask must act on the scores, before the softmax"
     )
     expect(
         found,
@@ -306,8 +306,8 @@ def test_a_row_that_sees_nothing_is_0():
             found = result_of(lambda: masked_softmax(Tensor(np.ones((2, 2))), given), name)
         values = np.asarray(found.data)
         assert not np.isnan(values).any(), (
-            f"a {name} mask that hides every key of row 1 gives nan there, which would spread to "
-            "every weight: -inf - -inf and 0 / 0 are nan. The row should be 0"
+            f"a {name} mask that hides every key of row 1 gives nan there, which would spread "
+            "to every weight: -inf - -inf and 0 / 0 are nan. The row should be 0"
         )
         expect(values, [[1, 0], [0, 0]], f"a {name} mask that hides every key of row 1")
 
@@ -432,7 +432,11 @@ def test_dropout_drops_weights_and_keeps_their_mean():
     q, k, v = (Tensor(np.zeros((1, 1, 1000, 1))) for _ in range(3))
     v = Tensor(np.ones((1, 1, 1000, 1)))
     found = np.asarray(scaled_dot_product_attention(q, k, v, dropout_p=0.25).data)
-    assert found.std() > 0, "dropout_p=0.25 should drop weights, yours drops nothing"
+    assert found.std() > 1e-6, (
+        "with values of 1 and dropout_p=0.25 the results should differ, yours are all "
+        f"{found.ravel()[0]:.3f}: there is no dropout, or it acts on the scores, before the "
+        "softmax"
+    )
     assert abs(found.mean() - 1) < 0.01, (
         "with 1000 equal values of 1 and dropout_p=0.25, results should be 1 on average, yours "
         f"are {found.mean():.3f}: apply dropout to the weights, after the softmax"
@@ -556,9 +560,9 @@ def test_each_head_has_a_part_of_every_position():
     )
     head = np.asarray(found.data)[0, 0]
     assert head.tolist() == [[0, 1], [4, 5], [8, 9]], (
-        "the positions are [0, 1, 2, 3], [4, 5, 6, 7] and [8, 9, 10, 11]: head 0 should have the "
-        f"first half of each, [[0, 1], [4, 5], [8, 9]], yours has {head.tolist()}. Divide the "
-        "last axis first, then exchange two axes"
+        "the positions are [0, 1, 2, 3], [4, 5, 6, 7] and [8, 9, 10, 11]: head 0 should have "
+        f"the first half of each, [[0, 1], [4, 5], [8, 9]], yours has {head.tolist()}. Divide "
+        "the last axis first, then exchange two axes"
     )
     expect(
         found, [[[[0, 1], [4, 5], [8, 9]], [[2, 3], [6, 7], [10, 11]]]], "2 heads", tensor=True
@@ -579,8 +583,8 @@ def test_merging_is_the_inverse_of_splitting():
         found,
         x,
         case,
-        "Exchange the axes back before you reshape: a reshape alone keeps all numbers of head 0 "
-        "in front",
+        "Exchange the axes back before you reshape: a reshape alone keeps all numbers of head "
+        "0 in front",
         tensor=True,
     )
 
@@ -681,11 +685,14 @@ def test_gradients_of_scores_sum_to_0():
     kept = g.copy(), weights.copy()
     found = np.asarray(result_of(lambda: softmax_rule(g, weights), "softmax_rule"))
     assert found.shape == g.shape, f"the shape should be {g.shape}, yours is {found.shape}"
+    assert np.array_equal(g, kept[0]) and np.array_equal(weights, kept[1]), (
+        "softmax_rule changed what it was given: others use these arrays"
+    )
     sums = found.sum(axis=-1)
     assert np.allclose(sums, 0), (
-        "a constant added to the scores of a row changes no weight, so each row of the gradient "
-        f"should sum to 0, the first of yours sums to {sums.ravel()[0]:.4f}. The row term is a "
-        "sum over the last axis"
+        "a constant added to the scores of a row changes no weight, so each row of the "
+        f"gradient should sum to 0, the first of yours sums to {sums.ravel()[0]:.4f}. The row "
+        "term is a sum over the last axis"
     )
     step = 1e-6
     wanted = np.zeros_like(g)
@@ -698,9 +705,6 @@ def test_gradients_of_scores_sum_to_0():
             ends.append((weights_by_loops(moved, True) * g).sum())
         wanted[at] = (ends[1] - ends[0]) / (2 * step)
     expect(found, wanted, "softmax_rule of random numbers, by central differences")
-    assert np.array_equal(g, kept[0]) and np.array_equal(weights, kept[1]), (
-        "softmax_rule changed what it was given: others use these arrays"
-    )
 
 
 def test_gradients_of_queries_keys_and_values():
@@ -831,8 +835,8 @@ def test_dropout_acts_in_training_mode_only():
     manual_seed(4)
     first, second = np.asarray(layer(x).data), np.asarray(layer(x).data)
     assert np.abs(first - second).max() > 1e-3, (
-        "dropout=0.5 in training mode: two calls should differ, yours are equal. Pass dropout_p "
-        "to the attention"
+        "dropout=0.5 in training mode: two calls should differ, yours are equal. Pass "
+        "dropout_p to the attention"
     )
     layer.eval()
     plain, _ = layer_of(4, 1)
@@ -895,8 +899,8 @@ def test_each_sequence_has_its_own_mask_for_all_heads():
     wanted[0, :, :, 2:] = -np.inf
     found = result_of(lambda: np.where(mask, scores, -np.inf), "the mask with 2 x 3 heads")
     assert np.array_equal(found, wanted), (
-        "the mask of sequence 0 should hide its keys 2, 3 and 4 in all three heads, and nothing "
-        "in sequence 1"
+        "the mask of sequence 0 should hide its keys 2, 3 and 4 in all three heads, and "
+        "nothing in sequence 1"
     )
 
 
@@ -998,6 +1002,11 @@ def test_more_positions_than_rows_are_refused():
     )
     kind, message = refusal(layer, Tensor(np.zeros((1, 5, 3), "float32")))
     assert kind == "ValueError", "5 positions and a context of 4: a ValueError is due"
+    kind, message = refusal(LearnedPositions(1, 3), Tensor(np.zeros((2, 6, 3), "float32")))
+    assert kind == "ValueError", (
+        "6 positions and a context of 1: a ValueError is due. Without a comparison, NumPy "
+        "broadcasts the only row to all positions"
+    )
 
 
 # %% learned hidden points=1
@@ -1090,8 +1099,8 @@ def test_the_layer_rotates_queries_and_keys():
                 part,
                 wanted,
                 f"{letter} of a layer with rotary=True, {name} given",
-                "In `project` of MultiHeadAttention: rope after split_heads, on q and k only, at "
-                "the given positions",
+                "In `project` of MultiHeadAttention: rope after split_heads, on q and k only, "
+                "at the given positions",
             )
     out = attended(rotated(q, np.arange(5)), rotated(k, np.arange(5)), v, lower(5, 5))
     out = np.concatenate([out[:, 0], out[:, 1]], axis=-1) @ w2 + b2
