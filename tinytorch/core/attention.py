@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 9821ee0f948bc24c
+# checksum: 0ef69c2994f95866
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -60,8 +60,8 @@ def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
-    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
-             query may look, or of floats that are added to the scores
+    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
+             where a query may look, or of floats that are added to the scores
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -151,7 +151,7 @@ def running_counts(ids, vocab_size):
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
     vocab_size  int
-    returns     Tensor of shape (T, vocab_size)
+    returns     float32 Tensor of shape (T, vocab_size)
 
     >>> running_counts(np.array([1, 0, 1]), 2)
     Tensor([[0., 1.],
@@ -159,7 +159,7 @@ def running_counts(ids, vocab_size):
             [1., 2.]])
     """
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
-    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
 
 
 def split_heads(x, heads):
@@ -225,7 +225,7 @@ def attention_forward(qkv, heads, causal, saved):
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
     if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+        weights += np.where(causal_mask(T, T), 0, -np.inf)
     weights -= weights.max(-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
@@ -365,7 +365,7 @@ def padding_mask(lengths, keys):
     array([[ True,  True,  True, False],
            [ True, False, False, False]])
     """
-    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
+    return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
 
 
 def sinusoidal(T, D):
@@ -470,7 +470,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
     q, k, v = map(operand, (q, k, v))
     Tq, Tk = q.shape[-2], k.shape[-2]
     q = q / math.sqrt(q.shape[-1])
-    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    highest = np.full_like(q[..., :1], np.finfo(q.dtype).min)
     total, out = np.zeros_like(highest), 0
     for start in range(0, Tk, block):
         keys = np.arange(start, min(start + block, Tk))

@@ -80,8 +80,8 @@ figure = draw_map(learned_weights, letters[12:], letters)
 
 # %% [markdown]
 # Nobody told it where to look. It has learned to find the letter that came next the first time,
-# and it predicts all of them. The recurrent network of lesson 13 has to carry twelve letters
-# through one hidden state; with more weights and more training it gets half of them wrong.
+# and it predicts all of them. The recurrent model of lesson 13 has to carry twelve letters in
+# one hidden state; with more weights and more training it predicts fewer than half of them.
 #
 # **Attention** is an operation in which every position of a sequence computes a weighted mean
 # of vectors at other positions, with weights that depend on the content of both. It is the
@@ -182,10 +182,9 @@ figure = draw_weights(rows, list(factors))
 # the whole text. The new queries are the *last* positions, so the mask is aligned at the end:
 
 # %%
-draw_masks({"4 queries, 4 keys": np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1] * 4]),
-            "2 queries, 5 keys": np.array([[1, 1, 1, 1, 0], [1] * 5]),
-            "2 queries, 5 keys, aligned at the start: wrong":
-                np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])})
+draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
+            "2 queries, 5 keys": [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
+            "aligned at the start: wrong": [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]})
 # alt: Three masks. With 4 queries and 4 keys, query 0 sees key 0, query 3 all four keys. With 2
 # queries and 5 keys, query 0 sees keys 0 to 3, and query 1 all five. The third, in red, is
 # aligned at the start: query 1 sees only keys 0 and 1.
@@ -228,7 +227,7 @@ check("causal-mask")
 # 0 / 0. Such rows occur in padded batches. One `nan` would spread to the loss and to every
 # weight, so here the row is 0: a query that sees nothing gets nothing.
 #
-# **Task.** Write `masked_softmax`.
+# **Task.** Write `masked_softmax`. A mask may be a Tensor; `operand(mask)` is its array.
 
 # %% exercise="masked-softmax"
 #| export
@@ -236,8 +235,8 @@ def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
-    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
-             query may look, or of floats that are added to the scores
+    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
+             where a query may look, or of floats that are added to the scores
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -279,7 +278,8 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 # $M$ is the mask as numbers to add. Shapes, with any batch axes in front: $Q$ (Tq, d), $K$ (Tk,
 # d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights.
 #
-# **Task.** Write `scaled_dot_product_attention` with the functions above. Errors are given.
+# **Task.** Write `scaled_dot_product_attention` with the functions above. What it refuses is
+# given.
 
 # %% exercise="attention"
 #| export
@@ -394,7 +394,7 @@ def running_counts(ids, vocab_size):
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
     vocab_size  int
-    returns     Tensor of shape (T, vocab_size)
+    returns     float32 Tensor of shape (T, vocab_size)
 
     >>> running_counts(np.array([1, 0, 1]), 2)
     Tensor([[0., 1.],
@@ -403,7 +403,7 @@ def running_counts(ids, vocab_size):
     """
     ### BEGIN SOLUTION
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
-    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
     ### END SOLUTION
 
 # %% checks="by-hand"
@@ -438,8 +438,9 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # by side, called heads, each on its own part of the numbers of every position. With D = 128 and
 # 4 heads, each head has 32 of the 128 numbers, so four heads cost no more than one.
 #
-# Divided are the numbers *of each position*. A row-major array (lesson 01) of shape (T, D) can
-# be reshaped to (heads, T, D / heads) at once, but then the numbers end up in the wrong head:
+# The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
+# (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
+# most numbers end up in the wrong head:
 
 # %%
 draw_split(3, 4, 2)
@@ -540,7 +541,7 @@ def attention_forward(qkv, heads, causal, saved):
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
     if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+        weights += np.where(causal_mask(T, T), 0, -np.inf)
     weights -= weights.max(-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
@@ -779,21 +780,23 @@ def padding_mask(lengths, keys):
            [ True, False, False, False]])
     """
     ### BEGIN SOLUTION
-    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
+    return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
     ### END SOLUTION
 
 # %% checks="padding"
 check("padding")
 
 # %% [markdown]
-# The result of a short sequence must not depend on what it is padded with:
+# The result of a short sequence must not depend on what it is padded with. The layer here is
+# not causal: every position sees all others.
 
 # %% tags=["demonstration"]
-mask = padding_mask([6, 4], 6)
-padded = x.numpy()
-padded[1, 4:] = 1000
-difference = abs(layer(Tensor(padded), mask) - layer(x, mask)).data[1, :4]
-print("the four real positions differ by", difference.max())
+open_layer = MultiHeadAttention(32, num_heads=4, rng=0)
+other = x.numpy()
+other[1, 4:] = 1000  # sequence 1 has four positions, the other two are padding
+for name, mask in [("without a mask", None), ("with padding_mask", padding_mask([6, 4], 6))]:
+    difference = abs(open_layer(Tensor(other), mask) - open_layer(x, mask)).data[1, :4]
+    print(f"{name}: the four positions differ by up to {difference.max():.3g}")
 
 # %% [markdown]
 # ## Positions
@@ -803,9 +806,9 @@ print("the four real positions differ by", difference.max())
 # Without a mask, the layer has it: it cannot tell "dog bites man" from "man bites dog".
 
 # %% tags=["demonstration"]
-blind = MultiHeadAttention(32, 4, rng=0)
 order = rng.permutation(6)
-print("largest difference:", abs(blind(x[:, order]) - blind(x)[:, order]).max().item())
+difference = abs(open_layer(x[:, order]) - open_layer(x)[:, order])
+print("largest difference:", difference.max().item())
 
 # %% [markdown]
 # A **positional encoding** is a vector that is added to each input and depends on its position
@@ -997,8 +1000,8 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
       f"q(1) k(5) = {score(1, 5):.6f}")
 
 # %% [markdown]
-# The score of a query with an equal key, over the distance between them. Nearby positions fit
-# better, whatever the content is:
+# The score of a query and an equal key, over the distance between them. The fast pairs make it
+# fall at once, the slow ones keep some of it for hundreds of positions:
 
 # %%
 from tinytorch.support.drawing import panel
@@ -1051,7 +1054,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
     Tq, Tk = q.shape[-2], k.shape[-2]
     ### BEGIN SOLUTION
     q = q / math.sqrt(q.shape[-1])
-    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    highest = np.full_like(q[..., :1], np.finfo(q.dtype).min)
     total, out = np.zeros_like(highest), 0
     for start in range(0, Tk, block):
         keys = np.arange(start, min(start + block, Tk))
