@@ -135,14 +135,14 @@ def gradient_at_the_first_token(model, ids):
 
 # %% bigram-counts points=3
 def test_the_row_is_the_token_before():
-    got = bigram_counts([0, 1, 1, 2, 0, 1], 3)
+    got = bigram_counts([0, 1, 1, 2, 0, 2], 3)
     assert got is not None, "bigram_counts returns None. Is `return` missing?"
     got = np.asarray(got)
-    assert got.tolist() != [[0, 0, 1], [2, 1, 0], [0, 1, 0]], (
-        "0 1 1 2 0 1 holds the pair (0, 1) twice: counts[0, 1] should be 2, yours has it in "
+    assert got.tolist() != [[0, 0, 1], [1, 1, 0], [1, 1, 0]], (
+        "0 1 1 2 0 2 holds the pair (0, 1): counts[0, 1] should be 1, yours has it in "
         "counts[1, 0]. The row is the token before, the column the token after"
     )
-    expect(got, [[0, 2, 0], [0, 1, 1], [1, 0, 0]], "the counts of 0 1 1 2 0 1")
+    expect(got, [[0, 1, 1], [0, 1, 1], [1, 0, 0]], "the counts of 0 1 1 2 0 2")
 
 
 def test_a_pair_that_repeats_counts_each_time():
@@ -184,6 +184,19 @@ def test_other_counts():
 
 
 # %% probabilities points=4
+def test_the_counts_stay_as_they_are():
+    for counts in (np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([[0, 2], [3, 1]])):
+        _, after = result_of(
+            lambda: probabilities_and_counts(counts, 1.0),
+            f"counts of dtype {counts.dtype}",
+            "`counts += smoothing` writes into the caller's array; make a new one",
+        )
+        assert np.asarray(after).tolist() == [[0, 2], [3, 1]], (
+            f"probabilities changed the counts [[0, 2], [3, 1]] to {np.asarray(after).tolist()}"
+            ": make a new array instead of +="
+        )
+
+
 def test_each_row_is_divided_by_its_sum():
     table = np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]])
     got = np.asarray(probabilities(table, smoothing=0))
@@ -211,19 +224,6 @@ def test_any_smoothing():
         got = np.asarray(probabilities(np.array([[0.0, 2.0], [3.0, 3.0]]), smoothing))
         wanted = [[smoothing / (2 + 2 * smoothing), (2 + smoothing) / (2 + 2 * smoothing)]]
         expect(got, [*wanted, [0.5, 0.5]], f"[[0, 2], [3, 3]] with smoothing {smoothing}")
-
-
-def test_the_counts_stay_as_they_are():
-    for counts in (np.array([[0.0, 2.0], [3.0, 1.0]]), np.array([[0, 2], [3, 1]])):
-        _, after = result_of(
-            lambda: probabilities_and_counts(counts, 1.0),
-            f"counts of dtype {counts.dtype}",
-            "`counts += smoothing` writes into the caller's array; make a new one",
-        )
-        assert np.asarray(after).tolist() == [[0, 2], [3, 1]], (
-            f"probabilities changed the counts [[0, 2], [3, 1]] to {np.asarray(after).tolist()}"
-            ": make a new array instead of +="
-        )
 
 
 # %% probabilities hidden points=1
@@ -960,6 +960,23 @@ def test_orders_1_and_2_by_hand():
         )
 
 
+def test_what_was_never_seen_is_possible():
+    model = NGram(4).fit([0, 1, 2, 0, 1, 2, 0, 1, 2], 4)
+    got = result_of(
+        lambda: model.log_probability([3, 3, 2, 1, 0, 0]), "order 4", "Shapes of p[k:]?"
+    )
+    got = np.asarray(got)
+    assert np.isfinite(got).all(), (
+        "tokens and contexts that training never saw should have small probabilities, not 0: "
+        f"yours has the logarithms {got.round(2).tolist()}. Mix with the shorter contexts"
+    )
+    for context in ([], [3], [2, 1], [3, 3, 3], [0, 1, 2, 0]):
+        p = np.asarray(result_of(lambda: model.next(context), f"next({context})", ""))
+        assert p.shape == (4,) and abs(float(p.sum()) - 1) < 1e-9 and (p > 0).all(), (
+            f"next({context}) should be 4 positive probabilities that sum to 1, yours is {p}"
+        )
+
+
 def test_log_probability_agrees_with_next():
     ids = [2, 0, 1, 2, 0, 2, 1, 0, 1, 2, 0, 1]
     for order in (1, 2, 3, 4):
@@ -976,20 +993,6 @@ def test_log_probability_agrees_with_next():
             wanted,
             f"order {order}: log_probability({text}) against the logarithms of next",
             "p[k:] are the tokens that have k tokens before them",
-        )
-
-
-def test_what_was_never_seen_is_possible():
-    model = NGram(4).fit([0, 1, 2, 0, 1, 2, 0, 1, 2], 4)
-    got = np.asarray(model.log_probability([3, 3, 2, 1, 0, 0]))
-    assert np.isfinite(got).all(), (
-        "tokens and contexts that training never saw should have small probabilities, not 0: "
-        f"yours has the logarithms {got.round(2).tolist()}. Mix with the shorter contexts"
-    )
-    for context in ([], [3], [2, 1], [3, 3, 3], [0, 1, 2, 0]):
-        p = np.asarray(result_of(lambda: model.next(context), f"next({context})", ""))
-        assert p.shape == (4,) and abs(float(p.sum()) - 1) < 1e-9 and (p > 0).all(), (
-            f"next({context}) should be 4 positive probabilities that sum to 1, yours is {p}"
         )
 
 
