@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7a520affe15c78f0
+# checksum: 2e9848b93dbf882a
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -19,18 +19,17 @@ from tinytorch.core.tensor import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support import tangents as forward_mode
+from tinytorch.support import tangents as support
 from tinytorch.support.checkpointing import generators_of, repeated
 from tinytorch.support.duals import DualMethods
 from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum_forward, stack_forward
 from tinytorch.support.random_states import random_states
 
 __all__ = [
-    "Dual", "level_of", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh", "relu",
-    "subtract", "divide", "power", "new_level", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule",
-    "arithmetic_tangents", "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp",
-    "jacrev", "hvp", "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint",
-    "checkpoint",
+    "Dual", "level_of", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh", "relu", "divide",
+    "power", "new_level", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule", "arithmetic_tangents",
+    "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp", "jacrev", "hvp",
+    "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint", "checkpoint",
 ]
 
 
@@ -42,26 +41,10 @@ class Dual(DualMethods):
     level    an int: which derivative it belongs to (see "Nested derivatives")
     """
 
+    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+
     def __init__(self, primal, tangent=0.0, level=0):
         self.primal, self.tangent, self.level = primal, tangent, level
-
-    def __add__(self, other): return add(self, other)
-    def __radd__(self, other): return add(other, self)
-    def __sub__(self, other): return subtract(self, other)
-    def __rsub__(self, other): return subtract(other, self)
-    def __mul__(self, other): return multiply(self, other)
-    def __rmul__(self, other): return multiply(other, self)
-    def __truediv__(self, other): return divide(self, other)
-    def __rtruediv__(self, other): return divide(other, self)
-    def __pow__(self, other): return power(self, other)
-    def __rpow__(self, other): return power(other, self)
-    def __neg__(self): return multiply(self, -1)
-    def exp(self): return exp(self)
-    def log(self): return log(self)
-    def sin(self): return sin(self)
-    def cos(self): return cos(self)
-    def tanh(self): return tanh(self)
-    def relu(self): return relu(self)
 
 
 def level_of(x, y):
@@ -113,10 +96,9 @@ def chain_rule(function, derivative, x):
     """function(x), with the tangent given by the chain rule.
 
     function    of a number or an array, such as np.exp
-    derivative  derivative(x, out): its derivative at `x`, where out = function(x). It is called
-                with primals, which are Duals themselves in nested derivatives
-    x           a number or an array: then the result is function(x). Or a Dual: then it is a
-                Dual of the same level; its primal may be a Dual, too
+    derivative  derivative(x, out): its derivative at `x`, where out = function(x)
+    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
+                of the same level. Its primal may be a Dual, too; so `derivative` must take one
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -157,17 +139,6 @@ def tanh(x):
 def relu(x):
     """The larger of x and 0. Its derivative at 0 is 0."""
     return chain_rule(lambda x: np.maximum(x, 0), lambda x, out: x > 0, x)
-
-
-def subtract(x, y):
-    """x - y, a Dual, of operands as in `add`.
-
-    >>> subtract(5.0, Dual(2.0, 1.0))
-    Dual(3.0, -1.0)
-    """
-    level = level_of(x, y)
-    (a, da), (b, db) = parts(x, level), parts(y, level)
-    return Dual(a - b, da - db, level)
 
 
 def divide(x, y):
@@ -225,7 +196,7 @@ def derivative_of(f):
     return derivative
 
 
-tangent_rules = forward_mode.TangentRules()
+tangent_rules = support.TangentRules()
 deferred_rules = tangent_rules.deferred_rules
 
 
@@ -244,7 +215,7 @@ def jvp_rule(op, rule):
     tangent_rules[op] = rule
 
 
-forward_mode.register_others(jvp_rule)
+support.register_others(jvp_rule)
 
 
 @deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul)
@@ -306,13 +277,6 @@ def linear_tangents():
                  apply(op, *tangents, **options))
 
 
-def known_tangent(tangents, x, out):
-    """The tangent of `x` in the dictionary `tangents`, or zeros of the shape of `x`."""
-    if isinstance(x, Tensor) and x in tangents:
-        return tangents[x]
-    return forward_mode.zeros_for(x, out)
-
-
 def push_forward(out, tangents):
     """Compute the tangents of all that `out` was computed from, and of `out` itself.
 
@@ -331,10 +295,10 @@ def push_forward(out, tangents):
     for node in topological_order(out):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
-            given = tuple(known_tangent(tangents, x, node) for x in made.inputs)
+            given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
             t = tangent_rules[made.op](given, node, *made.inputs, **made.options)
             tangents[node] = t if t.shape == node.shape else broadcast_to(t, node.shape)
-    return known_tangent(tangents, out, out)
+    return support.known_tangent(tangents, out, out)
 
 
 def jvp(f, primals, tangents):
@@ -354,9 +318,9 @@ def jvp(f, primals, tangents):
 
     Source: torch.func.jvp.
     """
-    leaves, out = forward_mode.start(f, primals)
-    tangents = dict(zip(leaves, forward_mode.as_tangents(tangents, leaves)))
-    if forward_mode.is_recorded(out, leaves):
+    leaves, out = support.start(f, primals)
+    tangents = dict(zip(leaves, support.as_tangents(tangents, leaves)))
+    if support.is_recorded(out, leaves):
         return out, push_forward(out, tangents)
     with no_grad():
         return out.detach(), push_forward(out, tangents)
@@ -400,11 +364,13 @@ def vjp(f, *primals):
 
     Source: torch.func.vjp.
     """
-    forward_mode.refuse_nested("vjp", primals)
-    leaves, out = forward_mode.start(f, [Tensor(x) for x in primals])
+    support.refuse_nested("vjp", primals)
+    leaves, out = support.start(f, [Tensor(x) for x in primals])
 
     def vjp_function(g):
-        gradients = grad(out, seed_gradient(out, g), retain_graph=True)
+        gradients = {}
+        if out.requires_grad:
+            gradients = grad(out, seed_gradient(out, g), retain_graph=True)
         return tuple(Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
                      for leaf in leaves)
     return out.detach(), vjp_function
@@ -447,9 +413,9 @@ def hvp(f, x, v):
     torch.autograd.functional.hvp.
     """
     xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
-    forward_mode.refuse_nested("hvp", xs)
+    support.refuse_nested("hvp", xs)
     leaves = [Variable(x.data) for x in xs]
-    with forward_mode.force_recording():
+    with support.force_recording():
         slope = jvp(f, leaves, vs)[1]
     gradients = grad(slope, seed_gradient(slope)) if slope.requires_grad else {}
     products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
@@ -611,7 +577,7 @@ class Checkpoint(Function):
         is wanted. Runs `f` again, now recorded, with the random numbers of the first time
         (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
         inputs = self.as_inputs(self.saved_tensors)
-        with forward_mode.force_recording(), repeated(self.generators, self.states):
+        with support.force_recording(), repeated(self.generators, self.states):
             out = self.f(*inputs)
         if out.requires_grad:
             backward(out, g)

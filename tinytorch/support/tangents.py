@@ -36,10 +36,10 @@ __all__ = [
     "as_tangents",
     "force_recording",
     "is_recorded",
+    "known_tangent",
     "refuse_nested",
     "register_others",
     "start",
-    "zeros_for",
 ]
 
 
@@ -162,9 +162,14 @@ def as_tangents(tangents, primals):
     return tensors
 
 
-def zeros_for(x, like):
-    """A Tensor of zeros of the shape of `x`, a Tensor, an array or a number, with the dtype of the
-    Tensor `like`: the tangent of a constant."""
+def known_tangent(tangents, x, like):
+    """The tangent of `x` in the dictionary `tangents`. For a constant, which is not in it: a Tensor
+    of zeros of the shape of `x` and the dtype of the Tensor `like`.
+
+    x   a Tensor, an array or a number
+    """
+    if isinstance(x, Tensor) and x in tangents:
+        return tangents[x]
     return Tensor(np.zeros(np.shape(x.data if isinstance(x, Tensor) else x), like.dtype))
 
 

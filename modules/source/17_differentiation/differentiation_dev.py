@@ -12,22 +12,60 @@
 #     name: python3
 #   tinytorch:
 #     difficulty: 5
-#     enables:
-#     - compression
+#     enables: [compression]
 #     hours: 7
-#     prerequisites:
-#     - autograd
-#     - optimizers
+#     prerequisites: [autograd, optimizers]
+#     pytorch:
+#       func.jvp: torch.func.jvp
+#       func.vjp: torch.func.vjp
+#       func.jacfwd: torch.func.jacfwd
+#       func.jacrev: torch.func.jacrev
+#       func.hessian: torch.func.hessian
+#       func.hvp: torch.autograd.functional.hvp
+#       func.functional_call: torch.func.functional_call
+#       func.checkpoint: torch.utils.checkpoint.checkpoint
+#       dual number: torch.autograd.forward_ad.make_dual
+#       Jacobian-vector product: torch.func.jvp
+#       Hessian: torch.func.hessian
+#       Hessian-vector product: torch.autograd.functional.hvp
+#       gradient checkpointing: torch.utils.checkpoint.checkpoint
 #     summary: Forward mode, Jacobians, Hessian-vector products, and memory traded for time
-#     terms:
-#     - dual number
+#     terms: [forward mode, dual number, primal, tangent, perturbation confusion,
+#       Jacobian-vector product, Hessian, Hessian-vector product, sharpness, power iteration,
+#       conjugate gradient method, positive definite, damping, Newton's method,
+#       Hutchinson's estimator, gradient checkpointing]
 #     title: Differentiation
 # ---
 
 # %% [markdown]
 # # 17. Differentiation
 #
-# **Forward mode** carries a **dual number**, a value and its derivative, through a program.
+# Backpropagation computes one kind of derivative: the gradient of one number. What else can be
+# differentiated, and what for? The picture shows a model with 640 weights that learns to read
+# digits. Gradient descent needs hundreds of steps. *Newton's method*, which also uses second
+# derivatives, needs four.
+
+# %% tags=["payoff"]
+from tinytorch.support.curvature import (digits_regression, draw_losses, draw_memory,
+                                         draw_sharpness, train_by_hand)
+
+images, labels, test_images, test_labels = digits_regression()
+figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
+                      "Newton's method": train_by_hand(images, labels, steps=6)})
+# alt: The loss over the step, on a logarithmic axis. Both methods start at 2.3. Newton's method
+# is at 0.25 after three steps and stays there. Gradient descent comes down slowly and reaches
+# the same loss after some 300 steps.
+
+# %% [markdown]
+# All derivatives in this program were worked out by hand, for this one model. In this chapter
+# you write functions that compute them for *any* function of tensors: derivatives in *forward
+# mode*, whole Jacobians, products with second derivatives. At the end your own Newton's method
+# trains the model above without ever storing the 409,600 second derivatives of its loss.
+#
+# **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
+# numbers, the tangent rules of the operations, `jvp`, `vjp`, Jacobians, Hessian-vector products
+# and four methods that use them, and checkpointing. (What is imported next is explained where
+# it is used.)
 
 # %%
 #| default_exp core.differentiation
@@ -41,12 +79,60 @@ from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gra
 from tinytorch.core.tensor import (Tensor, Variable, apply, broadcast_to, relu_forward,
                                    reshape_forward, sigmoid_forward, stack, sum_forward,
                                    take_forward)
-from tinytorch.support import tangents as forward_mode
+from tinytorch.support import tangents as support
 from tinytorch.support.checkpointing import generators_of, repeated
 from tinytorch.support.duals import DualMethods
 from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsum_forward,
                                        stack_forward)
 from tinytorch.support.random_states import random_states
+
+# %% [markdown]
+# ## The limits of finite differences
+#
+# A finite difference, $(f(x + h) - f(x)) / h$, needs no rules at all. How exact is it? Here it
+# estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
+# smallest step the best?
+
+# %% tags=["answer"]
+from tinytorch.support.forward_mode import (draw_errors, draw_passes, draw_product,
+                                            draw_tangents, jacobian_seconds)
+
+EXACT = 4.053427893898621
+figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 0.5, 1.5, EXACT)
+# alt: The relative error over the step h, both on logarithmic axes: two curves in the shape of
+# a V. The forward difference is best at h = 1e-8, with an error of 1e-8; the central difference
+# at 1e-5, with 1e-11. At h = 1e-16 the error of both is 1.
+
+# %% [markdown]
+# A large step measures the curve beside $x$. A small step subtracts two nearly equal numbers,
+# and the rounding errors that are left are divided by the small $h$. The best step loses five
+# of sixteen digits, and with float32 more than half of all digits.
+#
+# ## Dual numbers
+#
+# **Forward mode** is automatic differentiation that computes each value together with its
+# derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
+#
+# A **dual number** is a pair of a value and its derivative, written $a + a' e$, where $e$ is a
+# symbol with $e^2 = 0$. The **primal** is the value $a$ of a dual number. The **tangent** is the
+# derivative $a'$: how much the value changes per unit of change of the input. The rules of
+# calculus follow from $e^2 = 0$ alone:
+#
+# $$(a + a' e)\,(b + b' e) = ab + (a' b + a b')\,e + a' b'\,e^2$$
+
+# %%
+draw_product(4, 0.6, 3, 0.5)
+# alt: A rectangle with sides a = 4 and b = 3, area 12. A strip at its right of width da = 0.6
+# has the area 1.8, a strip below of height db = 0.5 the area 2. The small corner where the
+# strips meet is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
+
+# %% [markdown]
+# The corner, $a'b'e^2$, is what the product rule drops.
+#
+# The operators of the class below call functions that you write next: `x + y` is `add(x, y)`,
+# `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. A number is a constant, whose tangent
+# is 0. The `level` is for derivatives inside derivatives, a later section; until then every
+# level is 0.
 
 # %%
 #| export
@@ -58,31 +144,18 @@ class Dual(DualMethods):
     level    an int: which derivative it belongs to (see "Nested derivatives")
     """
 
+    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+
     def __init__(self, primal, tangent=0.0, level=0):
         self.primal, self.tangent, self.level = primal, tangent, level
-
-    def __add__(self, other): return add(self, other)
-    def __radd__(self, other): return add(other, self)
-    def __sub__(self, other): return subtract(self, other)
-    def __rsub__(self, other): return subtract(other, self)
-    def __mul__(self, other): return multiply(self, other)
-    def __rmul__(self, other): return multiply(other, self)
-    def __truediv__(self, other): return divide(self, other)
-    def __rtruediv__(self, other): return divide(other, self)
-    def __pow__(self, other): return power(self, other)
-    def __rpow__(self, other): return power(other, self)
-    def __neg__(self): return multiply(self, -1)
-    def exp(self): return exp(self)
-    def log(self): return log(self)
-    def sin(self): return sin(self)
-    def cos(self): return cos(self)
-    def tanh(self): return tanh(self)
-    def relu(self): return relu(self)
 
 
 def level_of(x, y):
     """The higher level of two operands, of which at least one is a Dual."""
     return max(z.level for z in (x, y) if isinstance(z, Dual))
+
+# %% [markdown]
+# **Task.** Write `parts`, `add` and `multiply`.
 
 # %% exercise="dual"
 #| export
@@ -134,16 +207,32 @@ def multiply(x, y):
 # %% checks="dual"
 check("dual")
 
+# %% [markdown]
+# This is already enough for every polynomial. Predict the derivative of $x^3 + 2x$ at 4.
+
+# %% tags=["answer"]
+x = Dual(4.0, 1.0)  # x changes by 1 per unit of x
+print(x * x * x + 2 * x)
+
+# %% [markdown]
+# ## The chain rule in forward mode
+#
+# For $f(a + a'e)$ the chain rule says $f(a) + f'(a)\,a'\,e$: the derivative of the function,
+# times the tangent that arrives. In a backward pass the same local derivative is multiplied by
+# the gradient that arrives from the other side. The `derivative` of some functions is cheap to
+# compute from their result `out`: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
+#
+# **Task.** Write `chain_rule`, and with it the six functions.
+
 # %% exercise="functions"
 #| export
 def chain_rule(function, derivative, x):
     """function(x), with the tangent given by the chain rule.
 
     function    of a number or an array, such as np.exp
-    derivative  derivative(x, out): its derivative at `x`, where out = function(x). It is called
-                with primals, which are Duals themselves in nested derivatives
-    x           a number or an array: then the result is function(x). Or a Dual: then it is a
-                Dual of the same level; its primal may be a Dual, too
+    derivative  derivative(x, out): its derivative at `x`, where out = function(x)
+    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
+                of the same level. Its primal may be a Dual, too; so `derivative` must take one
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -202,21 +291,27 @@ def relu(x):
 # %% checks="functions"
 check("functions")
 
+# %% tags=["demonstration"]
+print("sin:", sin(Dual(0.0, 1.0)))
+print("the derivative of exp(sin(x)) at 0:", exp(sin(Dual(0.0, 1.0))).tangent)
+print("elementwise:", relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
+
+# %% [markdown]
+# ## Quotients and powers
+#
+# From $q = a / b$, that is $q b = a$, follows $q' b + q b' = a'$. Solve it for $q'$. A power
+# has two derivatives, one for the base and one for the exponent:
+#
+# $$(a^b)' = b\,a^{b-1}\,a' + a^b \log(a)\,b'$$
+#
+# The second part needs a logarithm, which does not exist for negative bases. When the exponent
+# is a constant, it must not be computed at all: $0 \cdot \mathrm{nan}$ is nan. In the same way
+# the first part is left out when the base is a constant.
+#
+# **Task.** Write `divide` and `power`. What is the primal that `parts` returns for a constant?
+
 # %% exercise="quotient"
 #| export
-def subtract(x, y):
-    """x - y, a Dual, of operands as in `add`.
-
-    >>> subtract(5.0, Dual(2.0, 1.0))
-    Dual(3.0, -1.0)
-    """
-    level = level_of(x, y)
-    ### BEGIN SOLUTION
-    (a, da), (b, db) = parts(x, level), parts(y, level)
-    return Dual(a - b, da - db, level)
-    ### END SOLUTION
-
-
 def divide(x, y):
     """x / y, a Dual, of operands as in `add`.
 
@@ -253,9 +348,30 @@ def power(x, y):
 # %% checks="quotient"
 check("quotient")
 
+# %% [markdown]
+# ## Nested derivatives
+#
+# `derivative_of(f)` calls `f` with a Dual whose tangent is 1. It can be used twice, for a
+# second derivative. Then the primal of a Dual is itself a Dual. And a function can use the
+# derivative of another one:
+#
+# $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
+#
+# The inner derivative is 1, so the whole is the derivative of $x$, which is 1. But inside, $x$
+# and $y$ both have tangents, of two different derivatives. **Perturbation confusion** is the
+# error of adding tangents that belong to two different derivatives; here it gives 2.
+#
+# So each call gets a level of its own, from `new_level()`, which counts up: what is called
+# later is further inside. Seen from the inner level, `x` is a constant, which `parts` treats
+# correctly.
+
 # %%
 #| export
 new_level = itertools.count(1).__next__
+
+# %% [markdown]
+# **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
+# level; which function returns the tangent in any case?
 
 # %% exercise="derivative"
 #| export
@@ -285,9 +401,67 @@ def derivative_of(f):
 # %% checks="derivative"
 check("derivative")
 
+# %% [markdown]
+# Now the function from the beginning. Its derivative in forward mode is drawn in orange:
+
+# %% tags=["demonstration"]
+def f(x):
+    return exp(x) / (sin(x) ** 3 + cos(x) ** 3) ** 0.5
+
+
+figure = draw_errors(f, 1.5, EXACT, derivative_of(f)(1.5))
+print("d/dx (x d/dy (x + y)) =",
+      derivative_of(lambda x: x * derivative_of(lambda y: x + y)(5.0))(7.0))
+# alt: The two curves of the finite differences again, and far below both a horizontal line: the
+# error of the dual number, about 1e-16.
+
+# %% [markdown]
+# The error is that of a single rounding. A forward pass also needs little memory. Predict how
+# much a chain of 20 sines on 400 kB holds: with a graph, as in lesson 06, and with a Dual.
+
+# %% tags=["answer"]
+from tinytorch.support.memory import kilobytes_at_peak, kilobytes_held
+
+ones = np.ones(100_000, "float32")
+
+
+def sines(x, count=20):
+    for _ in range(count):
+        x = x.sin()
+    return x
+
+
+print("graph:", kilobytes_held(lambda: sines(Variable(ones))), "kB")
+print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
+
+# %% [markdown]
+# A Dual holds two arrays, however long the chain is.
+#
+# ## Tangent rules
+#
+# Losses and layers are functions of Tensors, and all of their operations go through `apply`,
+# which records them. So we can have forward mode for them, too: run the function, then go
+# through its graph from the inputs to the result, and compute a tangent for each node.
+#
+# Each operation needs a *tangent rule*, beside its gradient rules of lesson 06. It receives the
+# tangents of all inputs and returns the tangent of the result. Here is `x * y + sin(x)` at
+# $x = 2$, $y = 3$, when `x` changes by 1 and `y` does not change:
+
+# %%
+draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
+               ("b", "sin(x)", np.sin(2), np.cos(2)),
+               ("z", "a + b", 6 + np.sin(2), 3 + np.cos(2))])
+# alt: Five lines with a primal and a tangent each: x 2 and 1, y 3 and 0, a = x * y 6 and 3,
+# b = sin(x) 0.909 and -0.416, z = a + b 6.91 and 2.58.
+
+# %% [markdown]
+# One thing is different: tangents here are *Tensors*, and rules compute with Tensor operations.
+# So what a rule computes is recorded, and can be differentiated itself. That will give second
+# derivatives almost for free.
+
 # %%
 #| export
-tangent_rules = forward_mode.TangentRules()
+tangent_rules = support.TangentRules()
 deferred_rules = tangent_rules.deferred_rules
 
 
@@ -306,7 +480,13 @@ def jvp_rule(op, rule):
     tangent_rules[op] = rule
 
 
-forward_mode.register_others(jvp_rule)
+support.register_others(jvp_rule)
+
+# %% [markdown]
+# (The given rules are those of powers, maxima, `where`, padding and the fused operations.)
+#
+# **Task.** Write the rules below. You know the formulas from the dual numbers. An operation
+# that broadcasts needs no special care: the caller broadcasts the tangent.
 
 # %% exercise="tangent-rules"
 #| export
@@ -356,6 +536,15 @@ def elementwise_tangents():
 # %% checks="tangent-rules"
 check("tangent-rules")
 
+# %% [markdown]
+# Many operations are *linear*: a sum, a reshape, a transpose, an index. If
+# $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a linear
+# operation is the operation itself. In lesson 06 each of them needed a rule of its own, because
+# a gradient goes through the transposed map.
+#
+# **Task.** Write `linear_tangents`. In a loop, beware of a `lambda` that uses the loop
+# variable: it looks the variable up when it is *called*.
+
 # %% exercise="linear-rules"
 #| export
 LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forward,
@@ -381,13 +570,21 @@ def linear_tangents():
 # %% checks="linear-rules"
 check("linear-rules")
 
-# %%
-#| exporti
-def known_tangent(tangents, x, out):
-    """The tangent of `x` in the dictionary `tangents`, or zeros of the shape of `x`."""
-    if isinstance(x, Tensor) and x in tangents:
-        return tangents[x]
-    return forward_mode.zeros_for(x, out)
+# %% [markdown]
+# ## Jacobian-vector products
+#
+# The **Jacobian-vector product** (JVP) $J v$ is the tangent of a function's result when the
+# tangents of its inputs are $v$: the directional derivative of the function along $v$. The
+# Jacobian $J$ itself is never built.
+#
+# `jvp` runs the function on copies of its inputs, so that no other tensor that happens to be
+# the same gets a tangent. `push_forward` goes through the graph. It is the mirror image of the
+# backward pass: inputs come before results, and what arrives at a node is complete when the
+# node is reached.
+#
+# **Task.** Write `push_forward`. `topological_order` of lesson 06 lists the results, inputs
+# first. `support.known_tangent(tangents, x, out)` looks up the tangent of an input `x`, and
+# makes zeros for a constant. Which nodes need no tangent?
 
 # %% exercise="jvp"
 #| export
@@ -410,10 +607,10 @@ def push_forward(out, tangents):
     for node in topological_order(out):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
-            given = tuple(known_tangent(tangents, x, node) for x in made.inputs)
+            given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
             t = tangent_rules[made.op](given, node, *made.inputs, **made.options)
             tangents[node] = t if t.shape == node.shape else broadcast_to(t, node.shape)
-    return known_tangent(tangents, out, out)
+    return support.known_tangent(tangents, out, out)
     ### END SOLUTION
 
 
@@ -434,15 +631,29 @@ def jvp(f, primals, tangents):
 
     Source: torch.func.jvp.
     """
-    leaves, out = forward_mode.start(f, primals)
-    tangents = dict(zip(leaves, forward_mode.as_tangents(tangents, leaves)))
-    if forward_mode.is_recorded(out, leaves):
+    leaves, out = support.start(f, primals)
+    tangents = dict(zip(leaves, support.as_tangents(tangents, leaves)))
+    if support.is_recorded(out, leaves):
         return out, push_forward(out, tangents)
     with no_grad():
         return out.detach(), push_forward(out, tangents)
 
 # %% checks="jvp"
 check("jvp")
+
+# %% tags=["demonstration"]
+from tinytorch.core.losses import cross_entropy
+
+print(jvp(lambda scores: cross_entropy(scores, [0]),
+          (Tensor([[2.0, 1.0, 0.5]]),), (Tensor([[1.0, 0.0, 0.0]]),)))
+
+# %% [markdown]
+# ## Jacobians, column by column
+#
+# A JVP with a unit vector $e_j$ is column $j$ of the Jacobian: how all outputs change when only
+# input $j$ does. With $n$ inputs, $n$ passes give the whole matrix.
+#
+# **Task.** Write `jacfwd`.
 
 # %% exercise="jacfwd"
 #| export
@@ -471,6 +682,16 @@ def jacfwd(f):
 # %% checks="jacfwd"
 check("jacfwd")
 
+# %% [markdown]
+# ## Vector-Jacobian products
+#
+# In reverse mode the other side is multiplied: $g^T J$, the vector-Jacobian product of lesson
+# 06, now as a function that you can call with several `g`. `grad` of lesson 06 returns a
+# dictionary from each leaf to its gradient; a leaf that does not matter is not in it. If none
+# matters, `out` requires no gradient, and there is nothing that `grad` could go through.
+#
+# **Task.** Write `vjp_function`. It may be called more than once: what must `grad` not do?
+
 # %% exercise="vjp"
 #| export
 def vjp(f, *primals):
@@ -490,12 +711,14 @@ def vjp(f, *primals):
 
     Source: torch.func.vjp.
     """
-    forward_mode.refuse_nested("vjp", primals)
-    leaves, out = forward_mode.start(f, [Tensor(x) for x in primals])
+    support.refuse_nested("vjp", primals)
+    leaves, out = support.start(f, [Tensor(x) for x in primals])
 
     def vjp_function(g):
         ### BEGIN SOLUTION
-        gradients = grad(out, seed_gradient(out, g), retain_graph=True)
+        gradients = {}
+        if out.requires_grad:
+            gradients = grad(out, seed_gradient(out, g), retain_graph=True)
         return tuple(Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
                      for leaf in leaves)
         ### END SOLUTION
@@ -503,6 +726,14 @@ def vjp(f, *primals):
 
 # %% checks="vjp"
 check("vjp")
+
+# %% [markdown]
+# ## Jacobians, row by row
+#
+# A VJP with the unit vector $e_i$ is row $i$ of the Jacobian: how output $i$ depends on all
+# inputs. With $m$ outputs, $m$ backward passes give the whole matrix, and `f` runs only once.
+#
+# **Task.** Write `jacrev`.
 
 # %% exercise="jacrev"
 #| export
@@ -529,6 +760,36 @@ def jacrev(f):
 # %% checks="jacrev"
 check("jacrev")
 
+# %% [markdown]
+# Which of the two is faster? Predict, for a function with 2 inputs and 200 outputs, and the
+# other way round.
+
+# %% tags=["answer"]
+sizes = [(2, 200), (20, 20), (200, 2)]
+figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for size in sizes]
+                             for mode in (jacfwd, jacrev)})
+# alt: Bars for three sizes. With 2 inputs and 200 outputs jacfwd is much faster than jacrev;
+# with 200 inputs and 2 outputs it is the other way round; with 20 and 20 they differ less.
+
+# %% [markdown]
+# A loss has one output and many inputs: that is why training uses reverse mode.
+#
+# ## Hessian-vector products
+#
+# The **Hessian** of a function with one output is the matrix of its second partial derivatives,
+# $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It says how the gradient changes. For a
+# million weights it has $10^{12}$ entries.
+#
+# The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$, and it
+# costs only a few gradients. The tangent of $f$ along $v$ is the number $\nabla f \cdot v$. It
+# is a Tensor, recorded, so we can compute *its* gradient:
+#
+# $$\nabla (\nabla f \cdot v) = H v$$
+#
+# This is called reverse over forward. **Task.** Write `hvp`. The leaves are new Variables, so
+# that no `.grad` of somebody else can change. For a linear `f` the tangent is a constant and
+# requires no gradient.
+
 # %% exercise="hvp"
 #| export
 def hvp(f, x, v):
@@ -549,10 +810,10 @@ def hvp(f, x, v):
     torch.autograd.functional.hvp.
     """
     xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
-    forward_mode.refuse_nested("hvp", xs)
+    support.refuse_nested("hvp", xs)
     ### BEGIN SOLUTION
     leaves = [Variable(x.data) for x in xs]
-    with forward_mode.force_recording():
+    with support.force_recording():
         slope = jvp(f, leaves, vs)[1]
     gradients = grad(slope, seed_gradient(slope)) if slope.requires_grad else {}
     products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
@@ -562,6 +823,12 @@ def hvp(f, x, v):
 
 # %% checks="hvp"
 check("hvp")
+
+# %% [markdown]
+# With rows from HVPs, or with a Jacobian of a Jacobian, the whole matrix is one line.
+#
+# **Task.** Write `hessian`. In which order must `jacfwd` and `jacrev` be nested? (`vjp` returns
+# Tensors that are not recorded.)
 
 # %% exercise="hessian"
 #| export
@@ -583,6 +850,42 @@ def hessian(f):
 
 # %% checks="hessian"
 check("hessian")
+
+# %% [markdown]
+# Back to the model from the beginning, with 640 weights. Predict what an HVP costs, compared
+# with a gradient.
+
+# %% tags=["answer"]
+from timeit import timeit
+
+digits, decay = Tensor(images), 1e-3
+
+
+def digits_loss(w):
+    return cross_entropy(digits @ w, labels) + decay / 2 * (w * w).sum()
+
+
+w = Tensor(np.zeros((64, 10), "float32"))
+
+
+for name, compute in [("loss", lambda: digits_loss(w)),
+                      ("gradient", lambda: vjp(digits_loss, w)[1](1.0)),
+                      ("HVP", lambda: hvp(digits_loss, w, w))]:
+    print(f"{name:8} {50 * timeit(compute, number=20):.2f} ms")
+
+# %% [markdown]
+# ## Sharpness
+#
+# The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
+# direction in which the loss bends most. Lesson 07 showed on a bowl that gradient descent
+# diverges when the learning rate is above 2 divided by the curvature. So the sharpness of a
+# network says which learning rates it can bear.
+#
+# **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
+# vector by the matrix again and again: its part along that eigenvector grows fastest.
+#
+# **Task.** Write `power_iteration`. What happens to the length of the vector after 100
+# products? And the length has no sign: where does the sign of the eigenvalue come from?
 
 # %% exercise="power-iteration"
 #| export
@@ -617,6 +920,62 @@ def power_iteration(matvec, like, steps, rng):
 
 # %% checks="power-iteration"
 check("power-iteration")
+
+# %% [markdown]
+# A small network learns to separate two half-moons, with gradient descent on all points. Every
+# 20 steps we measure the sharpness. `functional_call(net, w, x)` computes `net(x)` with the
+# weights in the vector `w`. Predict: will the sharpness stay below $2 / \mathrm{lr}$?
+
+# %% tags=["answer"]
+from tinytorch.core.losses import mse_loss
+from tinytorch.func import functional_call
+from tinytorch.support.moons import two_moons, untrained_network
+
+points, sides = two_moons()
+net, start = untrained_network()
+
+
+def moons_loss(w):
+    return mse_loss(functional_call(net, w, Tensor(points)), sides)
+
+
+def sharpness_curve(lr, steps=400, every=20):
+    w, rng, curve = start, np.random.default_rng(0), []
+    for step in range(steps + 1):
+        if step % every == 0:
+            curve.append(power_iteration(lambda v: hvp(moons_loss, w, v), w, 10, rng)[0])
+        w = Tensor(w.data - lr * vjp(moons_loss, w)[1](1.0)[0].data)
+    return range(0, steps + 1, every), curve
+
+
+figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.15, 0.3)})
+# alt: TODO
+
+# %% [markdown]
+# The sharpness rises until it reaches $2 / \mathrm{lr}$, and stays there: training settles at
+# the edge of stability. A larger learning rate leads to a flatter part of the loss.
+#
+# ## The conjugate gradient method
+#
+# Newton's method needs the solution of $H x = b$. Computing it by elimination needs all of
+# $H$; we only have products $Hv$. The **conjugate gradient method** solves $Hx = b$ by
+# minimizing $\frac12 x \cdot Hx - b \cdot x$, one line search after another, along directions
+# that do not undo each other's work. After $n$ steps it has the exact solution for $n$
+# unknowns, and usually a good one much sooner.
+#
+# The residual is $r = b - Hx$, the first direction $p = r$. Each step computes:
+#
+# $$\alpha = \frac{r \cdot r}{p \cdot Hp} \qquad x \leftarrow x + \alpha p \qquad
+#   r_{new} = r - \alpha Hp \qquad
+#   p \leftarrow r_{new} + \frac{r_{new} \cdot r_{new}}{r \cdot r}\, p$$
+#
+# A matrix is **positive definite** if $p \cdot Hp > 0$ for every vector $p$ other than 0. The
+# method needs that: otherwise there is no minimum. **Damping** adds a positive number to each
+# eigenvalue, $H + \lambda I$, which makes a matrix positive definite if $\lambda$ is large
+# enough.
+#
+# **Task.** Write `conjugate_gradient`. `.data` of Tensors is enough here: nobody differentiates
+# the solution.
 
 # %% exercise="conjugate-gradient"
 #| export
@@ -662,6 +1021,15 @@ def conjugate_gradient(matvec, b, steps, damping=0.0):
 # %% checks="conjugate-gradient"
 check("conjugate-gradient")
 
+# %% [markdown]
+# ## Newton's method
+#
+# **Newton's method** replaces the loss by the parabola that has the same value, gradient and
+# Hessian, and goes to the minimum of this parabola: $x - H^{-1} g$. There is no learning rate
+# to choose. Near the minimum, the number of right digits doubles with each step.
+#
+# **Task.** Write `newton_step`.
+
 # %% exercise="newton"
 #| export
 def newton_step(f, x, steps=20, damping=0.0):
@@ -686,6 +1054,32 @@ def newton_step(f, x, steps=20, damping=0.0):
 
 # %% checks="newton"
 check("newton")
+
+# %% [markdown]
+# Ten products for each step, on the model from the beginning. Predict how the loss ends, when
+# the solution of $Hx = g$ is only approximate.
+
+# %% tags=["answer"]
+w = Tensor(np.zeros((64, 10), "float32"))
+for step in range(7):
+    right = ((test_images @ w.data).argmax(axis=1) == test_labels).mean()
+    print(f"step {step}: loss {float(digits_loss(w)):.4f}, {right:.1%} of the test images")
+    w = newton_step(digits_loss, w, steps=10)
+
+# %% [markdown]
+# Why does nobody train a large network in this way? Its loss is not convex, so it needs much
+# damping; the Hessian of a mini-batch is noisy; and Adam's estimate of the curvature, one
+# number per weight, costs nothing.
+#
+# ## The diagonal and the trace
+#
+# Sometimes one number per weight is all we want of the Hessian: its diagonal. (Lesson 22 prunes
+# weights by it.) $n$ products with unit vectors would give it exactly. **Hutchinson's
+# estimator** multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$,
+# elementwise. The entry $i$ of that is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, and the sum is
+# 0 on average.
+#
+# **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
 # %% exercise="hutchinson"
 #| export
@@ -716,6 +1110,31 @@ def hutchinson(matvec, like, probes, rng):
 
 # %% checks="hutchinson"
 check("hutchinson")
+
+# %% tags=["demonstration"]
+from tinytorch.support.curvature import hessian_by_hand
+
+exact = hessian_by_hand(w.data, images, labels, decay).trace()
+print(f"trace {exact:.4f}, from the whole Hessian")
+for probes in (1, 10, 100):
+    estimate, _ = hutchinson(lambda v: hvp(digits_loss, w, v), w, probes,
+                             np.random.default_rng(0))
+    print(f"      {estimate:.4f}, from {probes}")
+
+# %% [markdown]
+# ## Gradient checkpointing
+#
+# The last section is about the memory of reverse mode: a graph holds the result of every
+# operation. **Gradient checkpointing** keeps some results of the forward pass, and computes
+# the others a second time during the backward pass. It trades time for memory.
+#
+# A `Function` of lesson 06 can do this: `forward` runs `f` without recording; `backward` runs
+# it again, recorded, on new leaves, and goes back through that graph. Three things are easy to
+# forget. `f` may draw random numbers, for dropout: the second run must draw the same
+# (`repeated` sees to that). Inputs such as labels need no gradient. And `f` uses weights that
+# are not among its inputs: `backward` of lesson 06 adds to *their* `.grad`.
+#
+# **Task.** Write `forward` and `backward` of `Checkpoint`.
 
 # %% exercise="checkpoint"
 #| export
@@ -752,7 +1171,7 @@ class Checkpoint(Function):
         (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
         ### BEGIN SOLUTION
         inputs = self.as_inputs(self.saved_tensors)
-        with forward_mode.force_recording(), repeated(self.generators, self.states):
+        with support.force_recording(), repeated(self.generators, self.states):
             out = self.f(*inputs)
         if out.requires_grad:
             backward(out, g)
@@ -782,3 +1201,43 @@ def checkpoint(f, *inputs):
 
 # %% checks="checkpoint"
 check("checkpoint")
+
+# %% [markdown]
+# Cut a chain of $n$ operations into segments of $k$: then $n / k$ results are kept, and $k$
+# more for the one segment that is computed again. Predict the best $k$, and the memory for a
+# depth of 144.
+
+# %% tags=["answer"]
+def training_step(depth, segment=None):
+    x = Variable(ones[:25_000])
+    for _ in range(depth // segment if segment else 0):
+        x = checkpoint(lambda x: sines(x, segment), x)
+    if not segment:
+        x = sines(x, depth)
+    x.sum().backward()
+
+
+depths = [4, 16, 36, 64, 100, 144]
+arrays = {"without checkpoint": [kilobytes_at_peak(lambda: training_step(n)) / 100
+                                 for n in depths],
+          "segments of √n": [kilobytes_at_peak(lambda: training_step(n, round(n**0.5))) / 100
+                             for n in depths]}
+figure = draw_memory(depths, arrays)
+# alt: TODO
+
+# %% [markdown]
+# Segments of $\sqrt n$ need about $2 \sqrt n$ arrays, at the price of one more forward pass.
+#
+# ## Look back
+#
+# 1. `jacfwd(jacfwd(f))` is a Hessian, too. Count the passes of the three ways for $n$ weights.
+# 2. Train the moons with `lr=0.5`. What does the sharpness at the start say about it? Which
+#    learning rate could you have started with, and raised later?
+# 3. Call `checkpoint` inside a checkpointed function. How does the memory grow with the depth
+#    if every function cuts its work into two halves, down to single operations?
+#
+# PyTorch has the same parts: `torch.func.jvp`, `vjp`, `jacfwd`, `jacrev` and `hessian`,
+# `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
+# recorded themselves, so reverse mode can be nested there, which ours refuses. Its forward mode
+# (`torch.autograd.forward_ad`) stores a tangent in each tensor, as our Dual does, and needs no
+# graph.
