@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2e9848b93dbf882a
+# checksum: 7ad74ec13c1cf1b0
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -11,7 +11,6 @@ from tinytorch.core.tensor import (
     Tensor,
     Variable,
     apply,
-    broadcast_to,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
@@ -204,11 +203,10 @@ def jvp_rule(op, rule):
     """Register the tangent rule of `op`.
 
     op    a function of arrays, as `apply` takes it
-    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`.
+    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
+          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
           tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
           inputs    what `op` was applied to, as given: Tensors, numbers or arrays
-          The rule computes with Tensors, so that its result can be differentiated again. The
-          caller broadcasts it to the shape of `out`
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
     """
@@ -296,8 +294,8 @@ def push_forward(out, tangents):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
             given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
-            t = tangent_rules[made.op](given, node, *made.inputs, **made.options)
-            tangents[node] = t if t.shape == node.shape else broadcast_to(t, node.shape)
+            rule = tangent_rules[made.op]
+            tangents[node] = rule(given, node, *made.inputs, **made.options)
     return support.known_tangent(tangents, out, out)
 
 

@@ -101,6 +101,7 @@ DIFFERENTIATED = {
     "x ** x": lambda x: x**x,
     "x d/dy (x + y)": lambda x: x * derivative_of(lambda y: x + y)(5.0),
     "x d/dy (x * y), y = x": lambda x: x * derivative_of(lambda y: x * y)(x),
+    "x d/dy (x * x)": lambda x: x * derivative_of(lambda y: x * x)(5.0),
     "d/dy x": lambda x: derivative_of(lambda y: x)(5.0),
     "d/dy (x * x * y)": lambda x: derivative_of(lambda y: x * x * y)(5.0),
 }
@@ -165,6 +166,7 @@ FUNCTIONS = {
     "h = x * x; h * h + h": lambda x: (lambda h: h * h + h)(x * x),
     "x": lambda x: x,
     "no x": lambda x: Tensor([7.0, 8.0]),
+    "sum along axis 1": lambda x: (x * x).sum(axis=1),
     "x + row": lambda x: x + Tensor([[10.0], [20.0]]),
     "x @ w": lambda x: (x @ Tensor([[1.0, 2.0, 0.5], [3.0, -1.0, 4.0]])).tanh(),
     "sinh of a constant": lambda x: x * apply(np.sinh, CONSTANT),
@@ -174,7 +176,7 @@ FUNCTIONS = {
     "first two, squared": lambda x: x[:2] * x[:2],
     "x0^2 + 3 x0 x1": lambda x: x[0] * x[0] + 3 * x[0] * x[1],
     "log of sum": lambda x: (x.exp().sum() + (x * x).sum()).log(),
-    "linear": lambda x: (x * Tensor([3.0, 4.0])).sum(),
+    "linear": lambda x: x.sum() + x[0],
     "of a matrix": lambda x: ((x @ x.T) * (x @ x.T)).sum(),
     "of two": lambda x, y: (x * x).sum() * y.sum() + (x * y * y).sum(),
     "bowl": lambda x: ((x - 3.0) * (x - 3.0) * Tensor([[1.0, 5.0]])).sum() / 2,
@@ -652,6 +654,7 @@ def test_there_is_no_perturbation_confusion():
         ("x d/dy (x + y)", 7.0, 1.0),
         ("x d/dy (x * y), y = x", 3.0, 6.0),
         ("d/dy x", 3.0, 0.0),
+        ("x d/dy (x * x)", 3.0, 0.0),
         ("d/dy (x * x * y)", 3.0, 6.0),
     ]:
         got = nth_derivative(name, x)
@@ -831,7 +834,7 @@ def test_other_linear_operations():
     assert near(linear_rule("concatenate", [t], [x], axis=2), t)
 
 
-# %% jvp points=7
+# %% jvp points=8
 def test_a_directional_derivative():
     for s, t, wanted in [(1.0, 0.0, 3.0), (0.0, 1.0, 2.0), (5.0, 7.0, 29.0)]:
         got = jvp_of("x * y", [np.array(2.0), np.array(3.0)], [np.array(s), np.array(t)])
@@ -860,6 +863,18 @@ def test_a_tangent_has_the_shape_of_the_result():
     )
     assert near(got[1], np.repeat(v, 2, axis=0)), (
         f"the tangent of x + row should be {v} in both rows, yours is {got[1]}"
+    )
+
+
+def test_options_reach_the_rule():
+    x, v = (
+        np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]]),
+    )
+    got, wanted = jvp_of("sum along axis 1", [x], [v])[1], (2 * x * v).sum(axis=1)
+    assert near(got, wanted), (
+        f"the tangent of (x * x).sum(axis=1) should be {wanted}, summed along axis 1, yours is "
+        f"{got}. The creator has the options"
     )
 
 
@@ -1090,7 +1105,7 @@ def test_a_linear_function_has_zeros():
             "the tangent of a linear function is a constant, which requires no gradient; yours "
             f"ends with: {error}"
         )
-    assert near(got, np.zeros(2)), f"3 x0 + 4 x1 has the Hessian 0, yours gives {got}"
+    assert near(got, np.zeros(2)), f"2 x0 + x1 has the Hessian 0, yours gives {got}"
 
 
 def test_hvp_records_inside_no_grad():
@@ -1355,16 +1370,17 @@ def test_other_newton_steps():
 
 # %% hutchinson points=2
 def test_a_diagonal_matrix_needs_one_probe():
-    trace, kind, diagonal, seen = probed(np.diag([2.0, -5.0, 1.0]), (3,), 1)
-    assert len(seen) == 1 and near(np.abs(seen[0]), np.ones(3)), (
+    numbers = np.array([2.0, -5.0, 1.0, 4.0, 0.5, 3.0, -1.0, 7.0])
+    trace, kind, diagonal, seen = probed(np.diag(numbers), (8,), 1)
+    assert len(seen) == 1 and near(np.abs(seen[0]), np.ones(8)), (
         f"one probe should be one product, with a vector of -1 and 1; yours has {seen}"
     )
-    assert near(diagonal, np.array([2.0, -5.0, 1.0])), (
-        "for a diagonal matrix z * H z is the diagonal, [2, -5, 1], whatever the signs; yours "
+    assert near(diagonal, numbers), (
+        f"for a diagonal matrix z * H z is the diagonal, {numbers}, whatever the signs; yours "
         f"is {diagonal}"
     )
-    assert near(trace, -2.0) and kind == "float", (
-        f"the trace should be the float -2.0, yours is {trace}, a {kind}"
+    assert near(trace, numbers.sum()) and kind == "float", (
+        f"the trace should be the float {numbers.sum()}, yours is {trace}, a {kind}"
     )
 
 

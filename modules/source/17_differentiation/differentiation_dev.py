@@ -76,9 +76,8 @@ import numpy as np
 
 from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gradient,
                                      topological_order)
-from tinytorch.core.tensor import (Tensor, Variable, apply, broadcast_to, relu_forward,
-                                   reshape_forward, sigmoid_forward, stack, sum_forward,
-                                   take_forward)
+from tinytorch.core.tensor import (Tensor, Variable, apply, relu_forward, reshape_forward,
+                                   sigmoid_forward, stack, sum_forward, take_forward)
 from tinytorch.support import tangents as support
 from tinytorch.support.checkpointing import generators_of, repeated
 from tinytorch.support.duals import DualMethods
@@ -114,8 +113,8 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
 #
 # A **dual number** is a pair of a value and its derivative, written $a + a' e$, where $e$ is a
-# symbol with $e^2 = 0$. The **primal** is the value $a$ of a dual number. The **tangent** is the
-# derivative $a'$: how much the value changes per unit of change of the input. The rules of
+# symbol with $e^2 = 0$. The **primal** is the value $a$ of a dual number. The **tangent** is
+# the derivative $a'$: how much the value changes per unit of change of the input. The rules of
 # calculus follow from $e^2 = 0$ alone:
 #
 # $$(a + a' e)\,(b + b' e) = ab + (a' b + a b')\,e + a' b'\,e^2$$
@@ -469,11 +468,10 @@ def jvp_rule(op, rule):
     """Register the tangent rule of `op`.
 
     op    a function of arrays, as `apply` takes it
-    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`.
+    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
+          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
           tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
           inputs    what `op` was applied to, as given: Tensors, numbers or arrays
-          The rule computes with Tensors, so that its result can be differentiated again. The
-          caller broadcasts it to the shape of `out`
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
     """
@@ -485,8 +483,7 @@ support.register_others(jvp_rule)
 # %% [markdown]
 # (The given rules are those of powers, maxima, `where`, padding and the fused operations.)
 #
-# **Task.** Write the rules below. You know the formulas from the dual numbers. An operation
-# that broadcasts needs no special care: the caller broadcasts the tangent.
+# **Task.** Write the rules below. You know the formulas from the dual numbers.
 
 # %% exercise="tangent-rules"
 #| export
@@ -538,9 +535,9 @@ check("tangent-rules")
 
 # %% [markdown]
 # Many operations are *linear*: a sum, a reshape, a transpose, an index. If
-# $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a linear
-# operation is the operation itself. In lesson 06 each of them needed a rule of its own, because
-# a gradient goes through the transposed map.
+# $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a
+# linear operation is the operation itself. In lesson 06 each of them needed a rule of its own,
+# because a gradient goes through the transposed map.
 #
 # **Task.** Write `linear_tangents`. In a loop, beware of a `lambda` that uses the loop
 # variable: it looks the variable up when it is *called*.
@@ -608,8 +605,8 @@ def push_forward(out, tangents):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
             given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
-            t = tangent_rules[made.op](given, node, *made.inputs, **made.options)
-            tangents[node] = t if t.shape == node.shape else broadcast_to(t, node.shape)
+            rule = tangent_rules[made.op]
+            tangents[node] = rule(given, node, *made.inputs, **made.options)
     return support.known_tangent(tangents, out, out)
     ### END SOLUTION
 
