@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ad74ec13c1cf1b0
+# checksum: a1ab3b590665d0a7
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -25,10 +25,11 @@ from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum
 from tinytorch.support.random_states import random_states
 
 __all__ = [
-    "Dual", "level_of", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh", "relu", "divide",
-    "power", "new_level", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule", "arithmetic_tangents",
-    "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp", "jacrev", "hvp",
-    "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint", "checkpoint",
+    "Dual", "level_of", "new_level", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh",
+    "relu", "divide", "power", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule", "elementwise",
+    "arithmetic_tangents", "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp",
+    "jacrev", "hvp", "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint",
+    "checkpoint",
 ]
 
 
@@ -49,6 +50,9 @@ class Dual(DualMethods):
 def level_of(x, y):
     """The higher level of two operands, of which at least one is a Dual."""
     return max(z.level for z in (x, y) if isinstance(z, Dual))
+
+
+new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
 
 
 def parts(x, level):
@@ -170,9 +174,6 @@ def power(x, y):
     return Dual(out, tangent, level)
 
 
-new_level = itertools.count(1).__next__
-
-
 def derivative_of(f):
     """The function that computes the derivative of `f`.
 
@@ -213,6 +214,12 @@ def jvp_rule(op, rule):
     tangent_rules[op] = rule
 
 
+def elementwise(op, derivative):
+    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
+    constant array, as in `chain_rule`."""
+    jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
+
+
 support.register_others(jvp_rule)
 
 
@@ -239,21 +246,21 @@ def arithmetic_tangents():
 @deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward, relu_forward)
 def elementwise_tangents():
     """Register the tangent rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh,
-    sigmoid_forward and relu_forward, whose derivative at 0 is 0.
+    sigmoid_forward and relu_forward (derivative 0 at 0), with `elementwise`.
 
     >>> elementwise_tangents()
     >>> x = Tensor(0.0)
     >>> tangent_rules[np.sin]((Tensor(3.0),), x.sin(), x)
     Tensor(3.)
     """
-    jvp_rule(np.exp, lambda tangents, out, a: tangents[0] * out)
-    jvp_rule(np.log, lambda tangents, out, a: tangents[0] / a)
-    jvp_rule(np.sqrt, lambda tangents, out, a: tangents[0] / (2 * out))
-    jvp_rule(np.sin, lambda tangents, out, a: tangents[0] * a.cos())
-    jvp_rule(np.cos, lambda tangents, out, a: -tangents[0] * a.sin())
-    jvp_rule(np.tanh, lambda tangents, out, a: tangents[0] * (1 - out * out))
-    jvp_rule(sigmoid_forward, lambda tangents, out, a: tangents[0] * out * (1 - out))
-    jvp_rule(relu_forward, lambda tangents, out, a: tangents[0] * (out.data > 0))
+    elementwise(np.exp, lambda a, out: out)
+    elementwise(np.log, lambda a, out: 1 / a)
+    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    elementwise(np.sin, lambda a, out: a.cos())
+    elementwise(np.cos, lambda a, out: -a.sin())
+    elementwise(np.tanh, lambda a, out: 1 - out * out)
+    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
+    elementwise(relu_forward, lambda a, out: out.data > 0)
 
 
 LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forward,

@@ -81,8 +81,9 @@ def draw_losses(curves):
     for colour, (name, losses) in zip(("C3", "C0", "C1"), curves.items()):
         steps = np.arange(len(losses)) + 1
         axes.plot(steps, losses, colour, marker="o" if len(losses) < 20 else "", markersize=5)
-        at, shift = (-1, (-20, -17)) if len(losses) < 20 else (len(losses) // 25, (8, 4))
-        axes.annotate(name, (steps[at], losses[at]), shift, color=colour,
+        few = len(losses) < 20
+        at, text = (2, name.replace(" ", "\n")) if few else (len(losses) // 25, name)
+        axes.annotate(text, (steps[at], losses[at]), (4, 8), color=colour,
                       textcoords="offset points")  # fmt: skip
     axes.set_ylim(bottom=0)
     return figure
@@ -97,9 +98,9 @@ def draw_sharpness(runs):
     for colour, (lr, (steps, values)) in zip(("C0", "C1"), runs.items()):
         axes.plot(steps, values, colour)
         axes.axhline(2 / lr, color=colour, linestyle=":", linewidth=1.5)
-        axes.annotate(f"2 / {lr}", (steps[-1], 2 / lr), (0, 4), color=colour, ha="right",
+        axes.annotate(f"2 / {lr}", (steps[len(steps) // 8], 2 / lr), (0, 4), color=colour,
                       textcoords="offset points")  # fmt: skip
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.2 * max(2 / lr for lr in runs))
     return figure
 
 

@@ -255,14 +255,15 @@ def hvp_of(name, x, v, recorded=True):
     """hvp, as arrays; whether some `.grad` changed; how often the function was called."""
     CONSTANT.grad = None
     several = isinstance(x, list)
-    xs, vs = ([Variable(a) for a in part] for part in ((x, v) if several else ([x], [v])))
+    xs, vs = (x, v) if several else ([x], [v])
+    xs, vs = [Variable(a) for a in xs], [Tensor(a) for a in vs]
     given = (xs, vs) if several else (xs[0], vs[0])
     if recorded:
         result = hvp(counted(name), *given)
     else:
         with no_grad():
             result = hvp(counted(name), *given)
-    clean = all(leaf.grad is None for leaf in [*xs, *vs, CONSTANT])
+    clean = all(leaf.grad is None for leaf in [*xs, CONSTANT])
     return arrays_of(result), clean, len(calls)
 
 
@@ -1091,7 +1092,7 @@ def test_hvp_changes_no_grad():
         f"x * w * x with w = [2, -1, 0.5] has the product 2 w v = [4, -2, 1], yours is {got}"
     )
     assert clean, (
-        "hvp left something in the .grad of x, of v or of a weight that f uses: take new "
+        "hvp left something in the .grad of x or of a weight that f uses: take new "
         "leaves, "
         "and use grad, which returns gradients and changes none"
     )

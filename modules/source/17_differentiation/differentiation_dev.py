@@ -27,8 +27,6 @@
 #       dual number: torch.autograd.forward_ad.make_dual
 #       Jacobian-vector product: torch.func.jvp
 #       Hessian: torch.func.hessian
-#       Hessian-vector product: torch.autograd.functional.hvp
-#       gradient checkpointing: torch.utils.checkpoint.checkpoint
 #     summary: Forward mode, Jacobians, Hessian-vector products, and memory traded for time
 #     terms: [forward mode, dual number, primal, tangent, perturbation confusion,
 #       Jacobian-vector product, Hessian, Hessian-vector product, sharpness, power iteration,
@@ -53,8 +51,8 @@ images, labels, test_images, test_labels = digits_regression()
 figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
                       "Newton's method": train_by_hand(images, labels, steps=6)})
 # alt: The loss over the step, on a logarithmic axis. Both methods start at 2.3. Newton's method
-# is at 0.25 after three steps and stays there. Gradient descent comes down slowly and reaches
-# the same loss after some 300 steps.
+# is at 0.25 after three steps and stays there. Gradient descent comes down slowly; after 300
+# steps it is nearly as low.
 
 # %% [markdown]
 # All derivatives in this program were worked out by hand, for this one model. In this chapter
@@ -104,8 +102,8 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 
 # %% [markdown]
 # A large step measures the curve beside $x$. A small step subtracts two nearly equal numbers,
-# and the rounding errors that are left are divided by the small $h$. The best step loses five
-# of sixteen digits, and with float32 more than half of all digits.
+# and the rounding errors that are left are divided by the small $h$. Even the best step loses
+# five of sixteen digits.
 #
 # ## Dual numbers
 #
@@ -152,6 +150,9 @@ class Dual(DualMethods):
 def level_of(x, y):
     """The higher level of two operands, of which at least one is a Dual."""
     return max(z.level for z in (x, y) if isinstance(z, Dual))
+
+
+new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
 
 # %% [markdown]
 # **Task.** Write `parts`, `add` and `multiply`.
@@ -291,8 +292,7 @@ def relu(x):
 check("functions")
 
 # %% tags=["demonstration"]
-print("sin:", sin(Dual(0.0, 1.0)))
-print("the derivative of exp(sin(x)) at 0:", exp(sin(Dual(0.0, 1.0))).tangent)
+print("exp(sin(x)) at 0:", exp(sin(Dual(0.0, 1.0))))
 print("elementwise:", relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
 
 # %% [markdown]
@@ -363,12 +363,7 @@ check("quotient")
 # So each call gets a level of its own, from `new_level()`, which counts up: what is called
 # later is further inside. Seen from the inner level, `x` is a constant, which `parts` treats
 # correctly.
-
-# %%
-#| export
-new_level = itertools.count(1).__next__
-
-# %% [markdown]
+#
 # **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
 # level; which function returns the tangent in any case?
 
@@ -478,12 +473,17 @@ def jvp_rule(op, rule):
     tangent_rules[op] = rule
 
 
+def elementwise(op, derivative):
+    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
+    constant array, as in `chain_rule`."""
+    jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
+
+
 support.register_others(jvp_rule)
 
 # %% [markdown]
-# (The given rules are those of powers, maxima, `where`, padding and the fused operations.)
-#
-# **Task.** Write the rules below. You know the formulas from the dual numbers.
+# **Task.** Write the rules below; you know the formulas from the dual numbers. (The rules of
+# powers, maxima, `where`, padding and the fused operations are given.)
 
 # %% exercise="tangent-rules"
 #| export
@@ -512,7 +512,7 @@ def arithmetic_tangents():
 @deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward, relu_forward)
 def elementwise_tangents():
     """Register the tangent rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh,
-    sigmoid_forward and relu_forward, whose derivative at 0 is 0.
+    sigmoid_forward and relu_forward (derivative 0 at 0), with `elementwise`.
 
     >>> elementwise_tangents()
     >>> x = Tensor(0.0)
@@ -520,14 +520,14 @@ def elementwise_tangents():
     Tensor(3.)
     """
     ### BEGIN SOLUTION
-    jvp_rule(np.exp, lambda tangents, out, a: tangents[0] * out)
-    jvp_rule(np.log, lambda tangents, out, a: tangents[0] / a)
-    jvp_rule(np.sqrt, lambda tangents, out, a: tangents[0] / (2 * out))
-    jvp_rule(np.sin, lambda tangents, out, a: tangents[0] * a.cos())
-    jvp_rule(np.cos, lambda tangents, out, a: -tangents[0] * a.sin())
-    jvp_rule(np.tanh, lambda tangents, out, a: tangents[0] * (1 - out * out))
-    jvp_rule(sigmoid_forward, lambda tangents, out, a: tangents[0] * out * (1 - out))
-    jvp_rule(relu_forward, lambda tangents, out, a: tangents[0] * (out.data > 0))
+    elementwise(np.exp, lambda a, out: out)
+    elementwise(np.log, lambda a, out: 1 / a)
+    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    elementwise(np.sin, lambda a, out: a.cos())
+    elementwise(np.cos, lambda a, out: -a.sin())
+    elementwise(np.tanh, lambda a, out: 1 - out * out)
+    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
+    elementwise(relu_forward, lambda a, out: out.data > 0)
     ### END SOLUTION
 
 # %% checks="tangent-rules"
@@ -945,12 +945,15 @@ def sharpness_curve(lr, steps=400, every=20):
     return range(0, steps + 1, every), curve
 
 
-figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.15, 0.3)})
-# alt: TODO
+figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
+# alt: The sharpness over 400 steps, for two learning rates. Both curves start at 11, fall
+# within 20 steps, to 7 and 4, and rise again until they reach 2 / 0.2 = 10 and 2 / 0.3 = 6.7,
+# two dotted lines; there they stay.
 
 # %% [markdown]
-# The sharpness rises until it reaches $2 / \mathrm{lr}$, and stays there: training settles at
-# the edge of stability. A larger learning rate leads to a flatter part of the loss.
+# After the first steps the sharpness *rises*, up to $2 / \mathrm{lr}$, and stays close to it:
+# training settles at the *edge of stability* (Cohen et al., 2021). A larger learning rate
+# leads to a flatter part of the loss.
 #
 # ## The conjugate gradient method
 #
@@ -1205,22 +1208,23 @@ check("checkpoint")
 # depth of 144.
 
 # %% tags=["answer"]
-def training_step(depth, segment=None):
+def training_step(depth, segment):
     x = Variable(ones[:25_000])
-    for _ in range(depth // segment if segment else 0):
+    for _ in range(depth // segment):
         x = checkpoint(lambda x: sines(x, segment), x)
-    if not segment:
-        x = sines(x, depth)
     x.sum().backward()
 
 
+def peaks(step):
+    return [kilobytes_at_peak(lambda: step(n)) / 100 for n in depths]  # 25,000 numbers: 100 kB
+
+
 depths = [4, 16, 36, 64, 100, 144]
-arrays = {"without checkpoint": [kilobytes_at_peak(lambda: training_step(n)) / 100
-                                 for n in depths],
-          "segments of √n": [kilobytes_at_peak(lambda: training_step(n, round(n**0.5))) / 100
-                             for n in depths]}
-figure = draw_memory(depths, arrays)
-# alt: TODO
+figure = draw_memory(depths, {
+    "without checkpoint": peaks(lambda n: sines(Variable(ones[:25_000]), n).sum().backward()),
+    "segments of √n": peaks(lambda n: training_step(n, round(n**0.5)))})
+# alt: Arrays in memory at the peak, over the depth. Without checkpoint a straight line, up to
+# 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
 
 # %% [markdown]
 # Segments of $\sqrt n$ need about $2 \sqrt n$ arrays, at the price of one more forward pass.
