@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: a1ab3b590665d0a7
+# checksum: b70b149ce7b0408c
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -18,7 +18,7 @@ from tinytorch.core.tensor import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support import tangents as support
+from tinytorch.support import tangent_rules as support
 from tinytorch.support.checkpointing import generators_of, repeated
 from tinytorch.support.duals import DualMethods
 from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum_forward, stack_forward

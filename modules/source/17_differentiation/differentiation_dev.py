@@ -76,7 +76,7 @@ from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gra
                                      topological_order)
 from tinytorch.core.tensor import (Tensor, Variable, apply, relu_forward, reshape_forward,
                                    sigmoid_forward, stack, sum_forward, take_forward)
-from tinytorch.support import tangents as support
+from tinytorch.support import tangent_rules as support
 from tinytorch.support.checkpointing import generators_of, repeated
 from tinytorch.support.duals import DualMethods
 from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsum_forward,
