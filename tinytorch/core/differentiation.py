@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: b70b149ce7b0408c
+# checksum: 603aa6f77a71cf29
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -421,8 +421,8 @@ def hvp(f, x, v):
     support.refuse_nested("hvp", xs)
     leaves = [Variable(x.data) for x in xs]
     with support.force_recording():
-        slope = jvp(f, leaves, vs)[1]
-    gradients = grad(slope, seed_gradient(slope)) if slope.requires_grad else {}
+        tangent = jvp(f, leaves, vs)[1]
+    gradients = grad(tangent, seed_gradient(tangent)) if tangent.requires_grad else {}
     products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
                 for leaf in leaves]
     return products if isinstance(x, (list, tuple)) else products[0]

@@ -783,9 +783,10 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
 #
-# This is called reverse over forward. **Task.** Write `hvp`. The leaves are new Variables, so
-# that no `.grad` of somebody else can change. For a linear `f` the tangent is a constant and
-# requires no gradient.
+# This is called *reverse over forward*.
+#
+# **Task.** Write `hvp`. The leaves are new Variables, so that nobody else's `.grad` changes.
+# For a linear `f` the tangent is a constant and requires no gradient.
 
 # %% exercise="hvp"
 #| export
@@ -811,8 +812,8 @@ def hvp(f, x, v):
     ### BEGIN SOLUTION
     leaves = [Variable(x.data) for x in xs]
     with support.force_recording():
-        slope = jvp(f, leaves, vs)[1]
-    gradients = grad(slope, seed_gradient(slope)) if slope.requires_grad else {}
+        tangent = jvp(f, leaves, vs)[1]
+    gradients = grad(tangent, seed_gradient(tangent)) if tangent.requires_grad else {}
     products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
                 for leaf in leaves]
     ### END SOLUTION
@@ -863,8 +864,6 @@ def digits_loss(w):
 
 
 w = Tensor(np.zeros((64, 10), "float32"))
-
-
 for name, compute in [("loss", lambda: digits_loss(w)),
                       ("gradient", lambda: vjp(digits_loss, w)[1](1.0)),
                       ("HVP", lambda: hvp(digits_loss, w, w))]:
@@ -874,9 +873,9 @@ for name, compute in [("loss", lambda: digits_loss(w)),
 # ## Sharpness
 #
 # The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
-# direction in which the loss bends most. Lesson 07 showed on a bowl that gradient descent
-# diverges when the learning rate is above 2 divided by the curvature. So the sharpness of a
-# network says which learning rates it can bear.
+# direction in which the loss bends most. In the bowl of lesson 07, a step multiplied each weight
+# by $1 - \mathrm{lr} \cdot \mathrm{curvature}$: above $\mathrm{lr} = 2 / \mathrm{curvature}$ it
+# diverged. So the sharpness says which learning rates a network can bear.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
 # vector by the matrix again and again: its part along that eigenvector grows fastest.
@@ -1068,16 +1067,18 @@ for step in range(7):
 
 # %% [markdown]
 # Why does nobody train a large network in this way? Its loss is not convex, so it needs much
-# damping; the Hessian of a mini-batch is noisy; and Adam's estimate of the curvature, one
-# number per weight, costs nothing.
+# damping; the Hessian of a mini-batch is noisy; and what Adam keeps instead, one number per
+# weight, costs nearly nothing.
 #
 # ## The diagonal and the trace
 #
-# Sometimes one number per weight is all we want of the Hessian: its diagonal. (Lesson 22 prunes
-# weights by it.) $n$ products with unit vectors would give it exactly. **Hutchinson's
-# estimator** multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$,
-# elementwise. The entry $i$ of that is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, and the sum is
-# 0 on average.
+# Sometimes one number per weight is all we want of the Hessian: its diagonal. It says, for
+# example, which weights may be removed with little harm. Products with all $n$ unit vectors
+# would give it exactly.
+#
+# **Hutchinson's estimator** of the diagonal multiplies the matrix by random vectors $z$ of
+# $\pm 1$ and averages $z \odot Hz$, elementwise. Its entry $i$ is
+# $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, and the sum is 0 on average.
 #
 # **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
