@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 603aa6f77a71cf29
+# checksum: c7d5601162614014
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -113,31 +113,25 @@ def chain_rule(function, derivative, x):
     out = chain_rule(function, derivative, x.primal)
     return Dual(out, derivative(x.primal, out) * x.tangent, x.level)
 
-
 def exp(x):
     """The exponential function of a Dual, a number or an array."""
     return chain_rule(np.exp, lambda x, out: out, x)
-
 
 def log(x):
     """The natural logarithm."""
     return chain_rule(np.log, lambda x, out: 1 / x, x)
 
-
 def sin(x):
     """The sine."""
     return chain_rule(np.sin, lambda x, out: cos(x), x)
-
 
 def cos(x):
     """The cosine."""
     return chain_rule(np.cos, lambda x, out: -sin(x), x)
 
-
 def tanh(x):
     """The hyperbolic tangent."""
     return chain_rule(np.tanh, lambda x, out: 1 - out * out, x)
-
 
 def relu(x):
     """The larger of x and 0. Its derivative at 0 is 0."""
@@ -385,10 +379,9 @@ def jacrev(f):
     """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
     as `jacfwd(f)`. It runs `f` once.
 
-    >>> jacrev(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
+    >>> jacrev(lambda x: x[1] * x)(Tensor([2.0, 3.0]))
     Tensor([[3., 2.],
-            [1., 1.],
-            [0., 1.]])
+            [0., 6.]])
 
     Source: torch.func.jacrev.
     """
@@ -414,8 +407,7 @@ def hvp(f, x, v):
     >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
     Tensor([8., 3.])
 
-    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994);
-    torch.autograd.functional.hvp.
+    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
     """
     xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
     support.refuse_nested("hvp", xs)
@@ -453,11 +445,8 @@ def power_iteration(matvec, like, steps, rng):
     returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
              called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
 
-    >>> h = Tensor([[2.0, 0.0], [0.0, -5.0]])
-    >>> value, vector = power_iteration(lambda v: h @ v, Tensor([0.0, 0.0]), 50,
-    ...                                 np.random.default_rng(0))
-    >>> round(value, 4)
-    -5.0
+    >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
+    (-5.0, Tensor([-1.]))
 
     Source: Golub and Van Loan, Matrix Computations (2013), section 7.3.1.
     """
@@ -488,8 +477,7 @@ def conjugate_gradient(matvec, b, steps, damping=0.0):
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
     array([1., 6.], dtype=float32)
 
-    Source: Hestenes and Stiefel (1952); Shewchuk, An introduction to the conjugate gradient
-    method without the agonizing pain (1994), appendix B2.
+    Source: Hestenes and Stiefel (1952); Nocedal and Wright (2006), algorithm 5.2.
     """
     x, r = np.zeros_like(b.data), b.data
     p, rr = r, float((r * r).sum())
@@ -538,12 +526,10 @@ def hutchinson(matvec, like, probes, rng):
     returns  (trace, diagonal): a float and a Tensor like `like`. The diagonal is the mean of
              z * H z, the trace its sum
 
-    >>> h = Tensor([[2.0, 0.0], [0.0, -5.0]])
-    >>> hutchinson(lambda v: h @ v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
-    (-3.0, Tensor([ 2., -5.]))
+    >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
+    (-10.0, Tensor([-5., -5.]))
 
-    Source: Hutchinson (1990); Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a
-    matrix (2007).
+    Source: Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a matrix (2007).
     """
     total = np.zeros(like.shape, like.dtype)
     for _ in range(probes):

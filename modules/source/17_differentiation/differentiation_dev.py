@@ -26,7 +26,6 @@
 #       func.checkpoint: torch.utils.checkpoint.checkpoint
 #       dual number: torch.autograd.forward_ad.make_dual
 #       Jacobian-vector product: torch.func.jvp
-#       Hessian: torch.func.hessian
 #     summary: Forward mode, Jacobians, Hessian-vector products, and memory traded for time
 #     terms: [forward mode, dual number, primal, tangent, perturbation confusion,
 #       Jacobian-vector product, Hessian, Hessian-vector product, sharpness, power iteration,
@@ -50,9 +49,8 @@ from tinytorch.support.curvature import (digits_regression, draw_losses, draw_me
 images, labels, test_images, test_labels = digits_regression()
 figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
                       "Newton's method": train_by_hand(images, labels, steps=6)})
-# alt: The loss over the step, on a logarithmic axis. Both methods start at 2.3. Newton's method
-# is at 0.25 after three steps and stays there. Gradient descent comes down slowly; after 300
-# steps it is nearly as low.
+# alt: The loss over the step, on a logarithmic axis, from 2.3 down. Newton's method is at 0.25
+# after three steps and stays there; gradient descent is nearly as low after 300.
 
 # %% [markdown]
 # All derivatives in this program were worked out by hand, for this one model. In this chapter
@@ -62,8 +60,7 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 #
 # **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
 # numbers, the tangent rules of the operations, `jvp`, `vjp`, Jacobians, Hessian-vector products
-# and four methods that use them, and checkpointing. (What is imported next is explained where
-# it is used.)
+# and four methods that use them, and checkpointing. (Imported names are explained where used.)
 
 # %%
 #| default_exp core.differentiation
@@ -120,16 +117,15 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # %%
 draw_product(4, 0.6, 3, 0.5)
 # alt: A rectangle with sides a = 4 and b = 3, area 12. A strip at its right of width da = 0.6
-# has the area 1.8, a strip below of height db = 0.5 the area 2. The small corner where the
-# strips meet is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
+# has the area 1.8, a strip below of height db = 0.5 the area 2. The small corner between them
+# is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
 
 # %% [markdown]
-# The corner, $a'b'e^2$, is what the product rule drops.
+# The corner is $a'b'e^2 = 0$; the strips are the product rule.
 #
 # The operators of the class below call functions that you write next: `x + y` is `add(x, y)`,
-# `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. A number is a constant, whose tangent
-# is 0. The `level` is for derivatives inside derivatives, a later section; until then every
-# level is 0.
+# `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. The `level` is for derivatives inside
+# derivatives, a later section; until then every level is 0.
 
 # %%
 #| export
@@ -246,13 +242,11 @@ def chain_rule(function, derivative, x):
     return Dual(out, derivative(x.primal, out) * x.tangent, x.level)
     ### END SOLUTION
 
-
 def exp(x):
     """The exponential function of a Dual, a number or an array."""
     ### BEGIN SOLUTION
     return chain_rule(np.exp, lambda x, out: out, x)
     ### END SOLUTION
-
 
 def log(x):
     """The natural logarithm."""
@@ -260,13 +254,11 @@ def log(x):
     return chain_rule(np.log, lambda x, out: 1 / x, x)
     ### END SOLUTION
 
-
 def sin(x):
     """The sine."""
     ### BEGIN SOLUTION
     return chain_rule(np.sin, lambda x, out: cos(x), x)
     ### END SOLUTION
-
 
 def cos(x):
     """The cosine."""
@@ -274,13 +266,11 @@ def cos(x):
     return chain_rule(np.cos, lambda x, out: -sin(x), x)
     ### END SOLUTION
 
-
 def tanh(x):
     """The hyperbolic tangent."""
     ### BEGIN SOLUTION
     return chain_rule(np.tanh, lambda x, out: 1 - out * out, x)
     ### END SOLUTION
-
 
 def relu(x):
     """The larger of x and 0. Its derivative at 0 is 0."""
@@ -291,9 +281,8 @@ def relu(x):
 # %% checks="functions"
 check("functions")
 
-# %% tags=["demonstration"]
-print("exp(sin(x)) at 0:", exp(sin(Dual(0.0, 1.0))))
-print("elementwise:", relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
+# %%
+print(exp(sin(Dual(0.0, 1.0))), relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
 
 # %% [markdown]
 # ## Quotients and powers
@@ -304,8 +293,8 @@ print("elementwise:", relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
 # $$(a^b)' = b\,a^{b-1}\,a' + a^b \log(a)\,b'$$
 #
 # The second part needs a logarithm, which does not exist for negative bases. When the exponent
-# is a constant, it must not be computed at all: $0 \cdot \mathrm{nan}$ is nan. In the same way
-# the first part is left out when the base is a constant.
+# is a constant, it must not be computed at all: $0 \cdot \mathrm{nan}$ is nan. Likewise the
+# first part, when the base is a constant.
 #
 # **Task.** Write `divide` and `power`. What is the primal that `parts` returns for a constant?
 
@@ -357,12 +346,10 @@ check("quotient")
 # $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
 #
 # The inner derivative is 1, so the whole is the derivative of $x$, which is 1. But inside, $x$
-# and $y$ both have tangents, of two different derivatives. **Perturbation confusion** is the
-# error of adding tangents that belong to two different derivatives; here it gives 2.
-#
-# So each call gets a level of its own, from `new_level()`, which counts up: what is called
-# later is further inside. Seen from the inner level, `x` is a constant, which `parts` treats
-# correctly.
+# and $y$ both have tangents. **Perturbation confusion** is the error of adding tangents that
+# belong to two different derivatives; here it gives 2. So each call gets a level of its own,
+# from `new_level()`, which counts up: what is called later is further inside. Seen from the
+# inner level, `x` is a constant, which `parts` treats correctly.
 #
 # **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
 # level; which function returns the tangent in any case?
@@ -433,12 +420,12 @@ print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
 #
 # ## Tangent rules
 #
-# Losses and layers are functions of Tensors, and all of their operations go through `apply`,
-# which records them. So we can have forward mode for them, too: run the function, then go
-# through its graph from the inputs to the result, and compute a tangent for each node.
+# Losses and layers are functions of Tensors, whose operations are recorded. So we can have
+# forward mode for them, too: run the function, then go through its graph from the inputs to the
+# result, and compute a tangent for each node.
 #
-# Each operation needs a *tangent rule*, beside its gradient rules of lesson 06. It receives the
-# tangents of all inputs and returns the tangent of the result. Here is `x * y + sin(x)` at
+# Each operation needs a *tangent rule*, beside its gradient rules of lesson 06: from the
+# tangents of all inputs, it computes the tangent of the result. Here is `x * y + sin(x)` at
 # $x = 2$, $y = 3$, when `x` changes by 1 and `y` does not change:
 
 # %%
@@ -450,8 +437,7 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 
 # %% [markdown]
 # One thing is different: tangents here are *Tensors*, and rules compute with Tensor operations.
-# So what a rule computes is recorded, and can be differentiated itself. That will give second
-# derivatives almost for free.
+# So what a rule computes is recorded and can be differentiated: second derivatives for free.
 
 # %%
 #| export
@@ -536,8 +522,8 @@ check("tangent-rules")
 # %% [markdown]
 # Many operations are *linear*: a sum, a reshape, a transpose, an index. If
 # $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a
-# linear operation is the operation itself. In lesson 06 each of them needed a rule of its own,
-# because a gradient goes through the transposed map.
+# linear operation is the operation itself. (A gradient goes through the transposed map; so in
+# lesson 06 each operation needed a rule of its own.)
 #
 # **Task.** Write `linear_tangents`. In a loop, beware of a `lambda` that uses the loop
 # variable: it looks the variable up when it is *called*.
@@ -574,14 +560,12 @@ check("linear-rules")
 # tangents of its inputs are $v$: the directional derivative of the function along $v$. The
 # Jacobian $J$ itself is never built.
 #
-# `jvp` runs the function on copies of its inputs, so that no other tensor that happens to be
-# the same gets a tangent. `push_forward` goes through the graph. It is the mirror image of the
-# backward pass: inputs come before results, and what arrives at a node is complete when the
-# node is reached.
+# `jvp` runs the function on copies of its inputs (which get tangents, and nothing else does);
+# `push_forward` then goes through the graph, as the backward pass does, but from the inputs on.
 #
 # **Task.** Write `push_forward`. `topological_order` of lesson 06 lists the results, inputs
-# first. `support.known_tangent(tangents, x, out)` looks up the tangent of an input `x`, and
-# makes zeros for a constant. Which nodes need no tangent?
+# first. `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node,
+# zeros for a constant. Which nodes need no tangent?
 
 # %% exercise="jvp"
 #| export
@@ -637,12 +621,6 @@ def jvp(f, primals, tangents):
 
 # %% checks="jvp"
 check("jvp")
-
-# %% tags=["demonstration"]
-from tinytorch.core.losses import cross_entropy
-
-print(jvp(lambda scores: cross_entropy(scores, [0]),
-          (Tensor([[2.0, 1.0, 0.5]]),), (Tensor([[1.0, 0.0, 0.0]]),)))
 
 # %% [markdown]
 # ## Jacobians, column by column
@@ -738,10 +716,9 @@ def jacrev(f):
     """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
     as `jacfwd(f)`. It runs `f` once.
 
-    >>> jacrev(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
+    >>> jacrev(lambda x: x[1] * x)(Tensor([2.0, 3.0]))
     Tensor([[3., 2.],
-            [1., 1.],
-            [0., 1.]])
+            [0., 6.]])
 
     Source: torch.func.jacrev.
     """
@@ -783,10 +760,8 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
 #
-# This is called *reverse over forward*.
-#
-# **Task.** Write `hvp`. The leaves are new Variables, so that nobody else's `.grad` changes.
-# For a linear `f` the tangent is a constant and requires no gradient.
+# **Task.** Write `hvp`, *reverse over forward*. The leaves are new Variables, so that nobody
+# else's `.grad` changes. For a linear `f` the tangent is a constant and requires no gradient.
 
 # %% exercise="hvp"
 #| export
@@ -804,8 +779,7 @@ def hvp(f, x, v):
     >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
     Tensor([8., 3.])
 
-    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994);
-    torch.autograd.functional.hvp.
+    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
     """
     xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
     support.refuse_nested("hvp", xs)
@@ -823,10 +797,8 @@ def hvp(f, x, v):
 check("hvp")
 
 # %% [markdown]
-# With rows from HVPs, or with a Jacobian of a Jacobian, the whole matrix is one line.
-#
-# **Task.** Write `hessian`. In which order must `jacfwd` and `jacrev` be nested? (`vjp` returns
-# Tensors that are not recorded.)
+# **Task.** Write `hessian`; a Jacobian of a Jacobian is one line. In which order must `jacfwd`
+# and `jacrev` be nested? (`vjp` returns Tensors that are not recorded.)
 
 # %% exercise="hessian"
 #| export
@@ -856,6 +828,8 @@ check("hessian")
 # %% tags=["answer"]
 from timeit import timeit
 
+from tinytorch.core.losses import cross_entropy, mse_loss
+
 digits, decay = Tensor(images), 1e-3
 
 
@@ -873,9 +847,9 @@ for name, compute in [("loss", lambda: digits_loss(w)),
 # ## Sharpness
 #
 # The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
-# direction in which the loss bends most. In the bowl of lesson 07, a step multiplied each weight
-# by $1 - \mathrm{lr} \cdot \mathrm{curvature}$: above $\mathrm{lr} = 2 / \mathrm{curvature}$ it
-# diverged. So the sharpness says which learning rates a network can bear.
+# direction in which the loss bends most. In the bowl of lesson 07 a step multiplied a weight by
+# $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 / \mathrm{curvature}$
+# it diverged. So the sharpness says which learning rates a network can bear.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
 # vector by the matrix again and again: its part along that eigenvector grows fastest.
@@ -895,11 +869,8 @@ def power_iteration(matvec, like, steps, rng):
     returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
              called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
 
-    >>> h = Tensor([[2.0, 0.0], [0.0, -5.0]])
-    >>> value, vector = power_iteration(lambda v: h @ v, Tensor([0.0, 0.0]), 50,
-    ...                                 np.random.default_rng(0))
-    >>> round(value, 4)
-    -5.0
+    >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
+    (-5.0, Tensor([-1.]))
 
     Source: Golub and Van Loan, Matrix Computations (2013), section 7.3.1.
     """
@@ -923,7 +894,6 @@ check("power-iteration")
 # weights in the vector `w`. Predict: will the sharpness stay below $2 / \mathrm{lr}$?
 
 # %% tags=["answer"]
-from tinytorch.core.losses import mse_loss
 from tinytorch.func import functional_call
 from tinytorch.support.moons import two_moons, untrained_network
 
@@ -956,11 +926,10 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 #
 # ## The conjugate gradient method
 #
-# Newton's method needs the solution of $H x = b$. Computing it by elimination needs all of
-# $H$; we only have products $Hv$. The **conjugate gradient method** solves $Hx = b$ by
-# minimizing $\frac12 x \cdot Hx - b \cdot x$, one line search after another, along directions
-# that do not undo each other's work. After $n$ steps it has the exact solution for $n$
-# unknowns, and usually a good one much sooner.
+# Newton's method needs the solution of $Hx = b$, and we only have products $Hv$. The
+# **conjugate gradient method** solves $Hx = b$ by minimizing $\frac12 x \cdot Hx - b \cdot x$,
+# one line search after another, along directions that do not undo each other's work. After $n$
+# steps it has the exact solution for $n$ unknowns, and usually a good one much sooner.
 #
 # The residual is $r = b - Hx$, the first direction $p = r$. Each step computes:
 #
@@ -970,11 +939,9 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 #
 # A matrix is **positive definite** if $p \cdot Hp > 0$ for every vector $p$ other than 0. The
 # method needs that: otherwise there is no minimum. **Damping** adds a positive number to each
-# eigenvalue, $H + \lambda I$, which makes a matrix positive definite if $\lambda$ is large
-# enough.
+# eigenvalue: $H + \lambda I$ is positive definite if $\lambda$ is large enough.
 #
-# **Task.** Write `conjugate_gradient`. `.data` of Tensors is enough here: nobody differentiates
-# the solution.
+# **Task.** Write `conjugate_gradient`. Nobody differentiates its result: compute with `.data`.
 
 # %% exercise="conjugate-gradient"
 #| export
@@ -995,8 +962,7 @@ def conjugate_gradient(matvec, b, steps, damping=0.0):
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
     array([1., 6.], dtype=float32)
 
-    Source: Hestenes and Stiefel (1952); Shewchuk, An introduction to the conjugate gradient
-    method without the agonizing pain (1994), appendix B2.
+    Source: Hestenes and Stiefel (1952); Nocedal and Wright (2006), algorithm 5.2.
     """
     ### BEGIN SOLUTION
     x, r = np.zeros_like(b.data), b.data
@@ -1072,13 +1038,10 @@ for step in range(7):
 #
 # ## The diagonal and the trace
 #
-# Sometimes one number per weight is all we want of the Hessian: its diagonal. It says, for
-# example, which weights may be removed with little harm. Products with all $n$ unit vectors
-# would give it exactly.
-#
-# **Hutchinson's estimator** of the diagonal multiplies the matrix by random vectors $z$ of
-# $\pm 1$ and averages $z \odot Hz$, elementwise. Its entry $i$ is
-# $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, and the sum is 0 on average.
+# Sometimes the diagonal of the Hessian is enough, one number per weight; it says, for example,
+# which weights may be removed with little harm. **Hutchinson's estimator** of the diagonal
+# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$,
+# elementwise. Its entry $i$ is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$; the sum is 0 on average.
 #
 # **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
@@ -1094,12 +1057,10 @@ def hutchinson(matvec, like, probes, rng):
     returns  (trace, diagonal): a float and a Tensor like `like`. The diagonal is the mean of
              z * H z, the trace its sum
 
-    >>> h = Tensor([[2.0, 0.0], [0.0, -5.0]])
-    >>> hutchinson(lambda v: h @ v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
-    (-3.0, Tensor([ 2., -5.]))
+    >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
+    (-10.0, Tensor([-5., -5.]))
 
-    Source: Hutchinson (1990); Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a
-    matrix (2007).
+    Source: Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a matrix (2007).
     """
     ### BEGIN SOLUTION
     total = np.zeros(like.shape, like.dtype)
@@ -1130,10 +1091,9 @@ for probes in (1, 10, 100):
 # the others a second time during the backward pass. It trades time for memory.
 #
 # A `Function` of lesson 06 can do this: `forward` runs `f` without recording; `backward` runs
-# it again, recorded, on new leaves, and goes back through that graph. Three things are easy to
-# forget. `f` may draw random numbers, for dropout: the second run must draw the same
-# (`repeated` sees to that). Inputs such as labels need no gradient. And `f` uses weights that
-# are not among its inputs: `backward` of lesson 06 adds to *their* `.grad`.
+# it again, recorded, on new leaves, and goes back through that graph. `f` may draw random
+# numbers, for dropout: the second run must draw the same (`repeated` sees to that). And `f`
+# uses weights that are not among its inputs: `backward` of lesson 06 adds to *their* `.grad`.
 #
 # **Task.** Write `forward` and `backward` of `Checkpoint`.
 
@@ -1209,21 +1169,18 @@ check("checkpoint")
 # depth of 144.
 
 # %% tags=["answer"]
-def training_step(depth, segment):
-    x = Variable(ones[:25_000])
-    for _ in range(depth // segment):
-        x = checkpoint(lambda x: sines(x, segment), x)
+def training_step(n, k):
+    x = Variable(ones[:25_000])  # 100 kB
+    for _ in range(n // k):
+        x = checkpoint(lambda x: sines(x, k), x) if k > 1 else sines(x, 1)
     x.sum().backward()
-
-
-def peaks(step):
-    return [kilobytes_at_peak(lambda: step(n)) / 100 for n in depths]  # 25,000 numbers: 100 kB
 
 
 depths = [4, 16, 36, 64, 100, 144]
 figure = draw_memory(depths, {
-    "without checkpoint": peaks(lambda n: sines(Variable(ones[:25_000]), n).sum().backward()),
-    "segments of √n": peaks(lambda n: training_step(n, round(n**0.5)))})
+    name: [kilobytes_at_peak(lambda: training_step(n, segment(n))) / 100 for n in depths]
+    for name, segment in [("without checkpoint", lambda n: 1),
+                          ("segments of √n", lambda n: round(n**0.5))]})
 # alt: Arrays in memory at the peak, over the depth. Without checkpoint a straight line, up to
 # 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
 
@@ -1235,11 +1192,10 @@ figure = draw_memory(depths, {
 # 1. `jacfwd(jacfwd(f))` is a Hessian, too. Count the passes of the three ways for $n$ weights.
 # 2. Train the moons with `lr=0.5`. What does the sharpness at the start say about it? Which
 #    learning rate could you have started with, and raised later?
-# 3. Call `checkpoint` inside a checkpointed function. How does the memory grow with the depth
-#    if every function cuts its work into two halves, down to single operations?
+# 3. Call `checkpoint` inside a checkpointed function, which cuts its work into two halves, and
+#    so on, down to single operations. How does the memory grow with the depth?
 #
 # PyTorch has the same parts: `torch.func.jvp`, `vjp`, `jacfwd`, `jacrev` and `hessian`,
 # `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
-# recorded themselves, so reverse mode can be nested there, which ours refuses. Its forward mode
-# (`torch.autograd.forward_ad`) stores a tangent in each tensor, as our Dual does, and needs no
-# graph.
+# recorded, so reverse mode nests there, which ours refuses. Its forward mode stores a tangent
+# in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.
