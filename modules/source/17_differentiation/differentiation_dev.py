@@ -1040,8 +1040,8 @@ for step in range(7):
 #
 # Sometimes the diagonal of the Hessian is enough, one number per weight; it says, for example,
 # which weights may be removed with little harm. **Hutchinson's estimator** of the diagonal
-# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$,
-# elementwise. Its entry $i$ is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$; the sum is 0 on average.
+# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$, elementwise:
+# for entry $i$ that is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, a sum which is 0 on average.
 #
 # **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
@@ -1185,7 +1185,7 @@ figure = draw_memory(depths, {
 # 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
 
 # %% [markdown]
-# Segments of $\sqrt n$ need about $2 \sqrt n$ arrays, at the price of one more forward pass.
+# Segments of $\sqrt n$ need about $2 \sqrt n$ arrays and one more forward pass.
 #
 # ## Look back
 #
