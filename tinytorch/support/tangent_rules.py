@@ -262,6 +262,18 @@ def conv2d_tangent(op, tangents, out, x, weights, bias, stride, padding, saved=N
     )
 
 
+def max_pool2d_tangent(op, tangents, out, x, kernel_size, stride, padding):
+    """The tangent of each window's maximum; of the first one, row by row, if there are several."""
+    sides = ((0, 0), (0, 0), *((p, p) for p in padding))
+    padded = np.pad(x.data, sides, constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel_size, (2, 3))
+    down, across = stride
+    first = windows[:, :, ::down, ::across].reshape(*out.shape, -1).argmax(-1)
+    n, c, i, j = np.indices(out.shape)
+    height, width = np.divmod(first, kernel_size[1])
+    return tangents[0].pad(sides)[n, c, i * down + height, j * across + width]
+
+
 def cross_entropy_tangent(op, tangents, out, logits, labels, smoothing):
     """softmax(logits) minus the target, times the tangent, summed over the classes."""
     powers = (logits - logits.data.max(-1, keepdims=True)).exp()
@@ -277,4 +289,5 @@ OF_OTHER_LESSONS = {
     "avg_pool2d": linear,
     "conv2d": conv2d_tangent,
     "cross_entropy": cross_entropy_tangent,
+    "max_pool2d": max_pool2d_tangent,
 }

@@ -1319,6 +1319,9 @@ def test_other_systems():
     got, runs, after = solved(matrix, b, 40)
     assert near(got.ravel(), np.linalg.solve(matrix, b.ravel())) and got.shape == (2, 3)
     assert runs < 30 and near(after, b, 0)
+    for scale in (1e-12, 1e12):
+        got, runs, _ = solved(matrix, b * scale, 40)
+        assert near(got.ravel() / scale, np.linalg.solve(matrix, b.ravel())) and runs < 30
     got, _, _ = solved(matrix, b.astype("float32"), 6)
     assert got.dtype == np.float32
     assert near(got.ravel(), np.linalg.solve(matrix, b.ravel()), 1e-3)
