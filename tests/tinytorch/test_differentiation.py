@@ -116,6 +116,29 @@ def test_a_hessian_vector_product_is_the_difference_of_gradients(name):
         assert np.allclose(product.data, (a.data - b.data) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
+def test_fused_operations_of_other_lessons_have_tangents():
+    """Those of lessons 11 to 15, where they are built."""
+    pytest.importorskip("tinytorch.core.transformers")
+    from tinytorch.core.normalization import rms_norm
+    from tinytorch.core.transformers import GPT
+
+    model = GPT(vocab_size=7, context=4, embed_dim=8, layers=1, num_heads=2)
+    model.to(np.float64)
+    vector = np.concatenate([p.data.ravel() for p in model.parameters()])
+    direction = np.random.default_rng(0).normal(size=vector.shape)
+
+    def loss(w):
+        logits = func.functional_call(model, w, np.array([[1, 5, 0, 3]]))
+        return cross_entropy(rms_norm(logits, 7), [[5, 0, 3, 3]])
+
+    h, w, v = 1e-6, Tensor(vector), Tensor(direction)
+    up, down = (Tensor(vector + sign * direction) for sign in (h, -h))
+    tangent = jvp(loss, (w,), (v,))[1]
+    assert np.isclose(float(tangent), (float(loss(up)) - float(loss(down))) / (2 * h), rtol=1e-5)
+    difference = (vjp(loss, up)[1](1.0)[0].data - vjp(loss, down)[1](1.0)[0].data) / (2 * h)
+    assert np.allclose(hvp(loss, w, v).data, difference, rtol=1e-4, atol=1e-6)
+
+
 def test_jvp_and_vjp_are_transposed():
     for f, inputs in PROGRAMS.values():
         rng = np.random.default_rng(5)

@@ -5,6 +5,7 @@ themselves as they were given, and returns the tangent of the result. All of the
 that a tangent can be differentiated again.
 """
 
+import math
 import threading
 from contextlib import contextmanager
 
@@ -284,10 +285,56 @@ def cross_entropy_tangent(op, tangents, out, logits, labels, smoothing):
     return (tangents[0] * (powers / powers.sum(-1, keepdims=True) - target)).sum(-1)
 
 
+def fused(composed):
+    """The tangent rule of a fused operation: that of the same function, composed of operations that
+    have rules.
+
+    composed  function of the operation's inputs and options, without `saved`
+    """
+
+    def rule(op, tangents, out, *inputs, saved=None, **options):
+        from tinytorch.core.differentiation import jvp  # late: it needs this module
+
+        return jvp(lambda *inputs: composed(*inputs, **options), inputs, tangents)[1]
+
+    return rule
+
+
+def layer_norm(x, weight, bias, eps):
+    distances = x - x.mean(-1, keepdims=True)
+    return distances / ((distances * distances).mean(-1, True) + eps).sqrt() * weight + bias
+
+
+def rms_norm(x, weight, eps):
+    return x / ((x * x).mean(-1, keepdims=True) + eps).sqrt() * weight
+
+
+def gelu(x):
+    return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))).tanh())
+
+
+def attention(qkv, heads, causal):
+    """Self-attention of all heads; qkv of shape (B, T, 3D)."""
+    b, t, width = qkv.shape
+    parts = qkv.reshape(b, t, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+    q, k, v = parts[0], parts[1], parts[2]
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores = where(np.tri(t, dtype=bool), scores, -np.inf)
+    weights = (scores - scores.data.max(-1, keepdims=True)).exp()
+    weights = weights / weights.sum(-1, keepdims=True)
+    return (weights @ v).swapaxes(1, 2).reshape(b, t, width // 3)
+
+
 OF_OTHER_LESSONS = {
     "Cast": linear,
+    "attention": fused(attention),
     "avg_pool2d": linear,
     "conv2d": conv2d_tangent,
     "cross_entropy": cross_entropy_tangent,
+    "embedding": linear,
+    "gelu": fused(gelu),
+    "layer_norm": fused(layer_norm),
     "max_pool2d": max_pool2d_tangent,
+    "rms_norm": fused(rms_norm),
 }

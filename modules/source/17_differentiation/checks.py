@@ -1332,6 +1332,9 @@ def test_other_systems():
         residuals.append(b.ravel() @ x.ravel() - x.ravel() @ matrix @ x.ravel() / 2)
     assert residuals == sorted(residuals)
     assert refusal("solved", np.zeros((2, 2)), np.ones(2), 3)[0] == "ValueError"
+    numbers = np.linspace(1, 10, 30)
+    got, runs, _ = solved(np.diag(numbers), numbers * numbers, 100)
+    assert near(got, numbers, 1e-13) and 25 < runs < 90
 
 
 # %% newton points=2
