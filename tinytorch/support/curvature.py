@@ -98,8 +98,8 @@ def draw_sharpness(runs):
     for colour, (lr, (steps, values)) in zip(("C0", "C1"), runs.items()):
         axes.plot(steps, values, colour)
         axes.axhline(2 / lr, color=colour, linestyle=":", linewidth=1.5)
-        axes.annotate(f"2 / {lr}", (steps[len(steps) // 8], 2 / lr), (0, 4), color=colour,
-                      textcoords="offset points")  # fmt: skip
+        axes.annotate(f"2 / {lr}", (1, 2 / lr), (4, 0), ("axes fraction", "data"), color=colour,
+                      va="center", textcoords="offset points", annotation_clip=False)  # fmt: skip
     axes.set_ylim(0, 1.2 * max(2 / lr for lr in runs))
     return figure
 
