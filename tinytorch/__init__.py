@@ -1,6 +1,6 @@
 """The library that the lessons add up to."""
 
-from tinytorch import data, nn, optim, text, training  # noqa: F401  each opens without its lessons
+from tinytorch import data, func, nn, optim, text, training  # noqa: F401  each opens without its lessons
 from tinytorch.lazy import door
 from tinytorch.support.users import name_lines_of_users
 

@@ -64,3 +64,18 @@ def kilobytes_held(make):
     finally:
         tracemalloc.stop()
     return used // 1000
+
+
+def kilobytes_at_peak(make):
+    """The largest memory in use at any time while make() runs, in units of 1000 bytes, rounded
+    down.
+
+    >>> kilobytes_at_peak(lambda: np.zeros(100_000, "float32").sum()) in range(400, 405)
+    True
+    """
+    tracemalloc.start()
+    try:
+        make()
+        return tracemalloc.get_traced_memory()[1] // 1000
+    finally:
+        tracemalloc.stop()

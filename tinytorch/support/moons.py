@@ -98,3 +98,19 @@ def plot_decision(points, labels, logits, title=""):
     for side, colour, mark in ((1, upper, "o"), (0, lower, "s")):
         axes.scatter(*points[labels[:, 0] == side].T, s=16, color=colour, marker=mark)
     return figure, axes
+
+
+def untrained_network(seed=0):
+    """The network of `SIZES` with tanh between its layers, and its parameters in one vector.
+
+    returns  (Sequential, Tensor of shape (337,)); the vector is a copy, in the order of
+             `parameters()`
+    """
+    from tinytorch.core.activations import Tanh  # late: lessons of the course
+    from tinytorch.core.layers import Dense, Sequential
+    from tinytorch.core.tensor import Tensor
+
+    rng = np.random.default_rng(seed)
+    first, second, third = [Dense(*pair, rng=rng) for pair in zip(SIZES, SIZES[1:])]
+    network = Sequential(first, Tanh(), second, Tanh(), third)
+    return network, Tensor(np.concatenate([w.data.ravel() for w in network.parameters()]))

@@ -1,0 +1,1500 @@
+# The checks of lesson 17, by exercise. `check("jvp")` in the chapter runs the visible ones.
+
+# %% setup
+import math
+
+import numpy as np
+
+
+def near(got, wanted, tolerance=1e-6):
+    """Whether two nested lists of numbers and arrays are equal, but for rounding."""
+    if isinstance(wanted, (list, tuple)):
+        return (
+            isinstance(got, (list, tuple))
+            and len(got) == len(wanted)
+            and all(near(a, b, tolerance) for a, b in zip(got, wanted, strict=True))
+        )
+    if isinstance(got, (list, tuple, str, type(None))):
+        return False
+    got, wanted = np.asarray(got, "float64"), np.asarray(wanted, "float64")
+    scale = tolerance * max(1.0, float(np.abs(wanted).max(initial=0)))
+    return got.shape == wanted.shape and bool((np.abs(got - wanted) <= scale).all())
+
+
+def difference(f, x, v, h=1e-5):
+    """The change of f at the array x along v, by a central difference in float64."""
+    x, v = np.asarray(x, "float64"), np.asarray(v, "float64")
+    return (f(x + h * v) - f(x - h * v)) / (2 * h)
+
+
+ELEMENTWISE = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "relu": lambda x: np.maximum(x, 0),
+}
+
+X = np.array([[1.0, -0.5], [0.25, 2.0]])
+
+
+# %% learner-side
+# The checks give and receive plain numbers: a Dual is [primal, tangent, level] here.
+from tinytorch.core.autograd import Function, backward, no_grad, topological_order
+from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, stack
+
+
+def as_dual(x):
+    """The Dual of a list; anything else as it is."""
+    return Dual(as_dual(x[0]), as_dual(x[1]), *x[2:]) if isinstance(x, list) else x
+
+
+def plain(x):
+    """[primal, tangent, level] of a Dual, the same inside; a number or an array as it is; the
+    name of its class for anything else."""
+    if isinstance(x, Dual):
+        return [plain(x.primal), plain(x.tangent), x.level]
+    if isinstance(x, np.ndarray):
+        return np.array(x)
+    return float(x) if isinstance(x, (int, float, np.generic)) else type(x).__name__
+
+
+def computed(name, *operands):
+    """What a function of the lesson returns for Duals and numbers."""
+    function = {
+        "add": lambda x, y: add(x, y),
+        "multiply": lambda x, y: multiply(x, y),
+        "divide": lambda x, y: divide(x, y),
+        "power": lambda x, y: power(x, y),
+        "x + y": lambda x, y: x + y,
+        "x - y": lambda x, y: x - y,
+        "x * y": lambda x, y: x * y,
+        "x / y": lambda x, y: x / y,
+        "x ** y": lambda x, y: x**y,
+        "-x": lambda x: -x,
+        "exp": lambda x: exp(x),
+        "log": lambda x: log(x),
+        "sin": lambda x: sin(x),
+        "cos": lambda x: cos(x),
+        "tanh": lambda x: tanh(x),
+        "relu": lambda x: relu(x),
+        "x.exp": lambda x: x.exp(),
+        "x.relu": lambda x: x.relu(),
+        "cube": lambda x: chain_rule(lambda a: a * a * a, lambda a, out: 3 * out / a, x),
+    }[name]
+    return plain(function(*[as_dual(x) for x in operands]))
+
+
+def parts_of(x, level):
+    """What `parts` returns."""
+    result = parts(as_dual(x), level)
+    return [plain(part) for part in result] if isinstance(result, tuple) else plain(result)
+
+
+DIFFERENTIATED = {
+    "x * x * x": lambda x: x * x * x,
+    "exp(x) / x": lambda x: exp(x) / x,
+    "7": lambda x: 7.0,
+    "x ** x": lambda x: x**x,
+    "x d/dy (x + y)": lambda x: x * derivative_of(lambda y: x + y)(5.0),
+    "x d/dy (x * y), y = x": lambda x: x * derivative_of(lambda y: x * y)(x),
+    "x d/dy (x * x)": lambda x: x * derivative_of(lambda y: x * x)(5.0),
+    "d/dy x": lambda x: derivative_of(lambda y: x)(5.0),
+    "d/dy (x * x * y)": lambda x: derivative_of(lambda y: x * x * y)(5.0),
+}
+
+
+def nth_derivative(name, x, order=1):
+    """The derivative of one of these functions, as a number or an array."""
+    f = DIFFERENTIATED[name]
+    for _ in range(order):
+        f = derivative_of(f)
+    return plain(f(x))
+
+
+def tangent_rule(name, tangents, inputs, wrt=None):
+    """What a tangent rule returns: an array, and with `wrt` also the gradient of its sum with
+    respect to that input. Arrays become Tensors, numbers stay numbers."""
+    op = next(
+        (
+            op
+            for op in [*tangent_rules, *tangent_rules.deferred]
+            if getattr(op, "__name__", "").removesuffix("_forward") == name
+        ),
+        None,
+    )
+    assert op is not None, (
+        f"there is no tangent rule of {name}: does @deferred_rules(...) still stand above the "
+        "function that registers it?"
+    )
+    given = [
+        (Tensor if wrt is None else Variable)(x) if isinstance(x, np.ndarray) else x
+        for x in inputs
+    ]
+    changes = tuple([Tensor(t) for t in tangents])
+    result = tangent_rules[op](changes, apply(op, *given), *given)
+    assert isinstance(result, Tensor), (
+        f"the tangent rule of {name} returned a {type(result).__name__}: compute with Tensor "
+        "operations, so that the tangent is recorded"
+    )
+    if wrt is None:
+        return np.array(result.data)
+    if result.requires_grad:
+        backward(result.sum())
+    g = given[wrt].grad
+    return np.zeros(given[wrt].shape) if g is None else np.array(g)
+
+
+def linear_rule(name, tangents, inputs, **options):
+    """What the tangent rule of a linear operation returns, an array."""
+    op = next((op for op in LINEAR if op.__name__.removesuffix("_forward") == name), None)
+    assert op is not None, f"LINEAR has no {name} any more"
+    given = [Tensor(x) for x in inputs]
+    out = apply(op, *given, **options)
+    result = tangent_rules[op](tuple([Tensor(t) for t in tangents]), out, *given, **options)
+    return np.array(result.data) if isinstance(result, Tensor) else type(result).__name__
+
+
+CONSTANT = Variable([[2.0, -1.0, 0.5]])
+FUNCTIONS = {
+    "x * y": lambda x, y: x * y,
+    "x * x": lambda x: x * x,
+    "sum of cubes": lambda x: (x * x * x).sum(),
+    "h = x * x; h * h + h": lambda x: (lambda h: h * h + h)(x * x),
+    "x": lambda x: x,
+    "no x": lambda x: Tensor([7.0, 8.0]),
+    "sum along axis 1": lambda x: (x * x).sum(axis=1),
+    "x + row": lambda x: x + Tensor([[10.0], [20.0]]),
+    "x @ w": lambda x: (x @ Tensor([[1.0, 2.0, 0.5], [3.0, -1.0, 4.0]])).tanh(),
+    "sinh of a constant": lambda x: x * apply(np.sinh, CONSTANT),
+    "2000 sines": lambda x: [x := x.sin() for _ in range(2000)][-1],
+    "shares": lambda x: x.exp() / x.exp().sum(),
+    "xy, x + y, y": lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]),
+    "first two, squared": lambda x: x[:2] * x[:2],
+    "x0^2 + 3 x0 x1": lambda x: x[0] * x[0] + 3 * x[0] * x[1],
+    "log of sum": lambda x: (x.exp().sum() + (x * x).sum()).log(),
+    "linear": lambda x: x.sum() + x[0],
+    "of a matrix": lambda x: ((x @ x.T) * (x @ x.T)).sum(),
+    "of two": lambda x, y: (x * x).sum() * y.sum() + (x * y * y).sum(),
+    "bowl": lambda x: ((x - 3.0) * (x - 3.0) * Tensor([[1.0, 5.0]])).sum() / 2,
+    "saddle": lambda x: (x * x * Tensor([1.0, -3.0])).sum() / 2,
+    "weighted": lambda x: (x * CONSTANT * x).sum(),
+}
+calls = []
+
+
+def counted(name):
+    """One of these functions; how often it is called is the length of `calls`."""
+    calls.clear()
+
+    def f(*inputs):
+        calls.append(len(inputs))
+        return FUNCTIONS[name](*inputs)
+
+    return f
+
+
+def arrays_of(result):
+    """The arrays inside a Tensor, or inside a tuple or list of them; otherwise its type."""
+    if isinstance(result, (tuple, list)):
+        return [arrays_of(part) for part in result]
+    return np.array(result.data) if isinstance(result, Tensor) else type(result).__name__
+
+
+def jvp_of(name, primals, tangents):
+    """The arrays (out, tangent) of jvp."""
+    out, tangent = jvp(
+        FUNCTIONS[name],
+        tuple([Tensor(x) for x in primals]),
+        tuple([Tensor(v) for v in tangents]),
+    )
+    return [arrays_of(out), arrays_of(tangent)]
+
+
+def pushed(name, x, v):
+    """What push_forward returns for the tangent v of x; how many tangents are known afterwards;
+    whether it was recorded."""
+    x = Variable(x)
+    out, tangents = FUNCTIONS[name](x), {x: Tensor(v)}
+    result = push_forward(out, tangents)
+    return arrays_of(result), len(tangents), bool(getattr(result, "requires_grad", False))
+
+
+def push_to_others(x, v):
+    """push_forward for a result that the leaf with the tangent does not reach."""
+    x, other = Variable(x), Variable(v)
+    return arrays_of(push_forward(x * x, {other: Tensor(v)}))
+
+
+def jvp_of_itself(x):
+    """The derivative of x * y with respect to y at y = x, where x is the same Tensor."""
+    x = Variable(x)
+    return arrays_of(jvp(lambda y: x * y, (x,), (Tensor(np.ones(x.shape, x.dtype)),))[1])
+
+
+def jacobian_of(mode, name, x):
+    """A Jacobian or a Hessian, an array, and how often the function was called."""
+    function = {
+        "forward": lambda f: jacfwd(f),
+        "reverse": lambda f: jacrev(f),
+        "hessian": lambda f: hessian(f),
+    }[mode]
+    return arrays_of(function(counted(name))(Tensor(x))), len(calls)
+
+
+def vjps_of(name, primals, gs):
+    """out of vjp, the results of vjp_function for each g, and the `.grad` of the primals."""
+    xs = [Variable(x) for x in primals]
+    out, vjp_function = vjp(FUNCTIONS[name], *xs)
+    results = [vjp_function(Tensor(g)) for g in gs]
+    kinds = [type(result).__name__ for result in results]
+    untouched = all(x.grad is None for x in xs)
+    return arrays_of(out), [arrays_of(result) for result in results], kinds, untouched
+
+
+def hvp_of(name, x, v, recorded=True):
+    """hvp, as arrays; whether some `.grad` changed; how often the function was called."""
+    CONSTANT.grad = None
+    several = isinstance(x, list)
+    xs, vs = (x, v) if several else ([x], [v])
+    xs, vs = [Variable(a) for a in xs], [Tensor(a) for a in vs]
+    given = (xs, vs) if several else (xs[0], vs[0])
+    if recorded:
+        result = hvp(counted(name), *given)
+    else:
+        with no_grad():
+            result = hvp(counted(name), *given)
+    clean = all(leaf.grad is None for leaf in [*xs, CONSTANT])
+    return arrays_of(result), clean, len(calls)
+
+
+def product(matrix, shape, seen=None):
+    """The function v -> matrix v, for Tensors of a shape; keeps the vectors in `seen`."""
+
+    def matvec(v):
+        assert isinstance(v, Tensor), (
+            f"matvec was called with a {type(v).__name__} instead of a Tensor"
+        )
+        if seen is not None:
+            seen.append(np.array(v.data))
+        return Tensor((matrix @ v.data.ravel()).reshape(shape).astype(v.dtype))
+
+    return matvec
+
+
+def iterated(matrix, shape, steps, seed=0, dtype="float64"):
+    """power_iteration: value, its type, vector, and the vectors that matvec was called with."""
+    seen, like = [], Tensor(np.zeros(shape, dtype))
+    value, vector = power_iteration(
+        product(matrix, shape, seen), like, steps, np.random.default_rng(seed)
+    )
+    return float(value), type(value).__name__, arrays_of(vector), seen
+
+
+def solved(matrix, b, steps, damping=0.0):
+    """conjugate_gradient: x, the number of products, and b afterwards."""
+    seen, right = [], Tensor(b)
+    x = conjugate_gradient(product(matrix, b.shape, seen), right, steps, damping)
+    return arrays_of(x), len(seen), np.array(right.data)
+
+
+def refusal(name, *given, **named):
+    """The name of the error that a call raises, and its message, or two empty texts."""
+    try:
+        {"solved": solved, "jvp": jvp_of}[name](*given, **named)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "", ""
+
+
+def stepped(name, x, **options):
+    """newton_step, and x afterwards."""
+    start = Tensor(x)
+    return arrays_of(newton_step(FUNCTIONS[name], start, **options)), np.array(start.data)
+
+
+def probed(matrix, shape, probes, seed=0, dtype="float64"):
+    """hutchinson: trace, its type, diagonal, and the random vectors."""
+    seen, like = [], Tensor(np.zeros(shape, dtype))
+    trace, diagonal = hutchinson(
+        product(matrix, shape, seen), like, probes, np.random.default_rng(seed)
+    )
+    return float(trace), type(trace).__name__, arrays_of(diagonal), seen
+
+
+def checkpointed(kind, x, wanted=True, through=True, recorded=True):
+    """A loss whose middle part is a checkpoint (or, without `through`, is computed as usual):
+    the loss, the gradients of x and of the weights, how often the part ran in the forward pass
+    and altogether, how many results the graph holds, and whether the loss was recorded."""
+    weights, rng = Variable(np.array([[0.5, -1.0], [2.0, 0.25]])), np.random.default_rng(5)
+    runs, x = [], Tensor(x, requires_grad=wanted)
+
+    def part(h, *rest):
+        runs.append(1)
+        if kind == "dropout":
+            return h * (rng.random(h.shape) < 0.5) @ weights
+        if kind == "labels":
+            return (h @ weights)[rest[0].data] * rest[1]
+        if kind == "no weights":
+            return (h * h).sin()
+        return ((h @ weights).tanh() @ weights).sin()
+
+    rest = (Tensor(np.array([1, 0])), 3.0) if kind == "labels" else ()
+    run = (lambda *inputs: checkpoint(part, *inputs)) if through else part
+    if recorded:
+        middle = run(x, *rest)
+        if kind == "twice":
+            middle = run(middle)
+        loss = (middle * middle).sum()
+    else:
+        with no_grad():
+            loss = (run(x, *rest) * 2.0).sum()
+    before, recorded = len(runs), bool(loss.requires_grad)
+    size = len(topological_order(loss))
+    if recorded:
+        with no_grad():
+            backward(loss)
+    grads = [np.zeros(0) if t.grad is None else np.array(t.grad) for t in (x, weights)]
+    return float(loss), grads, before, len(runs), size, recorded, rng.random()
+
+
+# %% dual points=6
+def test_a_number_is_a_constant_with_tangent_0():
+    for x in (3.0, -2, np.array([1.0, 4.0])):
+        got = parts_of(x, 0)
+        assert isinstance(got, list) and len(got) == 2 and near(got[0], x), (
+            f"parts({x}, 0) should be ({x}, 0.0), yours is {got}"
+        )
+        assert near(got[1], 0.0), (
+            f"{x} is a constant: it does not change with the input, so its tangent is 0, yours "
+            f"is {got[1]}"
+        )
+
+
+def test_a_dual_has_its_own_tangent_at_its_level():
+    for level in (0, 3):
+        got = parts_of([2.0, 5.0, level], level)
+        assert near(got, [2.0, 5.0]), (
+            f"parts(Dual(2.0, 5.0, level={level}), {level}) should be (2.0, 5.0), yours is "
+            f"{got}"
+        )
+
+
+def test_a_dual_of_another_level_is_a_constant():
+    for level in (1, 3):
+        got = parts_of([2.0, 5.0, 2], level)
+        assert near(got, [[2.0, 5.0, 2], 0.0]), (
+            f"seen from level {level}, Dual(2.0, 5.0, level=2) is a constant: its own primal, "
+            f"with the tangent 0. Yours gives {got} (a Dual is written [primal, tangent, "
+            "level])"
+        )
+
+
+def test_addition():
+    for x, y, wanted in [
+        ([2.0, 1.0], [3.0, 10.0], [5.0, 11.0, 0]),
+        ([2.0, 1.0], 3.0, [5.0, 1.0, 0]),
+        (3.0, [2.0, 1.0], [5.0, 1.0, 0]),
+    ]:
+        got = computed("add", x, y)
+        assert near(got, wanted), (
+            f"add of {x} and {y} should be primal {wanted[0]}, tangent {wanted[1]}, yours is "
+            f"{got}"
+        )
+
+
+def test_the_product_rule_has_two_parts():
+    for x, y, wanted in [
+        ([2.0, 1.0], [3.0, 0.0], [6.0, 3.0, 0]),
+        ([2.0, 0.0], [3.0, 1.0], [6.0, 2.0, 0]),
+        ([2.0, 5.0], [3.0, 7.0], [6.0, 29.0, 0]),
+        ([2.0, 5.0], 4.0, [8.0, 20.0, 0]),
+        (4.0, [2.0, 5.0], [8.0, 20.0, 0]),
+    ]:
+        got = computed("multiply", x, y)
+        assert near(got, wanted), (
+            f"multiply of {x} and {y} should be primal {wanted[0]}, tangent {wanted[1]}, yours "
+            f"is {got}. The product rule: a' b + a b'"
+        )
+
+
+def test_the_result_has_the_higher_level():
+    for name, wanted in [
+        ("add", [[5.0, 5.0, 1], 7.0, 2]),
+        ("multiply", [[6.0, 15.0, 1], [14.0, 35.0, 1], 2]),
+    ]:
+        got = computed(name, [2.0, 5.0, 1], [3.0, 7.0, 2])
+        assert near(got, wanted), (
+            f"{name} of Dual(2.0, 5.0, level=1) and Dual(3.0, 7.0, level=2) should be "
+            f"{wanted}, "
+            f"written as [primal, tangent, level]: at level 2 the first one is a constant. "
+            f"Yours is {got}"
+        )
+
+
+# %% dual hidden points=2
+def test_other_sums_and_products():
+    a, b = np.array([1.0, -2.0]), np.array([0.5, 4.0])
+    assert near(computed("add", [a, b], [b, a]), [a + b, a + b, 0])
+    assert near(computed("multiply", [a, b], [b, b]), [a * b, b * b + a * b, 0])
+    assert near(computed("x + y", b, [a, b])[0], a + b)
+    assert near(computed("x * y", [3.0, 2.0, 4], 5), [15.0, 10.0, 4])
+    assert near(computed("multiply", [3.0, 2.0, 4], [5.0, 1.0, 2])[2], 4)
+    assert near(computed("-x", [3.0, 2.0, 1]), [-3.0, -2.0, 1])
+
+
+# %% functions points=4
+def test_a_number_or_an_array_passes_through():
+    for name, x, wanted in [
+        ("exp", 0.5, math.exp(0.5)),
+        ("log", 0.5, math.log(0.5)),
+        ("sin", 0.5, math.sin(0.5)),
+        ("cos", 0.5, math.cos(0.5)),
+        ("tanh", 0.5, math.tanh(0.5)),
+        ("relu", -0.5, 0.0),
+        ("cube", 0.5, 0.125),
+        ("exp", np.array([0.0, 1.0]), np.exp([0.0, 1.0])),
+        ("relu", np.array([-2.0, 3.0]), np.array([0.0, 3.0])),
+    ]:
+        got = computed(name, x)
+        assert near(got, wanted), f"{name} of {x} should be {wanted}, yours is {got}"
+
+
+def test_the_derivative_is_multiplied_by_the_tangent():
+    for name, f in [
+        ("exp", math.exp),
+        ("log", math.log),
+        ("sin", math.sin),
+        ("cos", math.cos),
+        ("tanh", math.tanh),
+        ("cube", lambda x: x**3),
+    ]:
+        by_difference = difference(np.vectorize(f), 0.7, 1.0)
+        for tangent in (1.0, 10.0):
+            got = computed(name, [0.7, tangent])
+            wanted = [f(0.7), by_difference * tangent, 0]
+            assert near(got, wanted, 1e-8), (
+                f"{name} of Dual(0.7, {tangent}) should be primal {wanted[0]:.6f}, tangent "
+                f"{wanted[1]:.6f}: the derivative {by_difference:.6f} times the tangent. Yours "
+                f"is {got}"
+            )
+
+
+def test_relu_looks_at_the_primal():
+    for x, wanted in [
+        ([2.0, -1.0], [2.0, -1.0, 0]),
+        ([-2.0, 1.0], [0.0, 0.0, 0]),
+        ([0.0, 1.0], [0.0, 0.0, 0]),
+        ([0.5, 5.0], [0.5, 5.0, 0]),
+    ]:
+        got = computed("relu", x)
+        assert near(got, wanted), (
+            f"relu of {x} should be primal {wanted[0]}, tangent {wanted[1]}, yours is {got}. "
+            "The "
+            "derivative is 1 where the primal is positive, otherwise 0"
+        )
+
+
+def test_the_primal_may_be_a_dual():
+    e = math.exp(0.5)
+    got = computed("exp", [[0.5, 1.0, 1], 1.0, 2])
+    assert near(got, [[e, e, 1], [e, e, 1], 2]), (
+        "exp of Dual(Dual(0.5, 1.0, level=1), 1.0, level=2) should be primal and tangent "
+        f"[{e:.4f}, {e:.4f}, 1] at level 2, yours is {got}. `function` takes no Dual: call "
+        "chain_rule for the primal, too"
+    )
+    got = computed("sin", [[0.5, 1.0, 1], 1.0, 2])
+    wanted = [math.cos(0.5), -math.sin(0.5), 1]
+    assert isinstance(got, list) and near(got[1], wanted), (
+        f"the tangent of sin of a Dual of a Dual should be {wanted}: cos of the inner Dual, "
+        f"which carries the second derivative. Yours is {got}. Is np.cos called where the cos "
+        "of this lesson is needed?"
+    )
+
+
+# %% functions hidden points=2
+def test_other_functions_of_duals():
+    for name, second in [
+        ("exp", math.exp(0.7)),
+        ("log", -1 / 0.49),
+        ("sin", -math.sin(0.7)),
+        ("cos", -math.cos(0.7)),
+        ("tanh", -2 * math.tanh(0.7) / math.cosh(0.7) ** 2),
+        ("relu", 0.0),
+        ("cube", 4.2),
+    ]:
+        got = computed(name, [[0.7, 1.0, 3], 1.0, 5])
+        assert got[2] == 5
+        inner = got[1][1] if isinstance(got[1], list) else 0.0
+        assert near(inner, second), name
+    x, t = np.array([0.5, 2.0]), np.array([1.0, -3.0])
+    assert near(computed("log", [x, t, 7]), [np.log(x), t / x, 7])
+    assert near(computed("x.exp", [x, t]), [np.exp(x), t * np.exp(x), 0])
+    assert near(computed("x.relu", [-x, t]), [0 * x, 0 * t, 0])
+
+
+# %% quotient points=5
+def test_the_quotient_rule():
+    for x, y, wanted in [
+        (1.0, [2.0, 1.0], [0.5, -0.25, 0]),
+        ([6.0, 1.0], 2.0, [3.0, 0.5, 0]),
+        ([6.0, 1.0], [2.0, 5.0], [3.0, -7.0, 0]),
+    ]:
+        got = computed("divide", x, y)
+        assert near(got, wanted), (
+            f"divide of {x} and {y} should be primal {wanted[0]}, tangent {wanted[1]}, yours "
+            "is "
+            f"{got}. From q b = a follows q' = (a' - q b') / b"
+        )
+
+
+def test_powers_with_a_constant_exponent():
+    for x, n, wanted in [
+        ([3.0, 1.0], 2, [9.0, 6.0, 0]),
+        ([3.0, 10.0], 2, [9.0, 60.0, 0]),
+        ([2.0, 1.0], -1, [0.5, -0.25, 0]),
+        ([-3.0, 1.0], 2, [9.0, -6.0, 0]),
+        ([-2.0, 1.0], 3, [-8.0, 12.0, 0]),
+        ([0.0, 1.0], 2, [0.0, 0.0, 0]),
+        ([4.0, 1.0], 0.5, [2.0, 0.25, 0]),
+    ]:
+        with np.errstate(all="ignore"):
+            try:
+                got = computed("power", x, n)
+            except (ValueError, ZeroDivisionError) as error:
+                assert False, f"power of {x} and {n} raises {type(error).__name__}: {error}"
+        assert near(got, wanted), (
+            f"power of {x} and {n} should be primal {wanted[0]}, tangent {wanted[1]}, yours is "
+            f"{got}. For a constant exponent: b a^(b-1) a', and no logarithm"
+        )
+
+
+def test_powers_with_a_constant_base():
+    for a, y, wanted in [
+        (2, [3.0, 1.0], [8.0, 8 * math.log(2), 0]),
+        (2.0, [3.0, 10.0], [8.0, 80 * math.log(2), 0]),
+        (1, [3.0, 1.0], [1.0, 0.0, 0]),
+    ]:
+        got = computed("power", a, y)
+        assert near(got, wanted), (
+            f"power of {a} and {y} should be primal {wanted[0]}, tangent {wanted[1]:.4f}, "
+            "yours "
+            f"is {got}. 2 ** x is not x ** 2: its derivative is 2 ** x * log(2)"
+        )
+
+
+def test_both_parts_of_a_power_are_added():
+    got, wanted = computed("power", [2.0, 1.0], [3.0, 1.0]), 12 + 8 * math.log(2)
+    assert near(got, [8.0, wanted, 0]), (
+        f"power of Dual(2.0, 1.0) and Dual(3.0, 1.0) should have the tangent {wanted:.4f}, "
+        f"3 * 2**2 for the base and 8 log(2) for the exponent, yours is {got}"
+    )
+
+
+def test_the_power_0_is_a_constant():
+    for x in ([0.0, 1.0], [5.0, 3.0]):
+        try:
+            got = computed("power", x, 0)
+        except ZeroDivisionError:
+            assert False, f"power of {x} and 0 divides by zero: there is no x ** -1 in x ** 0"
+        assert near(got, [1.0, 0.0, 0]), (
+            f"power of {x} and 0 should be primal 1, tangent 0, yours is {got}"
+        )
+
+
+# %% quotient hidden points=2
+def test_other_quotients_and_powers():
+    a, b, t = np.array([1.0, -2.0]), np.array([0.5, 4.0]), np.array([3.0, 1.0])
+    assert near(computed("x / y", [a, t], [b, a]), [a / b, (t - a / b * a) / b, 0])
+    assert near(computed("x ** y", [a, t], 3), [a**3, 3 * a * a * t, 0])
+    assert near(computed("x ** y", b, [a, t]), [b**a, b**a * np.log(b) * t, 0])
+    assert near(computed("x - y", 5.0, [2.0, 3.0, 4]), [3.0, -3.0, 4])
+    assert near(computed("divide", [6.0, 4.0, 1], [2.0, 5.0, 2])[2], 2)
+    assert near(computed("divide", [6.0, 4.0, 1], [2.0, 5.0, 2])[1], [-7.5, -5.0, 1])
+    assert near(
+        computed("power", [2.0, 1.0, 3], [2.0, 1.0, 1])[1], [4.0, 2 + 4 * math.log(2), 1]
+    )
+    assert near(computed("power", [2.0, 1.0, 1], [3.0, 1.0, 2])[0], [8.0, 12.0, 1])
+
+
+# %% derivative points=4
+def test_a_derivative():
+    for name, x, wanted in [
+        ("x * x * x", 2.0, 12.0),
+        ("x * x * x", -1.0, 3.0),
+        ("exp(x) / x", 1.0, 0.0),
+        ("x ** x", 3.0, 27 * (1 + math.log(3))),
+    ]:
+        got = nth_derivative(name, x)
+        assert near(got, wanted), (
+            f"the derivative of {name} at {x} should be {wanted:.4f}, yours is {got}"
+        )
+
+
+def test_the_derivative_of_a_constant_is_0():
+    try:
+        got = nth_derivative("7", 2.0)
+    except AttributeError as error:
+        assert False, (
+            f"f returned 7.0, which is no Dual, and yours ends with {error}. `parts` knows "
+            "what "
+            "to do with a constant"
+        )
+    assert near(got, 0.0), f"the derivative of f(x) = 7 should be 0, yours is {got}"
+
+
+def test_higher_derivatives():
+    for order, wanted in [(2, 12.0), (3, 6.0), (4, 0.0)]:
+        got = nth_derivative("x * x * x", 2.0, order)
+        assert near(got, wanted), (
+            f"derivative number {order} of x * x * x at 2 should be {wanted}, yours is {got}. "
+            "Each call needs a new level"
+        )
+
+
+def test_there_is_no_perturbation_confusion():
+    for name, x, wanted in [
+        ("x d/dy (x + y)", 7.0, 1.0),
+        ("x d/dy (x * y), y = x", 3.0, 6.0),
+        ("d/dy x", 3.0, 0.0),
+        ("x d/dy (x * x)", 3.0, 0.0),
+        ("d/dy (x * x * y)", 3.0, 6.0),
+    ]:
+        got = nth_derivative(name, x)
+        assert near(got, wanted), (
+            f"d/dx of {name} at x = {x} should be {wanted}, yours is {got}. Do x and y have a "
+            "level each, taken when the derivative is called?"
+        )
+
+
+# %% derivative hidden points=2
+def test_other_derivatives():
+    x = np.array([0.5, 2.0, -3.0])
+    assert near(nth_derivative("x * x * x", x), 3 * x * x)
+    assert near(nth_derivative("x * x * x", x, 2), 6 * x)
+    assert near(nth_derivative("d/dy (x * x * y)", 3.0, 2), 2.0)
+    assert near(nth_derivative("x d/dy (x * y), y = x", 3.0, 2), 2.0)
+    assert near(nth_derivative("exp(x) / x", 1.0, 2), math.e)
+
+
+# %% tangent-rules points=4
+def test_rules_of_arithmetic():
+    a, b = np.array([3.0, -1.0]), np.array([2.0, 4.0])
+    s, t = np.array([5.0, 7.0]), np.array([11.0, -2.0])
+    for name, wanted in [
+        ("add", s + t),
+        ("subtract", s - t),
+        ("multiply", s * b + a * t),
+        ("divide", (s - a / b * t) / b),
+    ]:
+        got = tangent_rule(name, [s, t], [a, b])
+        assert near(got, wanted), (
+            f"the tangent rule of {name} for a = {a}, b = {b} and the tangents {s}, {t} should "
+            f"return {wanted}, yours returns {got}"
+        )
+        if name in ("multiply", "divide"):
+            for inputs, tangents, alone in [
+                ([a, 3.0], [s, 0.0], s * 3.0 if name == "multiply" else s / 3.0),
+                ([3.0, b], [0.0, t], 3.0 * t if name == "multiply" else -3.0 / b / b * t),
+            ]:
+                got = tangent_rule(name, [np.array(t) for t in tangents], inputs)
+                assert near(got, alone), (
+                    f"the tangent rule of {name} for the inputs {inputs}, with the tangents "
+                    f"{tangents}, should return {alone}, yours returns {got}"
+                )
+    got = tangent_rule("negative", [s], [a])
+    assert near(got, -s), f"the tangent of -a should be {-s}, yours is {got}"
+
+
+def test_the_rule_of_matmul_keeps_the_order():
+    rng = np.random.default_rng(0)
+    a, b, s, t = (rng.normal(size=shape) for shape in [(2, 3), (3, 4)] * 2)
+    try:
+        got = tangent_rule("matmul", [s, t], [a, b])
+    except ValueError as error:
+        assert False, f"the tangent rule of matmul, for shapes (2, 3) and (3, 4): {error}"
+    assert near(got, s @ b + a @ t), (
+        "the tangent of a @ b should be da @ b + a @ db, for shapes (2, 3) and (3, 4); yours "
+        f"returns shape {got.shape} with other numbers"
+    )
+
+
+def test_rules_of_elementwise_functions():
+    x, t = np.array([0.3, 1.5, 2.0]), np.array([1.0, -4.0, 10.0])
+    for name, f in ELEMENTWISE.items():
+        got, wanted = tangent_rule(name, [t], [x]), difference(f, x, t)
+        assert near(got, wanted, 1e-7), (
+            f"the tangent rule of {name} at {x} for the tangent {t} should return {wanted}, a "
+            f"difference says; yours returns {got}"
+        )
+    got = tangent_rule("relu", [np.array([5.0, 6.0, -7.0])], [np.array([-1.0, 0.0, 2.0])])
+    assert near(got, [0.0, 0.0, -7.0]) or near(got, np.array([0.0, 0.0, -7.0])), (
+        "the tangent rule of relu at [-1, 0, 2] for the tangent [5, 6, -7] should return "
+        f"[0, 0, -7], yours returns {got}"
+    )
+
+
+def test_what_rules_compute_is_recorded():
+    x, t = np.array([0.3, 1.5]), np.array([2.0, -1.0])
+    h = 1e-4
+    for name, f in ELEMENTWISE.items():
+        wanted = t * (f(x + h) - 2 * f(x) + f(x - h)) / h**2
+        got = tangent_rule(name, [t], [x], wrt=0)
+        assert near(got, wanted, 1e-5), (
+            f"what the tangent rule of {name} returns should have the gradient {wanted}, the "
+            f"second derivative times the tangent; yours has {got}. Does the rule use .data or "
+            "np functions? Then it is not recorded"
+        )
+    a, b = np.array([3.0, -1.0]), np.array([2.0, 4.0])
+    for name, n, wanted in [
+        ("multiply", 0, t),
+        ("multiply", 1, x),
+        ("divide", 0, -t / b**2),
+        ("divide", 1, -x / b**2 + 2 * a * t / b**3),
+    ]:
+        got = tangent_rule(name, [x, t], [a, b], wrt=n)
+        assert near(got, wanted), (
+            f"what the tangent rule of {name} returns should have the gradient {wanted} for "
+            f"input {n}, yours has {got}. Is it computed with Tensors only?"
+        )
+
+
+# %% tangent-rules hidden points=2
+def test_other_tangent_rules():
+    rng = np.random.default_rng(1)
+    x, t = rng.uniform(0.2, 3.0, (2, 3)), rng.normal(size=(2, 3))
+    for name, f in ELEMENTWISE.items():
+        assert near(tangent_rule(name, [t], [x]), difference(f, x, t), 1e-7), name
+        assert near(tangent_rule(name, [3 * t], [x]), 3 * tangent_rule(name, [t], [x])), name
+    assert near(tangent_rule("subtract", [t, x], [3.0, x]), t - x)
+    assert near(tangent_rule("add", [t, x], [x, 1.0]), t + x)
+    a, b, s, u = (rng.normal(size=shape) for shape in [(5, 2, 3), (3, 2)] * 2)
+    assert near(tangent_rule("matmul", [s, u], [a, b]), s @ b + a @ u)
+    row, du = np.array([1.0, 2.0, 4.0]), np.array([3.0, 0.0, 1.0])
+    assert near(tangent_rule("multiply", [t, du], [x, row]), t * row + x * du)
+
+
+# %% linear-rules points=2
+def test_sums_and_shapes():
+    x, t = np.arange(6.0).reshape(2, 3), np.array([[5.0, -1.0, 2.0], [0.5, 4.0, 7.0]])
+    for name, options, wanted in [
+        ("sum", {"axis": 0, "keepdims": False}, t.sum(axis=0)),
+        ("sum", {"axis": None, "keepdims": False}, t.sum()),
+        ("reshape", {"shape": (3, 2)}, t.reshape(3, 2)),
+        ("transpose", {"axes": (1, 0)}, t.T),
+        ("broadcast_to", {"shape": (4, 2, 3)}, np.broadcast_to(t, (4, 2, 3))),
+        ("take", {"index": (1, slice(0, 2))}, t[1, :2]),
+        ("cumsum", {"axis": 1}, np.cumsum(t, axis=1)),
+        ("clone", {}, t),
+    ]:
+        try:
+            got = linear_rule(name, [t], [x], **options)
+        except (TypeError, ValueError) as error:
+            assert False, (
+                f"the tangent rule of {name} with the options {options} ends with "
+                f"{type(error).__name__}: {error}. If it is another operation that complains: "
+                "does the lambda look the loop variable up when it is called?"
+            )
+        assert near(got, wanted), (
+            f"the tangent rule of {name} with the options {options} for the tangent "
+            f"{t.tolist()} "
+            f"should return {np.asarray(wanted).tolist()}, the operation applied to the "
+            f"tangent; yours returns {got if isinstance(got, str) else got.tolist()}"
+        )
+
+
+def test_operations_with_several_inputs():
+    x, t = np.zeros((2, 2)), np.array([[5.0, -1.0], [0.5, 4.0]])
+    for name, wanted in [
+        ("concatenate", np.concatenate([t, 3 * t, -t], axis=1)),
+        ("stack", np.stack([t, 3 * t, -t], axis=1)),
+    ]:
+        try:
+            got = linear_rule(name, [t, 3 * t, -t], [x, x, x], axis=1)
+        except (TypeError, ValueError, IndexError) as error:
+            assert False, (
+                f"the tangent rule of {name} with three inputs ends with {error}: it is given "
+                "a "
+                "tuple of three tangents"
+            )
+        assert near(got, wanted), (
+            f"the tangent rule of {name} should be {name} of all three tangents, yours returns "
+            f"{got if isinstance(got, str) else got.tolist()}"
+        )
+
+
+# %% linear-rules hidden points=2
+def test_other_linear_operations():
+    t = np.random.default_rng(0).normal(size=(2, 3, 4))
+    x = t + 7
+    assert near(
+        linear_rule("sum", [t], [x], axis=(0, 2), keepdims=True),
+        t.sum((0, 2))[None, :, None],
+    )
+    assert near(linear_rule("transpose", [t], [x], axes=(1, 2, 0)), t.transpose(1, 2, 0))
+    assert near(linear_rule("take", [t], [x], index=([1, 1, 0],)), t[[1, 1, 0]])
+    assert near(linear_rule("stack", [t, 2 * t], [x, x], axis=0), np.stack([t, 2 * t]))
+    assert near(linear_rule("concatenate", [t], [x], axis=2), t)
+
+
+# %% jvp points=8
+def test_a_directional_derivative():
+    for s, t, wanted in [(1.0, 0.0, 3.0), (0.0, 1.0, 2.0), (5.0, 7.0, 29.0)]:
+        got = jvp_of("x * y", [np.array(2.0), np.array(3.0)], [np.array(s), np.array(t)])
+        assert near(got, [6.0, wanted]), (
+            f"x * y at x = 2, y = 3 with the tangents {s} and {t}: the result should be 6, its "
+            f"tangent {wanted}, yours are {got}"
+        )
+
+
+def test_paths_are_added():
+    got = jvp_of("h = x * x; h * h + h", [np.array([1.0, 2.0])], [np.array([1.0, 10.0])])
+    wanted = [np.array([2.0, 20.0]), np.array([6.0, 360.0])]
+    assert near(got, wanted), (
+        "h = x * x, then h * h + h, at [1, 2] with the tangent [1, 10]: the tangent should be "
+        f"(4 x^3 + 2 x) times that, {wanted[1]}, yours is {got[1]}"
+    )
+
+
+def test_a_tangent_has_the_shape_of_the_result():
+    x, v = np.array([[1.0, 2.0, 3.0]]), np.array([[4.0, 5.0, 6.0]])
+    got = jvp_of("x + row", [x], [v])
+    assert isinstance(got[1], np.ndarray) and got[1].shape == (2, 3), (
+        "x of shape (1, 3) plus a constant of shape (2, 1): the result and its tangent should "
+        f"have shape (2, 3), yours has {getattr(got[1], 'shape', got[1])}. Broadcast the "
+        "tangent"
+    )
+    assert near(got[1], np.repeat(v, 2, axis=0)), (
+        f"the tangent of x + row should be {v} in both rows, yours is {got[1]}"
+    )
+
+
+def test_options_reach_the_rule():
+    x, v = (
+        np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]]),
+    )
+    got, wanted = jvp_of("sum along axis 1", [x], [v])[1], (2 * x * v).sum(axis=1)
+    assert near(got, wanted), (
+        f"the tangent of (x * x).sum(axis=1) should be {wanted}, summed along axis 1, yours is "
+        f"{got}. The creator has the options"
+    )
+
+
+def test_constants_have_the_tangent_0():
+    x, v = np.array([[1.0, 2.0]]), np.array([[0.5, -1.0]])
+    w = np.array([[1.0, 2.0, 0.5], [3.0, -1.0, 4.0]])
+    got = jvp_of("x @ w", [x], [v])
+    wanted = (1 - np.tanh(x @ w) ** 2) * (v @ w)
+    assert near(got[1], wanted), (
+        f"the tangent of tanh(x @ w), where w is a constant, should be {wanted}, yours is "
+        f"{got[1]}. Do constants get zeros?"
+    )
+
+
+def test_a_result_that_does_not_depend_on_x_has_zeros():
+    got = jvp_of("no x", [np.array([1.0, 2.0, 3.0])], [np.ones(3)])
+    assert near(got[1], np.zeros(2)), (
+        f"f returns [7, 8] whatever x is: the tangent should be [0, 0], yours is {got[1]}"
+    )
+    got = push_to_others(np.array([1.0, 2.0]), np.ones(2))
+    assert near(got, np.zeros(2)), (
+        f"the result was computed from another leaf: its tangent should be [0, 0], yours is "
+        f"{got}"
+    )
+    got = jvp_of("x", [np.array([1.0, 2.0])], [np.array([5.0, 6.0])])
+    assert near(got[1], np.array([5.0, 6.0])), (
+        f"f(x) = x: the tangent should be that of x, [5, 6], yours is {got[1]}"
+    )
+
+
+def test_no_rule_is_asked_for_what_does_not_depend_on_x():
+    kind, message = refusal("jvp", "sinh of a constant", [np.ones((1, 3))], [np.ones((1, 3))])
+    assert not kind, (
+        "f multiplies x by np.sinh of a constant, which has no tangent rule and needs none. "
+        f"Yours raises {kind}: {message}"
+    )
+
+
+def test_tangents_are_recorded():
+    value, known, recorded = pushed("h = x * x; h * h + h", np.array([1.0]), np.array([1.0]))
+    assert recorded, (
+        "the tangent of a Variable's result should require a gradient, for second derivatives; "
+        "yours does not. Do you compute with .data?"
+    )
+    assert known == 4, (
+        "h = x * x; h * h + h has three results: with x, `tangents` should hold 4 entries "
+        f"afterwards, yours holds {known}"
+    )
+
+
+# %% jvp hidden points=2
+def test_other_jvps():
+    rng = np.random.default_rng(0)
+    x, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    for name, f in [
+        ("shares", lambda x: np.exp(x) / np.exp(x).sum()),
+        ("sum of cubes", lambda x: (x**3).sum()),
+    ]:
+        assert near(jvp_of(name, [x], [v]), [f(x), difference(f, x, v)], 1e-7), name
+    y, s = rng.normal(size=(2, 1)), rng.normal(size=(2, 1))
+    assert near(jvp_of("x * y", [x, y], [v, s])[1], v * y + x * s)
+    assert near(jvp_of_itself(np.array([3.0, 4.0])), np.array([3.0, 4.0]))
+    value, known, recorded = pushed("2000 sines", np.array([0.5]), np.array([1.0]))
+    z, t = 0.5, 1.0
+    for _ in range(2000):
+        z, t = math.sin(z), math.cos(z) * t
+    assert near(value, np.array([t])) and known == 2001
+    assert refusal("jvp", "x * x", [np.ones(3)], [np.ones(2)])[0] == "ValueError"
+
+
+# %% jacfwd points=2
+def test_rows_are_outputs_and_columns_inputs():
+    got, _ = jacobian_of("forward", "xy, x + y, y", np.array([2.0, 3.0]))
+    wanted = np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]])
+    assert isinstance(got, np.ndarray) and got.shape == (3, 2), (
+        "f(x, y) = (xy, x + y, y) has 3 outputs and 2 inputs: the Jacobian should be a Tensor "
+        "of "
+        f"shape (3, 2), yours is {getattr(got, 'shape', got)}. A JVP with a unit vector is a "
+        "column"
+    )
+    assert near(got, wanted), f"the Jacobian should be\n{wanted}\nyours is\n{got}"
+
+
+def test_one_output_gives_a_vector():
+    got, _ = jacobian_of("forward", "x0^2 + 3 x0 x1", np.array([2.0, 3.0]))
+    assert near(got, np.array([13.0, 6.0])), (
+        "x0^2 + 3 x0 x1 has one output, of shape (): jacfwd should give shape (2,), the "
+        f"gradient [13, 6], yours is {got}"
+    )
+
+
+# %% jacfwd hidden points=2
+def test_other_jacobians_by_columns():
+    x = np.array([0.5, -1.0, 2.0, 0.25])
+    p = np.exp(x) / np.exp(x).sum()
+    got, _ = jacobian_of("forward", "shares", x)
+    assert near(got, np.diag(p) - np.outer(p, p)) and got.dtype == np.float64
+    got, _ = jacobian_of("forward", "first two, squared", x.astype("float32"))
+    assert near(got, np.array([[1.0, 0, 0, 0], [0, -2.0, 0, 0]])) and got.dtype == np.float32
+
+
+# %% vjp points=4
+def test_gradients_of_all_primals():
+    x, y, g = np.array([2.0, 4.0]), np.array([3.0, 5.0]), np.array([1.0, 10.0])
+    out, (got,), (kind,), _ = vjps_of("x * y", [x, y], [g])
+    assert near(out, x * y), f"the first result should be f(x, y) = {x * y}, yours is {out}"
+    assert kind == "tuple" and len(got) == 2, (
+        f"vjp_function should return a tuple with a gradient for each of the 2 primals, yours "
+        f"returns a {kind}: {got}"
+    )
+    assert near(got, [g * y, g * x]), (
+        f"for g = {g} the gradients of x * y should be {g * y} and {g * x}, Tensors; yours are "
+        f"{got}"
+    )
+
+
+def test_it_can_be_called_several_times():
+    try:
+        _, results, _, _ = vjps_of(
+            "x * x", [np.array([1.0, 2.0])], [np.eye(2)[0], np.eye(2)[1]]
+        )
+    except RuntimeError as error:
+        assert False, (
+            f"the second call of vjp_function ends with: {error}. The graph must not be freed: "
+            "retain_graph=True"
+        )
+    assert near(results, [[np.array([2.0, 0.0])], [np.array([0.0, 4.0])]]), (
+        "x * x at [1, 2]: g = [1, 0] should give [2, 0], then g = [0, 1] should give [0, 4]; "
+        f"yours gives {results}. Are gradients of the first call still there?"
+    )
+
+
+def test_a_primal_that_does_not_matter_gets_zeros():
+    try:
+        _, (got,), _, _ = vjps_of("no x", [np.array([1.0, 2.0, 3.0])], [np.array([1.0, 1.0])])
+    except (KeyError, RuntimeError) as error:
+        assert False, (
+            f"f returns a constant, and yours ends with {type(error).__name__}: {error}"
+        )
+    assert near(got, [np.zeros(3)]), f"the gradient should be [0, 0, 0], yours is {got}"
+
+
+def test_vjp_changes_no_grad():
+    _, _, _, untouched = vjps_of("x * x", [np.array([1.0, 2.0])], [np.ones(2)])
+    assert untouched, "vjp changed the .grad of its primal: use grad, which returns gradients"
+
+
+# %% vjp hidden points=2
+def test_other_vjps():
+    rng = np.random.default_rng(0)
+    x, y, g = (rng.normal(size=shape) for shape in [(2, 3), (2, 1), (2, 3)])
+    out, (got, again), _, untouched = vjps_of("x * y", [x, y], [g, 2 * g])
+    assert near(got, [g * y, (g * x).sum(axis=1, keepdims=True)]) and untouched
+    assert near(again, [2 * got[0], 2 * got[1]])
+    out, (got,), _, _ = vjps_of("x", [x.astype("float32")], [g])
+    assert near(got, [g], 1e-6) and got[0].dtype == np.float32
+
+
+# %% jacrev points=2
+def test_the_jacobian_by_rows():
+    got, runs = jacobian_of("reverse", "xy, x + y, y", np.array([2.0, 3.0]))
+    wanted = np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]])
+    assert isinstance(got, np.ndarray) and got.shape == (3, 2), (
+        "f(x, y) = (xy, x + y, y): the Jacobian should be a Tensor of shape (3, 2), yours is "
+        f"{getattr(got, 'shape', got)}. A VJP with a unit vector is a row"
+    )
+    assert near(got, wanted), f"the Jacobian should be\n{wanted}\nyours is\n{got}"
+    assert runs == 1, f"jacrev should run f once, yours runs it {runs} times"
+
+
+def test_one_output_gives_the_gradient():
+    got, _ = jacobian_of("reverse", "x0^2 + 3 x0 x1", np.array([2.0, 3.0]))
+    assert near(got, np.array([13.0, 6.0])), (
+        "x0^2 + 3 x0 x1 has one output, of shape (): jacrev should give shape (2,), the "
+        f"gradient [13, 6], yours is {got}"
+    )
+
+
+# %% jacrev hidden points=2
+def test_other_jacobians_by_rows():
+    x = np.array([0.5, -1.0, 2.0, 0.25])
+    p = np.exp(x) / np.exp(x).sum()
+    got, runs = jacobian_of("reverse", "shares", x)
+    assert near(got, np.diag(p) - np.outer(p, p)) and got.dtype == np.float64 and runs == 1
+    got, _ = jacobian_of("reverse", "first two, squared", x.astype("float32"))
+    assert near(got, np.array([[1.0, 0, 0, 0], [0, -2.0, 0, 0]])) and got.dtype == np.float32
+
+
+# %% hvp points=6
+def test_a_product_with_the_whole_hessian():
+    x, v = np.array([5.0, 7.0]), np.array([1.0, 2.0])
+    got, _, _ = hvp_of("x0^2 + 3 x0 x1", x, v)
+    cause = ". That is only the diagonal of H" if near(got, np.array([2.0, 0.0])) else ""
+    assert near(got, np.array([8.0, 3.0])), (
+        "x0^2 + 3 x0 x1 has the Hessian [[2, 3], [3, 0]]: for v = [1, 2] the product is [8, "
+        "3], "
+        f"yours is {got}{cause}"
+    )
+
+
+def test_the_hessian_at_this_point():
+    for x in (np.array([1.0, -2.0]), np.array([0.5, 3.0])):
+        v = np.array([10.0, 1.0])
+        got, _, _ = hvp_of("sum of cubes", x, v)
+        assert near(got, 6 * x * v), (
+            f"the sum of cubes at {x} has the Hessian diag(6 x): for v = {v} the product is "
+            f"{6 * x * v}, yours is {got}"
+        )
+
+
+def test_hvp_changes_no_grad():
+    got, clean, _ = hvp_of("weighted", np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 1.0, 1.0]]))
+    assert near(got, np.array([[4.0, -2.0, 1.0]])), (
+        f"x * w * x with w = [2, -1, 0.5] has the product 2 w v = [4, -2, 1], yours is {got}"
+    )
+    assert clean, (
+        "hvp left something in the .grad of x or of a weight that f uses: take new "
+        "leaves, "
+        "and use grad, which returns gradients and changes none"
+    )
+
+
+def test_a_linear_function_has_zeros():
+    try:
+        got, _, _ = hvp_of("linear", np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    except RuntimeError as error:
+        assert False, (
+            "the tangent of a linear function is a constant, which requires no gradient; yours "
+            f"ends with: {error}"
+        )
+    assert near(got, np.zeros(2)), f"2 x0 + x1 has the Hessian 0, yours gives {got}"
+
+
+def test_hvp_records_inside_no_grad():
+    try:
+        got, _, _ = hvp_of("sum of cubes", np.array([1.0, 2.0]), np.ones(2), recorded=False)
+    except RuntimeError as error:
+        assert False, f"hvp inside no_grad ends with: {error}. support.force_recording() helps"
+    assert near(got, np.array([6.0, 12.0])), (
+        f"inside no_grad, hvp of the sum of cubes at [1, 2] should be [6, 12], yours is {got}. "
+        "support.force_recording() records in spite of no_grad"
+    )
+
+
+def test_several_tensors():
+    x, y = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    v, u = np.array([1.0, 0.5]), np.array([2.0, 1.0])
+    got, _, _ = hvp_of("of two", [x, y], [v, u])
+    wanted = [
+        2 * y.sum() * v + (2 * x * u.sum()) + 2 * y * u,
+        2 * (x * v).sum() + 2 * y * v + 2 * x * u,
+    ]
+    assert near(got, wanted), (
+        "f(x, y) = sum(x^2) sum(y) + sum(x y^2), x = [1, 2], y = [3, -1], v = [1, 0.5] and "
+        f"[2, 1]: the products should be {wanted}, a list, yours are {got}"
+    )
+
+
+# %% hvp hidden points=2
+def test_other_hessian_vector_products():
+    rng = np.random.default_rng(0)
+    x, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    gradient = lambda x: (np.exp(x) + 2 * x) / (np.exp(x).sum() + (x * x).sum())
+    got, clean, runs = hvp_of("log of sum", x, v)
+    assert near(got, difference(gradient, x, v), 1e-7) and clean and runs <= 2
+    got, clean, _ = hvp_of("of a matrix", x, v)
+    assert near(got, difference(lambda x: 4 * x @ x.T @ x, x, v), 1e-7) and clean
+    got, _, _ = hvp_of("of a matrix", x.astype("float32"), v.astype("float32"))
+    assert got.dtype == np.float32
+    got, clean, _ = hvp_of("of two", [x, v], [v, x], recorded=False)
+    assert len(got) == 2 and clean and got[1].shape == (2, 3)
+
+
+# %% hessian points=2
+def test_all_second_derivatives():
+    got, _ = jacobian_of("hessian", "x0^2 + 3 x0 x1", np.array([5.0, 7.0]))
+    wanted = np.array([[2.0, 3.0], [3.0, 0.0]])
+    assert near(got, wanted), (
+        f"x0^2 + 3 x0 x1 has the Hessian\n{wanted}\nyours is\n{got}. (vjp returns Tensors that "
+        "are not recorded: reverse mode comes last)"
+    )
+
+
+def test_a_hessian_in_float32():
+    x = np.array([1.0, -2.0, 0.5], "float32")
+    got, _ = jacobian_of("hessian", "sum of cubes", x)
+    assert near(got, np.diag(6 * x), 1e-5), (
+        f"the sum of cubes at {x} has the Hessian diag(6 x), to six digits also in float32; "
+        f"yours is\n{got}"
+    )
+
+
+# %% hessian hidden points=2
+def test_other_hessians():
+    x = np.random.default_rng(0).normal(size=5)
+    total = np.exp(x).sum() + (x * x).sum()
+    g = (np.exp(x) + 2 * x) / total
+    wanted = np.diag(np.exp(x) + 2) / total - np.outer(g, g)
+    got, _ = jacobian_of("hessian", "log of sum", x)
+    assert near(got, wanted) and got.dtype == np.float64
+    assert near(jacobian_of("hessian", "linear", np.ones(2))[0], np.zeros((2, 2)))
+
+
+# %% power-iteration points=4
+def test_the_sign_of_the_eigenvalue():
+    for matrix, wanted in [
+        (np.diag([2.0, -5.0]), -5.0),
+        (np.diag([2.0, 5.0]), 5.0),
+        (np.array([[2.0, 1.0], [1.0, 2.0]]), 3.0),
+    ]:
+        value, kind, vector, _ = iterated(matrix, (2,), 60)
+        cause = ". The length of H v has no sign, v . H v has" if near(value, -wanted) else ""
+        assert near(value, wanted), (
+            f"the eigenvalue of\n{matrix}\nthat is largest in absolute value is {wanted}, "
+            "yours "
+            f"is {value}{cause}"
+        )
+        assert kind == "float", f"the value should be a float, yours is a {kind}"
+        assert near(matrix @ vector, wanted * vector, 1e-5), (
+            f"H v should be {wanted} v for the vector v; yours is {vector}"
+        )
+
+
+def test_the_vector_has_length_1():
+    value, _, vector, seen = iterated(50.0 * np.eye(2), (2,), 300)
+    assert all(np.isfinite(v).all() for v in seen), (
+        "with the eigenvalue 50, 300 steps overflow: divide v by its length before each product"
+    )
+    assert near((vector**2).sum(), 1.0), (
+        f"the vector should have length 1, yours has {np.sqrt((vector**2).sum())}"
+    )
+    assert all(near((v**2).sum(), 1.0) for v in seen), (
+        "each vector that is multiplied should have length 1"
+    )
+
+
+def test_the_start_and_the_number_of_products():
+    matrix = np.array([[2.0, 1.0], [1.0, -3.0]])
+    start = np.random.default_rng(3).normal(size=2)
+    unit = start / np.sqrt((start**2).sum())
+    value, _, vector, seen = iterated(matrix, (2,), 1, seed=3)
+    assert len(seen) == 1, f"steps=1 should call matvec once, yours calls it {len(seen)} times"
+    assert near(seen[0], unit), (
+        "the start should be rng.normal(size=like.shape), divided by its length; for the seed "
+        "3 "
+        f"{unit}, yours is {seen[0]}"
+    )
+    assert near(value, unit @ matrix @ unit) and near(vector, unit), (
+        f"after one product the value is v . H v = {unit @ matrix @ unit} for the vector "
+        f"{unit} "
+        f"that was multiplied; yours are {value} and {vector}"
+    )
+
+
+def test_the_zero_matrix():
+    value, _, vector, _ = iterated(np.zeros((2, 2)), (2,), 5)
+    assert value == 0.0 and np.isfinite(vector).all(), (
+        f"for H = 0 the value should be 0.0, yours is {value} with the vector {vector}: H v "
+        "has "
+        "length 0, do not divide by it"
+    )
+
+
+# %% power-iteration hidden points=2
+def test_other_eigenvalues():
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(6, 6))
+    matrix = a @ a.T
+    value, _, vector, seen = iterated(matrix, (2, 3), 500, seed=1)
+    assert near(value, np.linalg.eigvalsh(matrix)[-1], 1e-5) and vector.shape == (2, 3)
+    assert len(seen) == 500 and near((vector**2).sum(), 1.0)
+    value, kind, vector, seen = iterated(-matrix, (6,), 300, dtype="float32")
+    assert near(value, -np.linalg.eigvalsh(matrix)[-1], 1e-3) and kind == "float"
+    assert vector.dtype == np.float32 and all(v.dtype == np.float32 for v in seen)
+    value, _, vector, seen = iterated(matrix, (6,), 2, seed=2)
+    assert near(value, seen[1] @ matrix @ seen[1]) and near(vector, seen[1])
+
+
+# %% conjugate-gradient points=5
+def test_n_steps_solve_n_equations():
+    for matrix, x in [
+        (np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])),
+        (np.array([[4.0, 1, 0], [1, 3, -1], [0, -1, 2]]), np.array([1.0, -2.0, 5.0])),
+    ]:
+        got, runs, b = solved(matrix, matrix @ x, len(x))
+        assert near(got, x), (
+            f"H =\n{matrix}\nb = {matrix @ x}: after {len(x)} steps x should be {x}, yours is "
+            f"{got}"
+        )
+        assert runs <= len(x), (
+            f"{len(x)} steps are {len(x)} products at most, yours needs {runs}"
+        )
+        assert near(b, matrix @ x), f"b was {matrix @ x} and is now {b}"
+
+
+def test_the_first_step():
+    matrix, b = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0])
+    got, _, _ = solved(matrix, b, 1)
+    wanted = b @ b / (b @ matrix @ b) * b
+    assert near(got, wanted), (
+        f"after one step x is (r . r) / (p . H p) p with r = p = b: {wanted}, yours is {got}"
+    )
+
+
+def test_damping_is_added_to_every_eigenvalue():
+    matrix, b = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0])
+    got, _, _ = solved(matrix, b, 2, damping=2.0)
+    wanted = np.linalg.solve(matrix + 2 * np.eye(2), b)
+    assert near(got, wanted), (
+        f"damping 2 solves (H + 2 I) x = b: x should be {wanted}, yours is {got}"
+    )
+
+
+def test_it_stops_when_the_residual_is_0():
+    got, runs, _ = solved(np.eye(3), np.array([1.0, 2.0, 3.0]), 50)
+    assert near(got, np.array([1.0, 2.0, 3.0])) and runs <= 2, (
+        f"for H = I one step is exact; in 50 steps yours needs {runs} products and gives {got}"
+    )
+    got, _, _ = solved(np.eye(3), np.zeros(3), 50)
+    assert near(got, np.zeros(3)), f"for b = 0 x should be 0, yours is {got}"
+
+
+def test_a_matrix_that_is_not_positive_definite_is_refused():
+    for matrix, damping in [(np.diag([1.0, -3.0]), 0.0), (np.diag([1.0, -3.0]), 1.0)]:
+        kind, message = refusal("solved", matrix, np.array([1.0, 1.0]), 5, damping)
+        assert kind == "ValueError" and "damping" in message, (
+            f"H = diag(1, -3) with damping {damping} has a direction with p . H p <= 0: that "
+            "should be a ValueError with the word damping, yours "
+            + (f"raises {kind}: {message}" if kind else "raises nothing")
+        )
+    got, _, _ = solved(np.diag([1.0, -3.0]), np.array([1.0, 1.0]), 5, damping=4.0)
+    assert near(got, np.array([0.2, 1.0])), f"with damping 4 x is [0.2, 1], yours is {got}"
+
+
+# %% conjugate-gradient hidden points=2
+def test_other_systems():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(12, 6))
+    matrix, b = a.T @ a, rng.normal(size=(2, 3))
+    got, runs, after = solved(matrix, b, 40)
+    assert near(got.ravel(), np.linalg.solve(matrix, b.ravel())) and got.shape == (2, 3)
+    assert runs < 30 and near(after, b, 0)
+    for scale in (1e-12, 1e12):
+        got, runs, _ = solved(matrix, b * scale, 40)
+        assert near(got.ravel() / scale, np.linalg.solve(matrix, b.ravel())) and runs < 30
+    got, _, _ = solved(matrix, b.astype("float32"), 6)
+    assert got.dtype == np.float32
+    assert near(got.ravel(), np.linalg.solve(matrix, b.ravel()), 1e-3)
+    residuals = []
+    for steps in range(1, 6):
+        x, runs, _ = solved(matrix, b, steps)
+        assert runs == steps
+        residuals.append(b.ravel() @ x.ravel() - x.ravel() @ matrix @ x.ravel() / 2)
+    assert residuals == sorted(residuals)
+    assert refusal("solved", np.zeros((2, 2)), np.ones(2), 3)[0] == "ValueError"
+    numbers = np.linspace(1, 10, 30)
+    got, runs, _ = solved(np.diag(numbers), numbers * numbers, 100)
+    assert near(got, numbers, 1e-13) and 25 < runs < 90
+
+
+# %% newton points=2
+def test_one_step_finds_the_minimum_of_a_bowl():
+    x = np.array([[5.0, -7.0]])
+    got, after = stepped("bowl", x)
+    assert near(got, np.array([[3.0, 3.0]]), 1e-5), (
+        f"a quadratic function with its minimum at [3, 3]: one step from {x} should arrive "
+        f"there, yours is at {got}"
+    )
+    assert near(after, x), f"x was {x} and is now {after}: return a new Tensor"
+
+
+def test_options_reach_the_solver():
+    x = np.array([[5.0, -7.0]])
+    got, _ = stepped("bowl", x, damping=1.0)
+    assert near(got, np.array([[4.0, 3.0 - 10 / 6]]), 1e-5), (
+        "with damping 1 the step from [5, -7] is [2 / (1 + 1), -50 / (5 + 1)]: the new x is "
+        f"[4, 1.3333], yours is {got}"
+    )
+    g = np.array([2.0, -50.0])
+    alpha = g @ g / (g @ (np.array([1.0, 5.0]) * g))
+    got, _ = stepped("bowl", x, steps=1)
+    assert near(got, x - alpha * g, 1e-5), (
+        f"with steps=1, one step of the conjugate gradient method, the new x is "
+        f"{x - alpha * g}, "
+        f"yours is {got}"
+    )
+
+
+# %% newton hidden points=2
+def test_other_newton_steps():
+    x = np.array([2.0, 0.5])
+    got, _ = stepped("sum of cubes", x)
+    assert near(got, x / 2, 1e-6)
+    got, _ = stepped("sum of cubes", x, steps=5, damping=3.0)
+    assert near(got, x - 3 * x * x / (6 * x + 3), 1e-6) and got.dtype == np.float64
+    got, _ = stepped("saddle", np.array([1.0, 1.0]), damping=10.0)
+    assert near(got, np.array([1 - 1 / 11, 1 + 3 / 7]), 1e-6)
+
+
+# %% hutchinson points=2
+def test_a_diagonal_matrix_needs_one_probe():
+    numbers = np.array([2.0, -5.0, 1.0, 4.0, 0.5, 3.0, -1.0, 7.0])
+    trace, kind, diagonal, seen = probed(np.diag(numbers), (8,), 1)
+    assert len(seen) == 1 and near(np.abs(seen[0]), np.ones(8)), (
+        f"one probe should be one product, with a vector of -1 and 1; yours has {seen}"
+    )
+    assert near(diagonal, numbers), (
+        f"for a diagonal matrix z * H z is the diagonal, {numbers}, whatever the signs; yours "
+        f"is {diagonal}"
+    )
+    assert near(trace, numbers.sum()) and kind == "float", (
+        f"the trace should be the float {numbers.sum()}, yours is {trace}, a {kind}"
+    )
+
+
+def test_the_mean_over_many_probes():
+    matrix = np.array([[2.0, 1.0], [1.0, -5.0]])
+    trace, _, diagonal, seen = probed(matrix, (2,), 400)
+    assert len(seen) == 400, f"400 probes should be 400 products, yours needs {len(seen)}"
+    assert near(diagonal, np.array([2.0, -5.0]), 0.05), (
+        f"the mean of z * H z over 400 probes should be close to [2, -5], yours is {diagonal}"
+    )
+    assert near(trace, diagonal.sum()), (
+        f"the trace is the sum of the diagonal, {diagonal.sum()}, yours is {trace}"
+    )
+    assert len({tuple(z) for z in seen}) == 4, (
+        "the probes should have all four combinations of signs: draw a new sign for each entry "
+        f"and each probe. Yours are {sorted({tuple(z) for z in seen})}"
+    )
+
+
+# %% hutchinson hidden points=2
+def test_other_estimates():
+    a = np.random.default_rng(0).normal(size=(6, 6))
+    matrix = a + a.T
+    trace, _, diagonal, seen = probed(matrix, (2, 3), 5, seed=7)
+    zs = np.array([z.ravel() for z in seen])
+    wanted = (zs * (zs @ matrix)).mean(axis=0)
+    assert near(diagonal.ravel(), wanted) and diagonal.shape == (2, 3)
+    assert near(trace, wanted.sum())
+    _, _, diagonal, seen = probed(matrix, (6,), 2, dtype="float32")
+    assert diagonal.dtype == np.float32 and seen[0].dtype == np.float32
+
+
+# %% checkpoint points=5
+def test_values_and_gradients_are_those_without_checkpoint():
+    for kind in ("weights", "no weights", "twice"):
+        usual = checkpointed(kind, X, through=False)
+        got = checkpointed(kind, X)
+        assert near(got[0], usual[0]), f"the loss should be {usual[0]}, yours is {got[0]}"
+        assert near(got[1][0], usual[1][0]), (
+            f"x should get the gradient\n{usual[1][0]}\nyours gets\n{got[1][0]}"
+        )
+        assert near(got[1][1], usual[1][1]), (
+            "the weights that f uses, which are not among its inputs, should get the gradient\n"
+            f"{usual[1][1]}\nyours get\n{got[1][1]}. `backward` adds to their .grad, `grad` "
+            "does not"
+        )
+
+
+def test_the_forward_pass_records_one_operation():
+    got = checkpointed("weights", X)
+    assert got[2] == 1, f"f should run once in the forward pass, yours runs {got[2]} times"
+    assert got[4] == 3, (
+        f"the graph should hold 3 results: the checkpoint, a product and a sum; yours holds "
+        f"{got[4]}. Is f recorded in the forward pass? Then no memory is saved"
+    )
+    assert got[3] == 2, (
+        f"f should run once more in the backward pass, 2 times in all; yours runs {got[3]} "
+        "times"
+    )
+
+
+def test_weights_alone_want_gradients():
+    usual = checkpointed("weights", X, wanted=False, through=False)
+    got = checkpointed("weights", X, wanted=False)
+    assert near(got[1][1], usual[1][1]), (
+        "x requires no gradient, the weights do: they should get\n"
+        f"{usual[1][1]}\nyours get\n{got[1][1]}"
+    )
+    assert got[1][0].size == 0, f"x requires no gradient and got {got[1][0]}"
+
+
+def test_inputs_without_gradient():
+    usual = checkpointed("labels", X, through=False)
+    got = checkpointed("labels", X)
+    assert near(got[1][0], usual[1][0]) and near(got[1][1], usual[1][1]), (
+        "f has the inputs x, a Tensor of integers and the number 3.0: the gradients should be\n"
+        f"{usual[1]}\nyours are\n{got[1]}"
+    )
+
+
+def test_random_numbers_are_repeated():
+    usual = checkpointed("dropout", X, through=False)
+    got = checkpointed("dropout", X)
+    assert near(got[0], usual[0]), f"the loss should be {usual[0]}, yours is {got[0]}"
+    assert near(got[1][0], usual[1][0]) and near(got[1][1], usual[1][1]), (
+        "f drops elements at random. The gradients should be those of the mask of the forward "
+        f"pass,\n{usual[1]}\nyours are\n{got[1]}. Is another mask drawn in the second run? "
+        "Save "
+        "random_states in forward, before f runs"
+    )
+    assert got[6] == usual[6], "after the backward pass the generator should go on where it was"
+
+
+# %% checkpoint hidden points=2
+def test_other_checkpoints():
+    for kind in ("weights", "no weights", "dropout", "labels", "twice"):
+        x = np.array([[0.3, 1.0], [-2.0, 0.7]])
+        usual = checkpointed(kind, x, through=False)
+        got = checkpointed(kind, x)
+        assert near(got[0], usual[0]) and near(got[1], usual[1]), kind
+        assert got[6] == usual[6], kind
+    assert checkpointed("twice", X)[2:4] == (2, 4)
+    got = checkpointed("weights", X, recorded=False)
+    assert not got[5] and got[2:5] == (1, 1, 0)
+    assert checkpointed("no weights", X, wanted=False)[1][0].size == 0

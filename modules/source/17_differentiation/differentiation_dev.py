@@ -1,0 +1,1200 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     difficulty: 5
+#     enables: [compression]
+#     hours: 7
+#     prerequisites: [autograd, optimizers]
+#     pytorch:
+#       func.jvp: torch.func.jvp
+#       func.vjp: torch.func.vjp
+#       func.jacfwd: torch.func.jacfwd
+#       func.jacrev: torch.func.jacrev
+#       func.hessian: torch.func.hessian
+#       func.hvp: torch.autograd.functional.hvp
+#       func.functional_call: torch.func.functional_call
+#       func.checkpoint: torch.utils.checkpoint.checkpoint
+#       dual number: torch.autograd.forward_ad.make_dual
+#       Jacobian-vector product: torch.func.jvp
+#     summary: Forward mode, Jacobians, Hessian-vector products, and memory traded for time
+#     terms: [forward mode, dual number, primal, tangent, perturbation confusion,
+#       Jacobian-vector product, Hessian, Hessian-vector product, sharpness, power iteration,
+#       conjugate gradient method, positive definite, damping, Newton's method,
+#       Hutchinson's estimator, gradient checkpointing]
+#     title: Differentiation
+# ---
+
+# %% [markdown]
+# # 17. Differentiation
+#
+# Backpropagation computes one kind of derivative: the gradient of one number. What else can be
+# differentiated, and what for? The picture shows a model with 640 weights that learns to read
+# digits. Gradient descent needs hundreds of steps. *Newton's method*, which also uses second
+# derivatives, needs four.
+
+# %% tags=["payoff"]
+from tinytorch.support.curvature import (digits_regression, draw_losses, draw_memory,
+                                         draw_sharpness, train_by_hand)
+
+images, labels, test_images, test_labels = digits_regression()
+figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
+                      "Newton's method": train_by_hand(images, labels, steps=6)})
+# alt: The loss over the step, on a logarithmic axis, from 2.3 down. Newton's method is at 0.25
+# after three steps and stays there; gradient descent is nearly as low after 300.
+
+# %% [markdown]
+# All derivatives in this program were worked out by hand, for this one model. In this chapter
+# you write functions that compute them for *any* function of tensors: derivatives in *forward
+# mode*, whole Jacobians, products with second derivatives. At the end your own Newton's method
+# trains the model above without ever storing the 409,600 second derivatives of its loss.
+#
+# **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
+# numbers, the tangent rules of the operations, `jvp`, `vjp`, Jacobians, Hessian-vector products
+# and four methods that use them, and checkpointing. (Imported names are explained where used.)
+
+# %%
+#| default_exp core.differentiation
+#| export
+import itertools
+
+import numpy as np
+
+from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gradient,
+                                     topological_order)
+from tinytorch.core.tensor import (Tensor, Variable, apply, relu_forward, reshape_forward,
+                                   sigmoid_forward, stack, sum_forward, take_forward)
+from tinytorch.support import tangent_rules as support
+from tinytorch.support.checkpointing import generators_of, repeated
+from tinytorch.support.duals import DualMethods
+from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsum_forward,
+                                       stack_forward)
+from tinytorch.support.random_states import random_states
+
+# %% [markdown]
+# ## The limits of finite differences
+#
+# A finite difference, $(f(x + h) - f(x)) / h$, needs no rules at all. How exact is it? Here it
+# estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
+# smallest step the best?
+
+# %% tags=["answer"]
+from tinytorch.support.forward_mode import (draw_errors, draw_passes, draw_product,
+                                            draw_tangents, jacobian_seconds)
+
+EXACT = 4.053427893898621
+figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 0.5, 1.5, EXACT)
+# alt: The relative error over the step h, on logarithmic axes: two curves like a V, lowest at
+# h = 1e-8 (forward difference, error 1e-8) and 1e-5 (central difference, error 1e-11).
+
+# %% [markdown]
+# A large step measures the curve beside $x$. A small step subtracts two nearly equal numbers,
+# and the rounding errors that are left are divided by the small $h$. Even the best step loses
+# five of sixteen digits.
+#
+# ## Dual numbers
+#
+# **Forward mode** is automatic differentiation that computes each value together with its
+# derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
+#
+# A **dual number** is a pair of a value and its derivative, written $a + a' e$, where $e$ is a
+# symbol with $e^2 = 0$. The **primal** is the value $a$ of a dual number. The **tangent** is
+# the derivative $a'$: how much the value changes per unit of change of the input. The rules of
+# calculus follow from $e^2 = 0$ alone:
+#
+# $$(a + a' e)\,(b + b' e) = ab + (a' b + a b')\,e + a' b'\,e^2$$
+
+# %%
+draw_product(4, 0.6, 3, 0.5)
+# alt: A rectangle with sides a = 4 and b = 3, area 12. A strip at its right of width da = 0.6
+# has the area 1.8, a strip below of height db = 0.5 the area 2. The small corner between them
+# is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
+
+# %% [markdown]
+# The corner is $a'b'e^2 = 0$; the strips are the product rule.
+#
+# The operators of the class below call functions that you write next: `x + y` is `add(x, y)`,
+# `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. The `level` is for derivatives inside
+# derivatives, a later section; until then every level is 0.
+
+# %%
+#| export
+class Dual(DualMethods):
+    """A number with a tangent: primal + tangent e, where e * e = 0.
+
+    primal   the value: a number, an ndarray, or a Dual of a lower level
+    tangent  how much the value changes: a number or array of the same shape
+    level    an int: which derivative it belongs to (see "Nested derivatives")
+    """
+
+    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+
+    def __init__(self, primal, tangent=0.0, level=0):
+        self.primal, self.tangent, self.level = primal, tangent, level
+
+
+def level_of(x, y):
+    """The higher level of two operands, of which at least one is a Dual."""
+    return max(z.level for z in (x, y) if isinstance(z, Dual))
+
+
+new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
+
+# %% [markdown]
+# **Task.** Write `parts`, `add` and `multiply`.
+
+# %% exercise="dual"
+#| export
+def parts(x, level):
+    """The primal and the tangent of `x`, seen from a level.
+
+    x        a number, an ndarray or a Dual
+    level    int
+    returns  (primal, tangent). Whatever is no Dual of this level is a constant: it is its own
+             primal, and its tangent is 0.0
+
+    >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
+    ((2.0, 5.0), (3.0, 0.0))
+    """
+    ### BEGIN SOLUTION
+    if isinstance(x, Dual) and x.level == level:
+        return x.primal, x.tangent
+    return x, 0.0
+    ### END SOLUTION
+
+
+def add(x, y):
+    """x + y, a Dual. At least one of them is a Dual, the other may be a number or an array.
+
+    >>> add(Dual(2.0, 1.0), 3.0)
+    Dual(5.0, 1.0)
+    """
+    level = level_of(x, y)
+    ### BEGIN SOLUTION
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    return Dual(a + b, da + db, level)
+    ### END SOLUTION
+
+
+def multiply(x, y):
+    """x * y, a Dual, of operands as in `add`.
+
+    >>> multiply(Dual(2.0, 1.0), Dual(3.0, 10.0))
+    Dual(6.0, 23.0)
+
+    Source: Clifford, Preliminary sketch of biquaternions (1873).
+    """
+    level = level_of(x, y)
+    ### BEGIN SOLUTION
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    return Dual(a * b, da * b + a * db, level)
+    ### END SOLUTION
+
+# %% checks="dual"
+check("dual")
+
+# %% [markdown]
+# This is already enough for every polynomial. Predict the derivative of $x^3 + 2x$ at 4.
+
+# %% tags=["answer"]
+x = Dual(4.0, 1.0)  # x changes by 1 per unit of x
+print(x * x * x + 2 * x)
+
+# %% [markdown]
+# ## The chain rule in forward mode
+#
+# For $f(a + a'e)$ the chain rule says $f(a) + f'(a)\,a'\,e$: the derivative of the function,
+# times the tangent that arrives. In a backward pass the same local derivative is multiplied by
+# the gradient that arrives from the other side. The `derivative` of some functions is cheap to
+# compute from their result `out`: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
+#
+# **Task.** Write `chain_rule`, and with it the six functions.
+
+# %% exercise="functions"
+#| export
+def chain_rule(function, derivative, x):
+    """function(x), with the tangent given by the chain rule.
+
+    function    of a number or an array, such as np.exp
+    derivative  derivative(x, out): its derivative at `x`, where out = function(x)
+    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
+                of the same level. Its primal may be a Dual, too; so `derivative` must take one
+
+    >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
+    Dual(9.0, 60.0)
+
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.1.1.
+    """
+    ### BEGIN SOLUTION
+    if not isinstance(x, Dual):
+        return function(x)
+    out = chain_rule(function, derivative, x.primal)
+    return Dual(out, derivative(x.primal, out) * x.tangent, x.level)
+    ### END SOLUTION
+
+def exp(x):
+    """The exponential function of a Dual, a number or an array."""
+    ### BEGIN SOLUTION
+    return chain_rule(np.exp, lambda x, out: out, x)
+    ### END SOLUTION
+
+def log(x):
+    """The natural logarithm."""
+    ### BEGIN SOLUTION
+    return chain_rule(np.log, lambda x, out: 1 / x, x)
+    ### END SOLUTION
+
+def sin(x):
+    """The sine."""
+    ### BEGIN SOLUTION
+    return chain_rule(np.sin, lambda x, out: cos(x), x)
+    ### END SOLUTION
+
+def cos(x):
+    """The cosine."""
+    ### BEGIN SOLUTION
+    return chain_rule(np.cos, lambda x, out: -sin(x), x)
+    ### END SOLUTION
+
+def tanh(x):
+    """The hyperbolic tangent."""
+    ### BEGIN SOLUTION
+    return chain_rule(np.tanh, lambda x, out: 1 - out * out, x)
+    ### END SOLUTION
+
+def relu(x):
+    """The larger of x and 0. Its derivative at 0 is 0."""
+    ### BEGIN SOLUTION
+    return chain_rule(lambda x: np.maximum(x, 0), lambda x, out: x > 0, x)
+    ### END SOLUTION
+
+# %% checks="functions"
+check("functions")
+
+# %%
+print(exp(sin(Dual(0.0, 1.0))), relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 1.0]))))
+
+# %% [markdown]
+# ## Quotients and powers
+#
+# From $q = a / b$, that is $q b = a$, follows $q' b + q b' = a'$. Solve it for $q'$. A power
+# has two derivatives, one for the base and one for the exponent:
+#
+# $$(a^b)' = b\,a^{b-1}\,a' + a^b \log(a)\,b'$$
+#
+# The second part needs a logarithm, which does not exist for negative bases. When the exponent
+# is a constant, it must not be computed at all: $0 \cdot \mathrm{nan}$ is nan. Likewise the
+# first part, when the base is a constant.
+#
+# **Task.** Write `divide` and `power`. What is the primal that `parts` returns for a constant?
+
+# %% exercise="quotient"
+#| export
+def divide(x, y):
+    """x / y, a Dual, of operands as in `add`.
+
+    >>> divide(1.0, Dual(2.0, 1.0))
+    Dual(0.5, -0.25)
+    """
+    level = level_of(x, y)
+    ### BEGIN SOLUTION
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    out = a / b
+    return Dual(out, (da - out * db) / b, level)
+    ### END SOLUTION
+
+
+def power(x, y):
+    """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
+
+    When `y` is a constant, `x` may be negative or 0; its logarithm must not be needed.
+
+    >>> power(Dual(-3.0, 1.0), 2), power(1, Dual(3.0, 1.0))
+    (Dual(9.0, -6.0), Dual(1.0, 0.0))
+    """
+    level = level_of(x, y)
+    ### BEGIN SOLUTION
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    out, tangent = a**b, 0.0
+    if a is not x:
+        tangent = b * a ** (b - (b != 0)) * da
+    if b is not y:
+        tangent = tangent + out * log(a) * db
+    return Dual(out, tangent, level)
+    ### END SOLUTION
+
+# %% checks="quotient"
+check("quotient")
+
+# %% [markdown]
+# ## Nested derivatives
+#
+# `derivative_of(f)` calls `f` with a Dual whose tangent is 1. It can be used twice, for a
+# second derivative. Then the primal of a Dual is itself a Dual. And a function can use the
+# derivative of another one:
+#
+# $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
+#
+# The inner derivative is 1, so the whole is the derivative of $x$, which is 1. But inside, $x$
+# and $y$ both have tangents. **Perturbation confusion** is the error of adding tangents that
+# belong to two different derivatives; here it gives 2. So each call gets a level of its own,
+# from `new_level()`, which counts up: what is called later is further inside. Seen from the
+# inner level, `x` is a constant, which `parts` treats correctly.
+#
+# **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
+# level; which function returns the tangent in any case?
+
+# %% exercise="derivative"
+#| export
+def derivative_of(f):
+    """The function that computes the derivative of `f`.
+
+    f        a function of one number (or, elementwise, of an array), computed with + - * / **
+             and the functions of this lesson
+    returns  a function of a number or array. Its calls nest: `f` may itself call the derivative
+             of another function, also one that uses the argument of `f`. For a constant `f` the
+             derivative is 0
+
+    >>> derivative_of(lambda x: x * x * x)(2.0)
+    12.0
+    >>> derivative_of(derivative_of(lambda x: x * x * x))(2.0)
+    12.0
+
+    Source: Siskind and Pearlmutter, Perturbation confusion and referential transparency (2005).
+    """
+    def derivative(x):
+        ### BEGIN SOLUTION
+        level = new_level()
+        return parts(f(Dual(x, 1.0, level)), level)[1]
+        ### END SOLUTION
+    return derivative
+
+# %% checks="derivative"
+check("derivative")
+
+# %% [markdown]
+# Now the function from the beginning. Its derivative in forward mode is drawn in orange:
+
+# %% tags=["demonstration"]
+def f(x):
+    return exp(x) / (sin(x) ** 3 + cos(x) ** 3) ** 0.5
+
+
+figure = draw_errors(f, 1.5, EXACT, derivative_of(f)(1.5))
+print("d/dx (x d/dy (x + y)) =",
+      derivative_of(lambda x: x * derivative_of(lambda y: x + y)(5.0))(7.0))
+# alt: The two curves of the finite differences again, and far below both a horizontal line: the
+# error of the dual number, about 1e-16.
+
+# %% [markdown]
+# The error is that of a single rounding. A forward pass also needs little memory. Predict how
+# much a chain of 20 sines on 400 kB holds: with a graph, as in lesson 06, and with a Dual.
+
+# %% tags=["answer"]
+from tinytorch.support.memory import kilobytes_at_peak, kilobytes_held
+
+ones = np.ones(100_000, "float32")
+
+
+def sines(x, count=20):
+    for _ in range(count):
+        x = x.sin()
+    return x
+
+
+print("graph:", kilobytes_held(lambda: sines(Variable(ones))), "kB")
+print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
+
+# %% [markdown]
+# A Dual holds two arrays, however long the chain is.
+#
+# ## Tangent rules
+#
+# Losses and layers are functions of Tensors, whose operations are recorded. So we can have
+# forward mode for them, too: run the function, then go through its graph from the inputs to the
+# result, and compute a tangent for each node.
+#
+# Each operation needs a *tangent rule*, beside its gradient rules of lesson 06: from the
+# tangents of all inputs, it computes the tangent of the result. Here is `x * y + sin(x)` at
+# $x = 2$, $y = 3$, when `x` changes by 1 and `y` does not change:
+
+# %%
+draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
+               ("b", "sin(x)", np.sin(2), np.cos(2)),
+               ("z", "a + b", 6 + np.sin(2), 3 + np.cos(2))])
+# alt: Five lines with a primal and a tangent each: x 2 and 1, y 3 and 0, a = x * y 6 and 3,
+# b = sin(x) 0.909 and -0.416, z = a + b 6.91 and 2.58.
+
+# %% [markdown]
+# One thing is different: tangents here are *Tensors*, and rules compute with Tensor operations.
+# So what a rule computes is recorded and can be differentiated: second derivatives for free.
+
+# %%
+#| export
+tangent_rules = support.TangentRules()
+deferred_rules = tangent_rules.deferred_rules
+
+
+def jvp_rule(op, rule):
+    """Register the tangent rule of `op`.
+
+    op    a function of arrays, as `apply` takes it
+    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
+          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
+          tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
+          inputs    what `op` was applied to, as given: Tensors, numbers or arrays
+
+    >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
+    """
+    tangent_rules[op] = rule
+
+
+def elementwise(op, derivative):
+    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
+    constant array, as in `chain_rule`."""
+    jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
+
+
+support.register_others(jvp_rule)
+
+# %% [markdown]
+# **Task.** Write the rules below; you know the formulas from the dual numbers. (The rules of
+# powers, maxima, `where`, padding and the fused operations are given.)
+
+# %% exercise="tangent-rules"
+#| export
+@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul)
+def arithmetic_tangents():
+    """Register the tangent rules of np.add, np.subtract, np.multiply, np.divide, np.negative
+    and np.matmul.
+
+    >>> arithmetic_tangents()
+    >>> a, b = Tensor(2.0), Tensor(3.0)
+    >>> tangent_rules[np.multiply]((Tensor(1.0), Tensor(10.0)), a * b, a, b)
+    Tensor(23.)
+
+    Source: Griewank and Walther, Evaluating Derivatives (2008), section 3.1.
+    """
+    ### BEGIN SOLUTION
+    jvp_rule(np.add, lambda tangents, out, a, b: tangents[0] + tangents[1])
+    jvp_rule(np.subtract, lambda tangents, out, a, b: tangents[0] - tangents[1])
+    jvp_rule(np.multiply, lambda tangents, out, a, b: tangents[0] * b + a * tangents[1])
+    jvp_rule(np.divide, lambda tangents, out, a, b: (tangents[0] - out * tangents[1]) / b)
+    jvp_rule(np.negative, lambda tangents, out, a: -tangents[0])
+    jvp_rule(np.matmul, lambda tangents, out, a, b: tangents[0] @ b + a @ tangents[1])
+    ### END SOLUTION
+
+
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward, relu_forward)
+def elementwise_tangents():
+    """Register the tangent rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh,
+    sigmoid_forward and relu_forward (derivative 0 at 0), with `elementwise`.
+
+    >>> elementwise_tangents()
+    >>> x = Tensor(0.0)
+    >>> tangent_rules[np.sin]((Tensor(3.0),), x.sin(), x)
+    Tensor(3.)
+    """
+    ### BEGIN SOLUTION
+    elementwise(np.exp, lambda a, out: out)
+    elementwise(np.log, lambda a, out: 1 / a)
+    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    elementwise(np.sin, lambda a, out: a.cos())
+    elementwise(np.cos, lambda a, out: -a.sin())
+    elementwise(np.tanh, lambda a, out: 1 - out * out)
+    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
+    elementwise(relu_forward, lambda a, out: out.data > 0)
+    ### END SOLUTION
+
+# %% checks="tangent-rules"
+check("tangent-rules")
+
+# %% [markdown]
+# Many operations are *linear*: a sum, a reshape, a transpose, an index. If
+# $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a
+# linear operation is the operation itself. (A gradient goes through the transposed map; so in
+# lesson 06 each operation needed a rule of its own.)
+#
+# **Task.** Write `linear_tangents`. In a loop, beware of a `lambda` that uses the loop
+# variable: it looks the variable up when it is *called*.
+
+# %% exercise="linear-rules"
+#| export
+LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forward,
+          cumsum_forward, clone_forward, concatenate_forward, stack_forward)
+
+
+@deferred_rules(*LINEAR)
+def linear_tangents():
+    """Register the tangent rule of each operation of LINEAR. Some have several inputs, most
+    have options.
+
+    >>> linear_tangents()
+    >>> x = Tensor([1.0, 2.0])
+    >>> tangent_rules[sum_forward]((Tensor([3.0, 4.0]),), x.sum(), x, axis=None, keepdims=False)
+    Tensor(7.)
+    """
+    ### BEGIN SOLUTION
+    for op in LINEAR:
+        jvp_rule(op, lambda tangents, out, *inputs, op=op, **options:
+                 apply(op, *tangents, **options))
+    ### END SOLUTION
+
+# %% checks="linear-rules"
+check("linear-rules")
+
+# %% [markdown]
+# ## Jacobian-vector products
+#
+# The **Jacobian-vector product** (JVP) $J v$ is the tangent of a function's result when the
+# tangents of its inputs are $v$: the directional derivative of the function along $v$. The
+# Jacobian $J$ itself is never built.
+#
+# `jvp` runs the function on copies of its inputs (which get tangents, and nothing else does);
+# `push_forward` then goes through the graph, as the backward pass does, but from the inputs on.
+#
+# **Task.** Write `push_forward`. `topological_order` of lesson 06 lists the results, inputs
+# first. `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node,
+# zeros for a constant. Which nodes need no tangent?
+
+# %% exercise="jvp"
+#| export
+def push_forward(out, tangents):
+    """Compute the tangents of all that `out` was computed from, and of `out` itself.
+
+    out       Tensor
+    tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
+              constant. Afterwards also the tangents of the results computed from these leaves
+    returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
+
+    The rules are those of `tangent_rules`; for an operation that none of the leaves reaches,
+    none is asked for.
+
+    >>> x = Variable(3.0)
+    >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
+    60.0
+    """
+    ### BEGIN SOLUTION
+    for node in topological_order(out):
+        made = node.creator
+        if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
+            given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
+            rule = tangent_rules[made.op]
+            tangents[node] = rule(given, node, *made.inputs, **made.options)
+    return support.known_tangent(tangents, out, out)
+    ### END SOLUTION
+
+
+def jvp(f, primals, tangents):
+    """f(*primals), and how much it changes when the primals change by the tangents.
+
+    f         a function of Tensors that returns one Tensor of any shape
+    primals   tuple of Tensors (arrays or numbers are accepted), one for each argument
+    tangents  tuple of as many, of the same shapes
+    returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
+              tangents
+
+    ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
+    can be differentiated when the primals can, or what else `f` computes with.
+
+    >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
+    (Tensor(6.), Tensor(3.))
+
+    Source: torch.func.jvp.
+    """
+    leaves, out = support.start(f, primals)
+    tangents = dict(zip(leaves, support.as_tangents(tangents, leaves)))
+    if support.is_recorded(out, leaves):
+        return out, push_forward(out, tangents)
+    with no_grad():
+        return out.detach(), push_forward(out, tangents)
+
+# %% checks="jvp"
+check("jvp")
+
+# %% [markdown]
+# ## Jacobians, column by column
+#
+# A JVP with a unit vector $e_j$ is column $j$ of the Jacobian: how all outputs change when only
+# input $j$ does. With $n$ inputs, $n$ passes give the whole matrix.
+#
+# **Task.** Write `jacfwd`.
+
+# %% exercise="jacfwd"
+#| export
+def jacfwd(f):
+    """The function that computes the Jacobian of `f`, column by column, with `jvp`.
+
+    f        a function from a Tensor of shape (n,) to one of shape (m,)
+    returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
+             the derivative of output i with respect to input j. For f(x) of shape () it has
+             shape (n,)
+
+    >>> jacfwd(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
+    Tensor([[3., 2.],
+            [1., 1.],
+            [0., 1.]])
+
+    Source: torch.func.jacfwd.
+    """
+    def jacobian(x):
+        ### BEGIN SOLUTION
+        columns = [jvp(f, (x,), (e,))[1] for e in np.eye(x.size, dtype=x.dtype)]
+        return stack(columns, axis=-1)
+        ### END SOLUTION
+    return jacobian
+
+# %% checks="jacfwd"
+check("jacfwd")
+
+# %% [markdown]
+# ## Vector-Jacobian products
+#
+# In reverse mode the other side is multiplied: $g^T J$, the vector-Jacobian product of lesson
+# 06, now as a function that you can call with several `g`. `grad` of lesson 06 returns a
+# dictionary from each leaf to its gradient; a leaf that does not matter is not in it. If none
+# matters, `out` requires no gradient, and there is nothing that `grad` could go through.
+#
+# **Task.** Write `vjp_function`. It may be called more than once: what must `grad` not do?
+
+# %% exercise="vjp"
+#| export
+def vjp(f, *primals):
+    """f(*primals), and a function that multiplies vectors by its Jacobian from the left.
+
+    f        a function of Tensors that returns one Tensor of any shape
+    primals  Tensors, one for each argument
+    returns  (out, vjp_function). vjp_function(g), where `g` is a Tensor or array of the shape
+             of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
+             of sum(g * out). It can be called several times
+
+    No `.grad` changes. Zeros for a primal that does not matter.
+
+    >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
+    >>> pull_back([1.0, 10.0])
+    (Tensor([ 3., 50.]), Tensor([ 2., 40.]))
+
+    Source: torch.func.vjp.
+    """
+    support.refuse_nested("vjp", primals)
+    leaves, out = support.start(f, [Tensor(x) for x in primals])
+
+    def vjp_function(g):
+        ### BEGIN SOLUTION
+        gradients = {}
+        if out.requires_grad:
+            gradients = grad(out, seed_gradient(out, g), retain_graph=True)
+        return tuple(Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
+                     for leaf in leaves)
+        ### END SOLUTION
+    return out.detach(), vjp_function
+
+# %% checks="vjp"
+check("vjp")
+
+# %% [markdown]
+# ## Jacobians, row by row
+#
+# A VJP with the unit vector $e_i$ is row $i$ of the Jacobian: how output $i$ depends on all
+# inputs. With $m$ outputs, $m$ backward passes give the whole matrix, and `f` runs only once.
+#
+# **Task.** Write `jacrev`.
+
+# %% exercise="jacrev"
+#| export
+def jacrev(f):
+    """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
+    as `jacfwd(f)`. It runs `f` once.
+
+    >>> jacrev(lambda x: x[1] * x)(Tensor([2.0, 3.0]))
+    Tensor([[3., 2.],
+            [0., 6.]])
+
+    Source: torch.func.jacrev.
+    """
+    def jacobian(x):
+        ### BEGIN SOLUTION
+        out, vjp_function = vjp(f, x)
+        rows = [vjp_function(e.reshape(out.shape))[0]
+                for e in np.eye(out.size, dtype=out.dtype)]
+        return stack(rows).reshape(*out.shape, *x.shape)
+        ### END SOLUTION
+    return jacobian
+
+# %% checks="jacrev"
+check("jacrev")
+
+# %% [markdown]
+# Which of the two is faster? Predict, for a function with 2 inputs and 200 outputs, and the
+# other way round.
+
+# %% tags=["answer"]
+sizes = [(2, 200), (20, 20), (200, 2)]
+figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for size in sizes]
+                             for mode in (jacfwd, jacrev)})
+# alt: Bars for three sizes. With 2 inputs and 200 outputs jacfwd is much faster than jacrev;
+# with 200 inputs and 2 outputs it is the other way round; with 20 and 20 they differ less.
+
+# %% [markdown]
+# A loss has one output and many inputs: that is why training uses reverse mode.
+#
+# ## Hessian-vector products
+#
+# The **Hessian** of a function with one output is the matrix of its second partial derivatives,
+# $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It says how the gradient changes. For a
+# million weights it has $10^{12}$ entries.
+#
+# The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$, and it
+# costs only a few gradients. The tangent of $f$ along $v$ is the number $\nabla f \cdot v$. It
+# is a Tensor, recorded, so we can compute *its* gradient:
+#
+# $$\nabla (\nabla f \cdot v) = H v$$
+#
+# **Task.** Write `hvp`, *reverse over forward*. The leaves are new Variables, so that nobody
+# else's `.grad` changes. For a linear `f` the tangent is a constant and requires no gradient.
+
+# %% exercise="hvp"
+#| export
+def hvp(f, x, v):
+    """The Hessian of `f` at `x`, times the vector `v`. The Hessian itself is never computed.
+
+    f        a function of one Tensor that returns one number, a Tensor of shape (); or of
+             several Tensors, when `x` is a list
+    x        Tensor of any shape, or a list of Tensors
+    v        the same shapes
+    returns  a Tensor of the shape of `x`, or a list of them
+
+    Changes no `.grad`; works inside no_grad, too.
+
+    >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
+    Tensor([8., 3.])
+
+    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
+    """
+    xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
+    support.refuse_nested("hvp", xs)
+    ### BEGIN SOLUTION
+    leaves = [Variable(x.data) for x in xs]
+    with support.force_recording():
+        tangent = jvp(f, leaves, vs)[1]
+    gradients = grad(tangent, seed_gradient(tangent)) if tangent.requires_grad else {}
+    products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
+                for leaf in leaves]
+    ### END SOLUTION
+    return products if isinstance(x, (list, tuple)) else products[0]
+
+# %% checks="hvp"
+check("hvp")
+
+# %% [markdown]
+# **Task.** Write `hessian`; a Jacobian of a Jacobian is one line. In which order must `jacfwd`
+# and `jacrev` be nested? (`vjp` returns Tensors that are not recorded.)
+
+# %% exercise="hessian"
+#| export
+def hessian(f):
+    """The function that computes the Hessian of `f`.
+
+    f        a function from a Tensor of shape (n,) to one number, a Tensor of shape ()
+    returns  a function of a Tensor (n,), whose result is a Tensor (n, n)
+
+    >>> hessian(lambda x: x[0] * x[0] + 3 * x[0] * x[1])(Tensor([5.0, 7.0]))
+    Tensor([[2., 3.],
+            [3., 0.]])
+
+    Source: torch.func.hessian.
+    """
+    ### BEGIN SOLUTION
+    return jacrev(jacfwd(f))
+    ### END SOLUTION
+
+# %% checks="hessian"
+check("hessian")
+
+# %% [markdown]
+# Back to the model from the beginning, with 640 weights. Predict what an HVP costs, compared
+# with a gradient.
+
+# %% tags=["answer"]
+from timeit import timeit
+
+from tinytorch.core.losses import cross_entropy, mse_loss
+
+digits, decay = Tensor(images), 1e-3
+
+
+def digits_loss(w):
+    return cross_entropy(digits @ w, labels) + decay / 2 * (w * w).sum()
+
+
+w = Tensor(np.zeros((64, 10), "float32"))
+for name, compute in [("loss", lambda: digits_loss(w)),
+                      ("gradient", lambda: vjp(digits_loss, w)[1](1.0)),
+                      ("HVP", lambda: hvp(digits_loss, w, w))]:
+    print(f"{name:8} {50 * timeit(compute, number=20):.2f} ms")
+
+# %% [markdown]
+# ## Sharpness
+#
+# The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
+# direction in which the loss bends most. In the bowl of lesson 07 a step multiplied a weight by
+# $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 / \mathrm{curvature}$
+# it diverged. So the sharpness says which learning rates a network can bear.
+#
+# **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
+# vector by the matrix again and again: its part along that eigenvector grows fastest.
+#
+# **Task.** Write `power_iteration`. What happens to the length of the vector after 100
+# products? And the length has no sign: where does the sign of the eigenvalue come from?
+
+# %% exercise="power-iteration"
+#| export
+def power_iteration(matvec, like, steps, rng):
+    """The eigenvalue of a symmetric matrix that is largest in absolute value.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    like     Tensor of the shape and dtype of v; its numbers are not used
+    steps    how many times to call `matvec`, 1 or more
+    rng      a NumPy Generator: the start is rng.normal(size=shape)
+    returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
+             called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
+
+    >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
+    (-5.0, Tensor([-1.]))
+
+    Source: Golub and Van Loan, Matrix Computations (2013), section 7.3.1.
+    """
+    ### BEGIN SOLUTION
+    v = rng.normal(size=like.shape).astype(like.dtype)
+    for _ in range(steps):
+        unit = v / np.sqrt((v * v).sum())
+        v = matvec(Tensor(unit)).data
+        value = float((unit * v).sum())
+        if not v.any():
+            break
+    return value, Tensor(unit)
+    ### END SOLUTION
+
+# %% checks="power-iteration"
+check("power-iteration")
+
+# %% [markdown]
+# A small network learns to separate two half-moons, with gradient descent on all points. Every
+# 20 steps we measure the sharpness. `functional_call(net, w, x)` computes `net(x)` with the
+# weights in the vector `w`. Predict: will the sharpness stay below $2 / \mathrm{lr}$?
+
+# %% tags=["answer"]
+from tinytorch.func import functional_call
+from tinytorch.support.moons import two_moons, untrained_network
+
+points, sides = two_moons()
+net, start = untrained_network()
+
+
+def moons_loss(w):
+    return mse_loss(functional_call(net, w, Tensor(points)), sides)
+
+
+def sharpness_curve(lr, steps=400, every=20):
+    w, rng, curve = start, np.random.default_rng(0), []
+    for step in range(steps + 1):
+        if step % every == 0:
+            curve.append(power_iteration(lambda v: hvp(moons_loss, w, v), w, 10, rng)[0])
+        w = Tensor(w.data - lr * vjp(moons_loss, w)[1](1.0)[0].data)
+    return range(0, steps + 1, every), curve
+
+
+figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
+# alt: The sharpness over 400 steps, for two learning rates. Both curves start at 11, fall
+# within 20 steps, to 7 and 4, and rise again until they reach 2 / 0.2 = 10 and 2 / 0.3 = 6.7,
+# two dotted lines; there they stay.
+
+# %% [markdown]
+# After the first steps the sharpness *rises*, up to $2 / \mathrm{lr}$, and stays close to it:
+# training settles at the *edge of stability* (Cohen et al., 2021). A larger learning rate
+# leads to a flatter part of the loss.
+#
+# ## The conjugate gradient method
+#
+# Newton's method needs the solution of $Hx = b$, and we only have products $Hv$. The
+# **conjugate gradient method** solves $Hx = b$ by minimizing $\frac12 x \cdot Hx - b \cdot x$,
+# one line search after another, along directions that do not undo each other's work. After $n$
+# steps it has the exact solution for $n$ unknowns, and usually a good one much sooner.
+#
+# The residual is $r = b - Hx$, the first direction $p = r$. Each step computes:
+#
+# $$\alpha = \frac{r \cdot r}{p \cdot Hp} \qquad x \leftarrow x + \alpha p \qquad
+#   r_{new} = r - \alpha Hp \qquad
+#   p \leftarrow r_{new} + \frac{r_{new} \cdot r_{new}}{r \cdot r}\, p$$
+#
+# A matrix is **positive definite** if $p \cdot Hp > 0$ for every vector $p$ other than 0. The
+# method needs that: otherwise there is no minimum. **Damping** adds a positive number to each
+# eigenvalue: $H + \lambda I$ is positive definite if $\lambda$ is large enough.
+#
+# **Task.** Write `conjugate_gradient`. Nobody differentiates its result: compute with `.data`.
+
+# %% exercise="conjugate-gradient"
+#| export
+def conjugate_gradient(matvec, b, steps, damping=0.0):
+    """Solve (H + damping I) x = b, for a symmetric H of which only products are known.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    b        Tensor of any shape
+    steps    the largest number of calls of `matvec`
+    damping  a float, is added to every eigenvalue of H
+    returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
+
+    Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
+    as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
+    a direction p has p . (H + damping I) p <= 0: then the matrix is not positive definite.
+
+    >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
+    >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
+    array([1., 6.], dtype=float32)
+
+    Source: Hestenes and Stiefel (1952); Nocedal and Wright (2006), algorithm 5.2.
+    """
+    ### BEGIN SOLUTION
+    x, r = np.zeros_like(b.data), b.data
+    p, rr = r, float((r * r).sum())
+    enough = np.finfo(b.dtype).eps ** 2 * rr
+    for _ in range(steps):
+        if rr <= enough:
+            break
+        hp = matvec(Tensor(p)).data + damping * p
+        curvature = float((p * hp).sum())
+        if not curvature > 0:
+            raise ValueError(f"the matrix is not positive definite: p . H p is {curvature}\n"
+                             f"choose a larger damping than {damping}")
+        x = x + rr / curvature * p
+        r = r - rr / curvature * hp
+        before, rr = rr, float((r * r).sum())
+        p = r + rr / before * p
+    return Tensor(x)
+    ### END SOLUTION
+
+# %% checks="conjugate-gradient"
+check("conjugate-gradient")
+
+# %% [markdown]
+# ## Newton's method
+#
+# **Newton's method** replaces the loss by the parabola that has the same value, gradient and
+# Hessian, and goes to the minimum of this parabola: $x - H^{-1} g$. There is no learning rate
+# to choose. Near the minimum, the number of right digits doubles with each step.
+#
+# **Task.** Write `newton_step`.
+
+# %% exercise="newton"
+#| export
+def newton_step(f, x, steps=20, damping=0.0):
+    """One step of Newton's method: x - (H + damping I)^-1 g, with the gradient g of `f` at `x`.
+
+    f        a function from a Tensor to one number, a Tensor of shape ()
+    x        Tensor of any shape; not changed
+    steps    of the conjugate gradient method
+    damping  as in `conjugate_gradient`
+    returns  a new Tensor like `x`
+
+    >>> newton_step(lambda x: ((x - 3) * (x - 3)).sum(), Tensor([5.0, -7.0]))
+    Tensor([3., 3.])
+
+    Source: Nocedal and Wright, Numerical Optimization (2006), section 7.1.
+    """
+    ### BEGIN SOLUTION
+    g = vjp(f, x)[1](1.0)[0]
+    step = conjugate_gradient(lambda v: hvp(f, x, v), g, steps, damping)
+    return Tensor(x.data - step.data)
+    ### END SOLUTION
+
+# %% checks="newton"
+check("newton")
+
+# %% [markdown]
+# Ten products for each step, on the model from the beginning. Predict how the loss ends, when
+# the solution of $Hx = g$ is only approximate.
+
+# %% tags=["answer"]
+w = Tensor(np.zeros((64, 10), "float32"))
+for step in range(7):
+    right = ((test_images @ w.data).argmax(axis=1) == test_labels).mean()
+    print(f"step {step}: loss {float(digits_loss(w)):.4f}, {right:.1%} of the test images")
+    w = newton_step(digits_loss, w, steps=10)
+
+# %% [markdown]
+# Why does nobody train a large network in this way? Its loss is not convex, so it needs much
+# damping; the Hessian of a mini-batch is noisy; and what Adam keeps instead, one number per
+# weight, costs nearly nothing.
+#
+# ## The diagonal and the trace
+#
+# Sometimes the diagonal of the Hessian is enough, one number per weight; it says, for example,
+# which weights may be removed with little harm. **Hutchinson's estimator** of the diagonal
+# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$, elementwise:
+# for entry $i$ that is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, a sum which is 0 on average.
+#
+# **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
+
+# %% exercise="hutchinson"
+#| export
+def hutchinson(matvec, like, probes, rng):
+    """Estimate the trace and the diagonal of a matrix of which only products are known.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    like     Tensor of the shape and dtype of v; its numbers are not used
+    probes   how many random vectors of -1 and 1 to use
+    rng      a NumPy Generator
+    returns  (trace, diagonal): a float and a Tensor like `like`. The diagonal is the mean of
+             z * H z, the trace its sum
+
+    >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
+    (-10.0, Tensor([-5., -5.]))
+
+    Source: Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a matrix (2007).
+    """
+    ### BEGIN SOLUTION
+    total = np.zeros(like.shape, like.dtype)
+    for _ in range(probes):
+        z = rng.choice([-1.0, 1.0], size=like.shape).astype(like.dtype)
+        total += z * matvec(Tensor(z)).data
+    return float(total.sum() / probes), Tensor(total / probes)
+    ### END SOLUTION
+
+# %% checks="hutchinson"
+check("hutchinson")
+
+# %% tags=["demonstration"]
+from tinytorch.support.curvature import hessian_by_hand
+
+exact = hessian_by_hand(w.data, images, labels, decay).trace()
+print(f"trace {exact:.4f}, from the whole Hessian")
+for probes in (1, 10, 100):
+    estimate, _ = hutchinson(lambda v: hvp(digits_loss, w, v), w, probes,
+                             np.random.default_rng(0))
+    print(f"      {estimate:.4f}, from {probes}")
+
+# %% [markdown]
+# ## Gradient checkpointing
+#
+# The last section is about the memory of reverse mode: a graph holds the result of every
+# operation. **Gradient checkpointing** keeps some results of the forward pass, and computes
+# the others a second time during the backward pass. It trades time for memory.
+#
+# A `Function` of lesson 06 can do this: `forward` runs `f` without recording; `backward` runs
+# it again, recorded, on new leaves, and goes back through that graph. `f` may draw random
+# numbers, for dropout: the second run must draw the same (`repeated` sees to that). And `f`
+# uses weights that are not among its inputs: `backward` of lesson 06 adds to *their* `.grad`.
+#
+# **Task.** Write `forward` and `backward` of `Checkpoint`.
+
+# %% exercise="checkpoint"
+#| export
+class Checkpoint(Function):
+    """A whole function as one operation, which keeps its inputs and nothing else.
+
+    f        a function of Tensors (and numbers) that returns one Tensor
+    wanted   list of bool: which inputs require a gradient
+
+    The first input, `token`, is a number that `f` does not get; see `checkpoint`.
+    """
+
+    def __init__(self, f, wanted):
+        self.f, self.wanted = f, wanted
+        self.generators = generators_of(f)
+
+    def as_inputs(self, arrays):
+        """The arguments of f: a Tensor for each array, which requires a gradient if wanted."""
+        return [Tensor(array, wanted) if isinstance(array, np.ndarray) else array
+                for array, wanted in zip(arrays, self.wanted)]
+
+    def forward(self, token, *arrays):
+        """The array inside f(*inputs), computed without recording."""
+        ### BEGIN SOLUTION
+        self.states = random_states(self.generators)
+        self.save_for_backward(*arrays)
+        with no_grad():
+            return self.f(*self.as_inputs(arrays)).data
+        ### END SOLUTION
+
+    def backward(self, g):
+        """A tuple with the gradient of `token`, None, then those of the inputs: None where none
+        is wanted. Runs `f` again, now recorded, with the random numbers of the first time
+        (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
+        ### BEGIN SOLUTION
+        inputs = self.as_inputs(self.saved_tensors)
+        with support.force_recording(), repeated(self.generators, self.states):
+            out = self.f(*inputs)
+        if out.requires_grad:
+            backward(out, g)
+        return (None, *[getattr(x, "grad", None) for x in inputs])
+        ### END SOLUTION
+
+
+def checkpoint(f, *inputs):
+    """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
+
+    f        a function of Tensors that returns one Tensor
+    inputs   Tensors, numbers or arrays. Tensors that `f` uses besides them must be leaves, such
+             as the weights of a layer
+    returns  f(*inputs), recorded unless inside no_grad
+
+    >>> x = Variable(3.0)
+    >>> checkpoint(lambda x: (x * x).exp(), x).backward()
+    >>> round(float(x.grad), 1)
+    48618.5
+
+    Source: Chen et al., Training deep nets with sublinear memory cost (2016), section 4;
+    torch.utils.checkpoint.
+    """
+    wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
+    token = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
+    return Checkpoint(f, wanted)(token, *inputs)
+
+# %% checks="checkpoint"
+check("checkpoint")
+
+# %% [markdown]
+# Cut a chain of $n$ operations into segments of $k$: then $n / k$ results are kept, and $k$
+# more for the one segment that is computed again. Predict the best $k$, and the memory for a
+# depth of 144.
+
+# %% tags=["answer"]
+def training_step(n, k):
+    x = Variable(ones[:25_000])  # 100 kB
+    for _ in range(n // k):
+        x = checkpoint(lambda x: sines(x, k), x) if k > 1 else sines(x, 1)
+    x.sum().backward()
+
+
+depths = [4, 16, 36, 64, 100, 144]
+figure = draw_memory(depths, {
+    name: [kilobytes_at_peak(lambda: training_step(n, segment(n))) / 100 for n in depths]
+    for name, segment in [("without checkpoint", lambda n: 1),
+                          ("segments of √n", lambda n: round(n**0.5))]})
+# alt: Arrays in memory at the peak, over the depth. Without checkpoint a straight line, up to
+# 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
+
+# %% [markdown]
+# Segments of $\sqrt n$ need about $2 \sqrt n$ arrays and one more forward pass.
+#
+# ## Look back
+#
+# 1. `jacfwd(jacfwd(f))` is a Hessian, too. Count the passes of the three ways for $n$ weights.
+# 2. Train the moons with `lr=0.5`. What does the sharpness at the start say about it? Which
+#    learning rate could you have started with, and raised later?
+# 3. Call `checkpoint` inside a checkpointed function, which cuts its work into two halves, and
+#    so on, down to single operations. How does the memory grow with the depth?
+#
+# PyTorch has the same parts: `torch.func.jvp`, `vjp`, `jacfwd`, `jacrev` and `hessian`,
+# `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
+# recorded, so reverse mode nests there, which ours refuses. Its forward mode stores a tangent
+# in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.

@@ -1,0 +1,596 @@
+# From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
+# checksum: c7d5601162614014
+"""Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
+
+import itertools
+
+import numpy as np
+
+from tinytorch.core.autograd import Function, backward, grad, no_grad, seed_gradient, topological_order
+from tinytorch.core.tensor import (
+    Tensor,
+    Variable,
+    apply,
+    relu_forward,
+    reshape_forward,
+    sigmoid_forward,
+    stack,
+    sum_forward,
+    take_forward,
+)
+from tinytorch.support import tangent_rules as support
+from tinytorch.support.checkpointing import generators_of, repeated
+from tinytorch.support.duals import DualMethods
+from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum_forward, stack_forward
+from tinytorch.support.random_states import random_states
+
+__all__ = [
+    "Dual", "level_of", "new_level", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh",
+    "relu", "divide", "power", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule", "elementwise",
+    "arithmetic_tangents", "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp",
+    "jacrev", "hvp", "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint",
+    "checkpoint",
+]
+
+
+class Dual(DualMethods):
+    """A number with a tangent: primal + tangent e, where e * e = 0.
+
+    primal   the value: a number, an ndarray, or a Dual of a lower level
+    tangent  how much the value changes: a number or array of the same shape
+    level    an int: which derivative it belongs to (see "Nested derivatives")
+    """
+
+    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+
+    def __init__(self, primal, tangent=0.0, level=0):
+        self.primal, self.tangent, self.level = primal, tangent, level
+
+
+def level_of(x, y):
+    """The higher level of two operands, of which at least one is a Dual."""
+    return max(z.level for z in (x, y) if isinstance(z, Dual))
+
+
+new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
+
+
+def parts(x, level):
+    """The primal and the tangent of `x`, seen from a level.
+
+    x        a number, an ndarray or a Dual
+    level    int
+    returns  (primal, tangent). Whatever is no Dual of this level is a constant: it is its own
+             primal, and its tangent is 0.0
+
+    >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
+    ((2.0, 5.0), (3.0, 0.0))
+    """
+    if isinstance(x, Dual) and x.level == level:
+        return x.primal, x.tangent
+    return x, 0.0
+
+
+def add(x, y):
+    """x + y, a Dual. At least one of them is a Dual, the other may be a number or an array.
+
+    >>> add(Dual(2.0, 1.0), 3.0)
+    Dual(5.0, 1.0)
+    """
+    level = level_of(x, y)
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    return Dual(a + b, da + db, level)
+
+
+def multiply(x, y):
+    """x * y, a Dual, of operands as in `add`.
+
+    >>> multiply(Dual(2.0, 1.0), Dual(3.0, 10.0))
+    Dual(6.0, 23.0)
+
+    Source: Clifford, Preliminary sketch of biquaternions (1873).
+    """
+    level = level_of(x, y)
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    return Dual(a * b, da * b + a * db, level)
+
+
+def chain_rule(function, derivative, x):
+    """function(x), with the tangent given by the chain rule.
+
+    function    of a number or an array, such as np.exp
+    derivative  derivative(x, out): its derivative at `x`, where out = function(x)
+    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
+                of the same level. Its primal may be a Dual, too; so `derivative` must take one
+
+    >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
+    Dual(9.0, 60.0)
+
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.1.1.
+    """
+    if not isinstance(x, Dual):
+        return function(x)
+    out = chain_rule(function, derivative, x.primal)
+    return Dual(out, derivative(x.primal, out) * x.tangent, x.level)
+
+def exp(x):
+    """The exponential function of a Dual, a number or an array."""
+    return chain_rule(np.exp, lambda x, out: out, x)
+
+def log(x):
+    """The natural logarithm."""
+    return chain_rule(np.log, lambda x, out: 1 / x, x)
+
+def sin(x):
+    """The sine."""
+    return chain_rule(np.sin, lambda x, out: cos(x), x)
+
+def cos(x):
+    """The cosine."""
+    return chain_rule(np.cos, lambda x, out: -sin(x), x)
+
+def tanh(x):
+    """The hyperbolic tangent."""
+    return chain_rule(np.tanh, lambda x, out: 1 - out * out, x)
+
+def relu(x):
+    """The larger of x and 0. Its derivative at 0 is 0."""
+    return chain_rule(lambda x: np.maximum(x, 0), lambda x, out: x > 0, x)
+
+
+def divide(x, y):
+    """x / y, a Dual, of operands as in `add`.
+
+    >>> divide(1.0, Dual(2.0, 1.0))
+    Dual(0.5, -0.25)
+    """
+    level = level_of(x, y)
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    out = a / b
+    return Dual(out, (da - out * db) / b, level)
+
+
+def power(x, y):
+    """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
+
+    When `y` is a constant, `x` may be negative or 0; its logarithm must not be needed.
+
+    >>> power(Dual(-3.0, 1.0), 2), power(1, Dual(3.0, 1.0))
+    (Dual(9.0, -6.0), Dual(1.0, 0.0))
+    """
+    level = level_of(x, y)
+    (a, da), (b, db) = parts(x, level), parts(y, level)
+    out, tangent = a**b, 0.0
+    if a is not x:
+        tangent = b * a ** (b - (b != 0)) * da
+    if b is not y:
+        tangent = tangent + out * log(a) * db
+    return Dual(out, tangent, level)
+
+
+def derivative_of(f):
+    """The function that computes the derivative of `f`.
+
+    f        a function of one number (or, elementwise, of an array), computed with + - * / **
+             and the functions of this lesson
+    returns  a function of a number or array. Its calls nest: `f` may itself call the derivative
+             of another function, also one that uses the argument of `f`. For a constant `f` the
+             derivative is 0
+
+    >>> derivative_of(lambda x: x * x * x)(2.0)
+    12.0
+    >>> derivative_of(derivative_of(lambda x: x * x * x))(2.0)
+    12.0
+
+    Source: Siskind and Pearlmutter, Perturbation confusion and referential transparency (2005).
+    """
+    def derivative(x):
+        level = new_level()
+        return parts(f(Dual(x, 1.0, level)), level)[1]
+    return derivative
+
+
+tangent_rules = support.TangentRules()
+deferred_rules = tangent_rules.deferred_rules
+
+
+def jvp_rule(op, rule):
+    """Register the tangent rule of `op`.
+
+    op    a function of arrays, as `apply` takes it
+    rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
+          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
+          tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
+          inputs    what `op` was applied to, as given: Tensors, numbers or arrays
+
+    >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
+    """
+    tangent_rules[op] = rule
+
+
+def elementwise(op, derivative):
+    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
+    constant array, as in `chain_rule`."""
+    jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
+
+
+support.register_others(jvp_rule)
+
+
+@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul)
+def arithmetic_tangents():
+    """Register the tangent rules of np.add, np.subtract, np.multiply, np.divide, np.negative
+    and np.matmul.
+
+    >>> arithmetic_tangents()
+    >>> a, b = Tensor(2.0), Tensor(3.0)
+    >>> tangent_rules[np.multiply]((Tensor(1.0), Tensor(10.0)), a * b, a, b)
+    Tensor(23.)
+
+    Source: Griewank and Walther, Evaluating Derivatives (2008), section 3.1.
+    """
+    jvp_rule(np.add, lambda tangents, out, a, b: tangents[0] + tangents[1])
+    jvp_rule(np.subtract, lambda tangents, out, a, b: tangents[0] - tangents[1])
+    jvp_rule(np.multiply, lambda tangents, out, a, b: tangents[0] * b + a * tangents[1])
+    jvp_rule(np.divide, lambda tangents, out, a, b: (tangents[0] - out * tangents[1]) / b)
+    jvp_rule(np.negative, lambda tangents, out, a: -tangents[0])
+    jvp_rule(np.matmul, lambda tangents, out, a, b: tangents[0] @ b + a @ tangents[1])
+
+
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward, relu_forward)
+def elementwise_tangents():
+    """Register the tangent rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh,
+    sigmoid_forward and relu_forward (derivative 0 at 0), with `elementwise`.
+
+    >>> elementwise_tangents()
+    >>> x = Tensor(0.0)
+    >>> tangent_rules[np.sin]((Tensor(3.0),), x.sin(), x)
+    Tensor(3.)
+    """
+    elementwise(np.exp, lambda a, out: out)
+    elementwise(np.log, lambda a, out: 1 / a)
+    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    elementwise(np.sin, lambda a, out: a.cos())
+    elementwise(np.cos, lambda a, out: -a.sin())
+    elementwise(np.tanh, lambda a, out: 1 - out * out)
+    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
+    elementwise(relu_forward, lambda a, out: out.data > 0)
+
+
+LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forward,
+          cumsum_forward, clone_forward, concatenate_forward, stack_forward)
+
+
+@deferred_rules(*LINEAR)
+def linear_tangents():
+    """Register the tangent rule of each operation of LINEAR. Some have several inputs, most
+    have options.
+
+    >>> linear_tangents()
+    >>> x = Tensor([1.0, 2.0])
+    >>> tangent_rules[sum_forward]((Tensor([3.0, 4.0]),), x.sum(), x, axis=None, keepdims=False)
+    Tensor(7.)
+    """
+    for op in LINEAR:
+        jvp_rule(op, lambda tangents, out, *inputs, op=op, **options:
+                 apply(op, *tangents, **options))
+
+
+def push_forward(out, tangents):
+    """Compute the tangents of all that `out` was computed from, and of `out` itself.
+
+    out       Tensor
+    tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
+              constant. Afterwards also the tangents of the results computed from these leaves
+    returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
+
+    The rules are those of `tangent_rules`; for an operation that none of the leaves reaches,
+    none is asked for.
+
+    >>> x = Variable(3.0)
+    >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
+    60.0
+    """
+    for node in topological_order(out):
+        made = node.creator
+        if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
+            given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
+            rule = tangent_rules[made.op]
+            tangents[node] = rule(given, node, *made.inputs, **made.options)
+    return support.known_tangent(tangents, out, out)
+
+
+def jvp(f, primals, tangents):
+    """f(*primals), and how much it changes when the primals change by the tangents.
+
+    f         a function of Tensors that returns one Tensor of any shape
+    primals   tuple of Tensors (arrays or numbers are accepted), one for each argument
+    tangents  tuple of as many, of the same shapes
+    returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
+              tangents
+
+    ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
+    can be differentiated when the primals can, or what else `f` computes with.
+
+    >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
+    (Tensor(6.), Tensor(3.))
+
+    Source: torch.func.jvp.
+    """
+    leaves, out = support.start(f, primals)
+    tangents = dict(zip(leaves, support.as_tangents(tangents, leaves)))
+    if support.is_recorded(out, leaves):
+        return out, push_forward(out, tangents)
+    with no_grad():
+        return out.detach(), push_forward(out, tangents)
+
+
+def jacfwd(f):
+    """The function that computes the Jacobian of `f`, column by column, with `jvp`.
+
+    f        a function from a Tensor of shape (n,) to one of shape (m,)
+    returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
+             the derivative of output i with respect to input j. For f(x) of shape () it has
+             shape (n,)
+
+    >>> jacfwd(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
+    Tensor([[3., 2.],
+            [1., 1.],
+            [0., 1.]])
+
+    Source: torch.func.jacfwd.
+    """
+    def jacobian(x):
+        columns = [jvp(f, (x,), (e,))[1] for e in np.eye(x.size, dtype=x.dtype)]
+        return stack(columns, axis=-1)
+    return jacobian
+
+
+def vjp(f, *primals):
+    """f(*primals), and a function that multiplies vectors by its Jacobian from the left.
+
+    f        a function of Tensors that returns one Tensor of any shape
+    primals  Tensors, one for each argument
+    returns  (out, vjp_function). vjp_function(g), where `g` is a Tensor or array of the shape
+             of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
+             of sum(g * out). It can be called several times
+
+    No `.grad` changes. Zeros for a primal that does not matter.
+
+    >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
+    >>> pull_back([1.0, 10.0])
+    (Tensor([ 3., 50.]), Tensor([ 2., 40.]))
+
+    Source: torch.func.vjp.
+    """
+    support.refuse_nested("vjp", primals)
+    leaves, out = support.start(f, [Tensor(x) for x in primals])
+
+    def vjp_function(g):
+        gradients = {}
+        if out.requires_grad:
+            gradients = grad(out, seed_gradient(out, g), retain_graph=True)
+        return tuple(Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
+                     for leaf in leaves)
+    return out.detach(), vjp_function
+
+
+def jacrev(f):
+    """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
+    as `jacfwd(f)`. It runs `f` once.
+
+    >>> jacrev(lambda x: x[1] * x)(Tensor([2.0, 3.0]))
+    Tensor([[3., 2.],
+            [0., 6.]])
+
+    Source: torch.func.jacrev.
+    """
+    def jacobian(x):
+        out, vjp_function = vjp(f, x)
+        rows = [vjp_function(e.reshape(out.shape))[0]
+                for e in np.eye(out.size, dtype=out.dtype)]
+        return stack(rows).reshape(*out.shape, *x.shape)
+    return jacobian
+
+
+def hvp(f, x, v):
+    """The Hessian of `f` at `x`, times the vector `v`. The Hessian itself is never computed.
+
+    f        a function of one Tensor that returns one number, a Tensor of shape (); or of
+             several Tensors, when `x` is a list
+    x        Tensor of any shape, or a list of Tensors
+    v        the same shapes
+    returns  a Tensor of the shape of `x`, or a list of them
+
+    Changes no `.grad`; works inside no_grad, too.
+
+    >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
+    Tensor([8., 3.])
+
+    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
+    """
+    xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
+    support.refuse_nested("hvp", xs)
+    leaves = [Variable(x.data) for x in xs]
+    with support.force_recording():
+        tangent = jvp(f, leaves, vs)[1]
+    gradients = grad(tangent, seed_gradient(tangent)) if tangent.requires_grad else {}
+    products = [Tensor(gradients.get(leaf, np.zeros(leaf.shape, leaf.dtype)))
+                for leaf in leaves]
+    return products if isinstance(x, (list, tuple)) else products[0]
+
+
+def hessian(f):
+    """The function that computes the Hessian of `f`.
+
+    f        a function from a Tensor of shape (n,) to one number, a Tensor of shape ()
+    returns  a function of a Tensor (n,), whose result is a Tensor (n, n)
+
+    >>> hessian(lambda x: x[0] * x[0] + 3 * x[0] * x[1])(Tensor([5.0, 7.0]))
+    Tensor([[2., 3.],
+            [3., 0.]])
+
+    Source: torch.func.hessian.
+    """
+    return jacrev(jacfwd(f))
+
+
+def power_iteration(matvec, like, steps, rng):
+    """The eigenvalue of a symmetric matrix that is largest in absolute value.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    like     Tensor of the shape and dtype of v; its numbers are not used
+    steps    how many times to call `matvec`, 1 or more
+    rng      a NumPy Generator: the start is rng.normal(size=shape)
+    returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
+             called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
+
+    >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
+    (-5.0, Tensor([-1.]))
+
+    Source: Golub and Van Loan, Matrix Computations (2013), section 7.3.1.
+    """
+    v = rng.normal(size=like.shape).astype(like.dtype)
+    for _ in range(steps):
+        unit = v / np.sqrt((v * v).sum())
+        v = matvec(Tensor(unit)).data
+        value = float((unit * v).sum())
+        if not v.any():
+            break
+    return value, Tensor(unit)
+
+
+def conjugate_gradient(matvec, b, steps, damping=0.0):
+    """Solve (H + damping I) x = b, for a symmetric H of which only products are known.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    b        Tensor of any shape
+    steps    the largest number of calls of `matvec`
+    damping  a float, is added to every eigenvalue of H
+    returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
+
+    Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
+    as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
+    a direction p has p . (H + damping I) p <= 0: then the matrix is not positive definite.
+
+    >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
+    >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
+    array([1., 6.], dtype=float32)
+
+    Source: Hestenes and Stiefel (1952); Nocedal and Wright (2006), algorithm 5.2.
+    """
+    x, r = np.zeros_like(b.data), b.data
+    p, rr = r, float((r * r).sum())
+    enough = np.finfo(b.dtype).eps ** 2 * rr
+    for _ in range(steps):
+        if rr <= enough:
+            break
+        hp = matvec(Tensor(p)).data + damping * p
+        curvature = float((p * hp).sum())
+        if not curvature > 0:
+            raise ValueError(f"the matrix is not positive definite: p . H p is {curvature}\n"
+                             f"choose a larger damping than {damping}")
+        x = x + rr / curvature * p
+        r = r - rr / curvature * hp
+        before, rr = rr, float((r * r).sum())
+        p = r + rr / before * p
+    return Tensor(x)
+
+
+def newton_step(f, x, steps=20, damping=0.0):
+    """One step of Newton's method: x - (H + damping I)^-1 g, with the gradient g of `f` at `x`.
+
+    f        a function from a Tensor to one number, a Tensor of shape ()
+    x        Tensor of any shape; not changed
+    steps    of the conjugate gradient method
+    damping  as in `conjugate_gradient`
+    returns  a new Tensor like `x`
+
+    >>> newton_step(lambda x: ((x - 3) * (x - 3)).sum(), Tensor([5.0, -7.0]))
+    Tensor([3., 3.])
+
+    Source: Nocedal and Wright, Numerical Optimization (2006), section 7.1.
+    """
+    g = vjp(f, x)[1](1.0)[0]
+    step = conjugate_gradient(lambda v: hvp(f, x, v), g, steps, damping)
+    return Tensor(x.data - step.data)
+
+
+def hutchinson(matvec, like, probes, rng):
+    """Estimate the trace and the diagonal of a matrix of which only products are known.
+
+    matvec   a function from a Tensor v to the Tensor H v
+    like     Tensor of the shape and dtype of v; its numbers are not used
+    probes   how many random vectors of -1 and 1 to use
+    rng      a NumPy Generator
+    returns  (trace, diagonal): a float and a Tensor like `like`. The diagonal is the mean of
+             z * H z, the trace its sum
+
+    >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
+    (-10.0, Tensor([-5., -5.]))
+
+    Source: Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a matrix (2007).
+    """
+    total = np.zeros(like.shape, like.dtype)
+    for _ in range(probes):
+        z = rng.choice([-1.0, 1.0], size=like.shape).astype(like.dtype)
+        total += z * matvec(Tensor(z)).data
+    return float(total.sum() / probes), Tensor(total / probes)
+
+
+class Checkpoint(Function):
+    """A whole function as one operation, which keeps its inputs and nothing else.
+
+    f        a function of Tensors (and numbers) that returns one Tensor
+    wanted   list of bool: which inputs require a gradient
+
+    The first input, `token`, is a number that `f` does not get; see `checkpoint`.
+    """
+
+    def __init__(self, f, wanted):
+        self.f, self.wanted = f, wanted
+        self.generators = generators_of(f)
+
+    def as_inputs(self, arrays):
+        """The arguments of f: a Tensor for each array, which requires a gradient if wanted."""
+        return [Tensor(array, wanted) if isinstance(array, np.ndarray) else array
+                for array, wanted in zip(arrays, self.wanted)]
+
+    def forward(self, token, *arrays):
+        """The array inside f(*inputs), computed without recording."""
+        self.states = random_states(self.generators)
+        self.save_for_backward(*arrays)
+        with no_grad():
+            return self.f(*self.as_inputs(arrays)).data
+
+    def backward(self, g):
+        """A tuple with the gradient of `token`, None, then those of the inputs: None where none
+        is wanted. Runs `f` again, now recorded, with the random numbers of the first time
+        (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
+        inputs = self.as_inputs(self.saved_tensors)
+        with support.force_recording(), repeated(self.generators, self.states):
+            out = self.f(*inputs)
+        if out.requires_grad:
+            backward(out, g)
+        return (None, *[getattr(x, "grad", None) for x in inputs])
+
+
+def checkpoint(f, *inputs):
+    """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
+
+    f        a function of Tensors that returns one Tensor
+    inputs   Tensors, numbers or arrays. Tensors that `f` uses besides them must be leaves, such
+             as the weights of a layer
+    returns  f(*inputs), recorded unless inside no_grad
+
+    >>> x = Variable(3.0)
+    >>> checkpoint(lambda x: (x * x).exp(), x).backward()
+    >>> round(float(x.grad), 1)
+    48618.5
+
+    Source: Chen et al., Training deep nets with sublinear memory cost (2016), section 4;
+    torch.utils.checkpoint.
+    """
+    wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
+    token = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
+    return Checkpoint(f, wanted)(token, *inputs)
