@@ -91,7 +91,8 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
     report  is called with how many of the slow cases are done, and of how many
-    every   take only every so many-th mutation, and to the judge every so many-th mistake and liar
+    every   take only every so many-th mutation, and to the judge every so many-th mistake, right
+            alternative and liar
     """
     try:
         lesson = entry.declared
@@ -109,7 +110,7 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
             entry,
             lesson,
             mistakes[::every],
-            rights,
+            rights[::every],
             *(
                 dict([*texts.items()][::every])
                 for texts in (liars.texts(lesson), liars.pairs(lesson))
