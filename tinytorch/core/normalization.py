@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2b06734d26b27512
+# checksum: 23ca86a6b15025f4
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -377,7 +377,9 @@ def folded(layer, norm):
              bias of shape (out,)
 
     >>> layer, norm = Dense(1, 1, rng=0), BatchNorm1d(1, eps=0)
-    >>> layer.weights.data[...], norm.running_mean.data[...], norm.running_var.data[...] = 6, 2, 9
+    >>> layer.load_state_dict({"weights": [[6]], "bias": [0]})
+    >>> norm.load_state_dict({"weight": [1], "bias": [0], "running_mean": [2],
+    ...                       "running_var": [9]})
     >>> folded(layer, norm)
     (array([[2.]], dtype=float32), array([-0.6666667], dtype=float32))
 
