@@ -10,9 +10,9 @@ __all__ = ["LOSSES", "STEPS", "draw_axes", "draw_projection", "draw_residual"]
 STEPS = list(range(3, 101, 5))
 LOSSES = {
     "20 layers": [2.3] * 18 + [2.29] * 2,
-    "with batch norm": [2.73, 2.23, 1.87, 1.75, 1.6, 1.31, 1.14, 1.06, 0.94, 0.91]
+    "batch norm": [2.73, 2.23, 1.87, 1.75, 1.6, 1.31, 1.14, 1.06, 0.94, 0.91]
     + [0.83, 0.94, 0.67, 0.82, 0.64, 0.71, 0.54, 0.57, 0.53, 0.53],
-    "residual, with layer norm": [2.05, 0.95, 0.49, 0.39, 0.25, 0.16, 0.25, 0.15, 0.13, 0.09]
+    "residual": [2.05, 0.95, 0.49, 0.39, 0.25, 0.16, 0.25, 0.15, 0.13, 0.09]
     + [0.1, 0.1, 0.06, 0.05, 0.05, 0.06, 0.04, 0.04, 0.03, 0.02],
 }
 
@@ -42,7 +42,9 @@ def draw_axes(x, axes, chosen=0):
         def kind(i, j, axis=axis):
             return "value" if (j, i)[axis] == chosen else "muted"
 
-        drawing.text(8, y - 12, f"axis {axis}: {('a column', 'a row')[axis]}", "text", "start", True)
+        drawing.text(
+            8, y - 12, f"axis {axis}: {('a column', 'a row')[axis]}", "text", "start", True
+        )
         drawing.text(right, y - 12, "normalized", anchor="start", bold=True)
         drawing.cells(8, y, x, kind, *cell)
         drawing.cells(right, y, after.round(1), kind, *cell)

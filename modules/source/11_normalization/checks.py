@@ -1,4 +1,4 @@
-# The checks of lesson 11, by exercise. `check("normalized")` in the chapter runs the visible ones.
+# The checks of lesson 11, by exercise. `check("running")` in the chapter runs the visible ones.
 
 # %% setup
 import numpy as np
@@ -203,7 +203,8 @@ def test_the_axes_decide_what_is_normalized():
             / [[0.5], [2.5]],
             "The statistics of the rows were used for the columns: use keepdims": mixed
             / [0.5, 2.5],
-            "You divided by the sample deviation: the variance is over n": hat(x, 1, 0) / 2**0.5,
+            "You divided by the sample deviation: the variance is over n": hat(x, 1, 0)
+            / 2**0.5,
             "You divided by the variance instead of its root": (np.array(x) - [[1.5], [5.5]])
             / [[0.25], [6.25]],
             "Mean and variance were taken over all axes": hat(x, (0, 1), 0),
@@ -341,7 +342,7 @@ def test_what_the_rule_needs_is_saved():
         wanted["normalized"],
         'saved["normalized"]',
         {
-            "This is the output: keep x̂, before weight and bias": wanted["normalized"] * weight
+            "This is the output: keep x̂, without weight and bias": weight * wanted["normalized"]
             + bias,
             "This is x̂ * weight: keep x̂ alone": wanted["normalized"] * weight,
         },
@@ -532,8 +533,8 @@ def test_weight_and_bias_can_be_left_out():
         layer = LayerNorm(4, **options)
         found = [name for name, _ in layer.named_parameters()]
         assert found == wanted, (
-            f"LayerNorm(4, {', '.join(f'{k}={v}' for k, v in options.items())}) should have the "
-            f"parameters {wanted}, yours has {found}"
+            f"LayerNorm(4, {', '.join(f'{k}={v}' for k, v in options.items())}) should have "
+            f"the parameters {wanted}, yours has {found}"
         )
         out = layer(Tensor([[1.0, 2.0, 3.0, 4.0]]))
         expect(out, hat([[1.0, 2.0, 3.0, 4.0]], 1), "its output for [1, 2, 3, 4]", near=1e-4)
@@ -667,7 +668,7 @@ def test_images_have_one_mean_per_channel():
         "images of shape (2, 3, 2, 2)",
         {
             "The mean is over the batch and over both axes of the image": hat(x, 0),
-            "The mean is over the batch and over both axes of the image, not over channels": hat(
+            "The mean is over the batch and both axes of the image, not over channels": hat(
                 x, (1, 2, 3)
             ),
         },
@@ -678,7 +679,9 @@ def test_images_have_one_mean_per_channel():
 
 def test_training_updates_the_running_statistics():
     x = np.array([[0.0], [2.0], [4.0], [6.0]])
-    _, mean, var = batch_normed(x, np.array([10.0]), np.array([1.0]), training=True, momentum=0.1)
+    _, mean, var = batch_normed(
+        x, np.array([10.0]), np.array([1.0]), training=True, momentum=0.1
+    )
     expect(
         mean,
         [9.3],
@@ -864,7 +867,9 @@ def test_running_statistics_are_no_part_of_the_graph():
     for _ in range(2):
         norm(x).sum().backward()
     mean = norm.running_mean
-    recorded = getattr(mean, "creator", None) is not None or getattr(mean, "requires_grad", False)
+    recorded = getattr(mean, "creator", None) is not None or getattr(
+        mean, "requires_grad", False
+    )
     assert not recorded, (
         "the running statistics were recorded: each step would lengthen the computation graph, "
         "and the memory would grow. Keep numbers only"
@@ -916,7 +921,11 @@ def test_options_of_batch_norm_layers():
 # %% batch-norm-layer hidden points=1
 def test_other_batch_norm_layers():
     rng = np.random.default_rng(12)
-    for kind, shape in [(BatchNorm1d, (4, 3)), (BatchNorm1d, (4, 3, 2)), (BatchNorm2d, (2, 3, 2, 2))]:
+    for kind, shape in [
+        (BatchNorm1d, (4, 3)),
+        (BatchNorm1d, (4, 3, 2)),
+        (BatchNorm2d, (2, 3, 2, 2)),
+    ]:
         norm = kind(num_features=3, eps=0.1, momentum=0.2)
         state = {name: rng.uniform(1, 2, size=3) for name in norm.state_dict()}
         norm.load_state_dict(state)
@@ -977,7 +986,9 @@ def test_rows_are_divided_by_their_root_mean_square():
     x = np.array([[[1.0, 2.0, 2.0]], [[0.0, 0.0, 0.0]]])
     out, saved, _ = result_of(lambda: rms_norm_with_saved(x, np.array([1.0, 1.0, 4.0]), 1.0))
     wanted = kept(x, 1.0, center=False)
-    expect(out, [[[0.5, 1, 4]], [[0, 0, 0]]], "[1, 2, 2], mean square 3, eps 1, weight [1, 1, 4]")
+    expect(
+        out, [[[0.5, 1, 4]], [[0, 0, 0]]], "[1, 2, 2], mean square 3, eps 1, weight [1, 1, 4]"
+    )
     for name in ("normalized", "scale"):
         assert name in saved, f'saved should have the key "{name}", yours has {sorted(saved)}'
         expect(saved[name], wanted[name], f'saved["{name}"]', "As in layer_norm_forward")
@@ -1068,8 +1079,8 @@ def test_a_dense_layer_and_its_batch_norm_become_one():
     expect(
         bias,
         [14.0, 24.0],
-        "bias [5, 6], running mean [1, 2], factor [1, 1], bias of the norm [10, 20]; the folded "
-        "bias",
+        "bias [5, 6], running mean [1, 2], factor [1, 1], bias of the norm [10, 20]; the "
+        "folded bias",
         {
             "The running mean is subtracted from the bias of the layer": [15.0, 26.0],
             "Was the bias of the norm forgotten?": [4.0, 4.0],
