@@ -36,25 +36,27 @@ def numbers(shape, dtype="float64", seed=0):
     return np.random.default_rng(seed).normal(1, 2, size=shape).astype(dtype)
 
 
+@pytest.fixture(scope="module")
 def torch():
+    """PyTorch, imported when a test that needs it runs: that takes seconds."""
     return pytest.importorskip(
         "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
     )
 
 
-def both(ours, theirs, *arrays, near):
+def both(torch, ours, theirs, *arrays, near):
     """The same function of ours and of PyTorch's: results and, with the same random gradient, the
     gradient of every input."""
-    F = torch().nn.functional
+    F = torch.nn.functional
     mine = [Variable(array) for array in arrays]
-    other = [torch().tensor(array, requires_grad=True) for array in arrays]
+    other = [torch.tensor(array, requires_grad=True) for array in arrays]
     out, wanted = ours(*mine), theirs(F, *other)
     assert out.shape == tuple(wanted.shape) and out.dtype == wanted.detach().numpy().dtype
     np.testing.assert_allclose(out.data, wanted.detach().numpy(), near, near)
     g = numbers(out.shape, out.dtype, 9)
     kept = [array.copy() for array in arrays]
     out.backward(g)
-    wanted.backward(torch().tensor(g))
+    wanted.backward(torch.tensor(g))
     for leaf, one, array in zip(mine, other, kept):
         assert leaf.grad.shape == leaf.shape and leaf.grad.dtype == leaf.dtype
         np.testing.assert_allclose(leaf.grad, one.grad.numpy(), near, near)
@@ -76,9 +78,10 @@ DTYPES = {"float64": 1e-9, "float32": 2e-4}
     dtype=st.sampled_from(list(DTYPES)),
     eps=st.sampled_from([1e-5, 0.1]),
 )
-def test_layer_norm_equals_pytorchs(lead, size, affine, dtype, eps):
+def test_layer_norm_equals_pytorchs(torch, lead, size, affine, dtype, eps):
     arrays = [numbers((*lead, *size), dtype), numbers(size, dtype, 1), numbers(size, dtype, 2)]
     both(
+        torch,
         lambda x, w=None, b=None: layer_norm(x, tuple(size), w, b, eps),
         lambda F, x, w=None, b=None: F.layer_norm(x, size, w, b, eps),
         *arrays[: 1 + affine],
@@ -95,9 +98,10 @@ def test_layer_norm_equals_pytorchs(lead, size, affine, dtype, eps):
     dtype=st.sampled_from(list(DTYPES)),
     eps=st.sampled_from([1e-5, 0.1]),
 )
-def test_rms_norm_equals_pytorchs(lead, size, affine, dtype, eps):
+def test_rms_norm_equals_pytorchs(torch, lead, size, affine, dtype, eps):
     arrays = [numbers((*lead, *size), dtype), numbers(size, dtype, 1)]
     both(
+        torch,
         lambda x, w=None: rms_norm(x, tuple(size), w, eps),
         lambda F, x, w=None: F.rms_norm(x, size, w, eps),
         *arrays[: 1 + affine],
@@ -115,13 +119,14 @@ def test_rms_norm_equals_pytorchs(lead, size, affine, dtype, eps):
     momentum=st.sampled_from([0.0, 0.1, 1.0]),
     dtype=st.sampled_from(list(DTYPES)),
 )
-def test_batch_norm_equals_pytorchs(shape, more, affine, training, momentum, dtype):
+def test_batch_norm_equals_pytorchs(torch, shape, more, affine, training, momentum, dtype):
     channels = shape[1:]
     arrays = [numbers((*shape, *more), dtype), numbers(channels, dtype, 1)]
     arrays.append(numbers(channels, dtype, 2))
     mean, var = numbers(channels, dtype, 3), abs(numbers(channels, dtype, 4)) + 0.5
-    their_mean, their_var = torch().tensor(mean), torch().tensor(var)
+    their_mean, their_var = torch.tensor(mean), torch.tensor(var)
     both(
+        torch,
         lambda x, w=None, b=None: batch_norm(x, mean, var, w, b, training, momentum),
         lambda F, x, w=None, b=None: F.batch_norm(
             x, their_mean, their_var, w, b, training, momentum
@@ -134,8 +139,8 @@ def test_batch_norm_equals_pytorchs(shape, more, affine, training, momentum, dty
 
 
 @pytest.mark.slow
-def test_layers_equal_pytorchs_in_training_and_evaluation():
-    theirs = torch().nn
+def test_layers_equal_pytorchs_in_training_and_evaluation(torch):
+    theirs = torch.nn
     for mine, other, shape in [
         (LayerNorm((2, 3)), theirs.LayerNorm((2, 3)), (4, 2, 3)),
         (RMSNorm(3), theirs.RMSNorm(3), (4, 3)),
@@ -152,7 +157,7 @@ def test_layers_equal_pytorchs_in_training_and_evaluation():
         for seed in range(3):
             x = numbers(shape, "float32", seed)
             np.testing.assert_allclose(
-                mine(Tensor(x)).data, other(torch().tensor(x)).detach().numpy(), 1e-4, 1e-5
+                mine(Tensor(x)).data, other(torch.tensor(x)).detach().numpy(), 1e-4, 1e-5
             )
         names = {name for name in other.state_dict() if name != "num_batches_tracked"}
         assert set(mine.state_dict()) == names
@@ -160,7 +165,7 @@ def test_layers_equal_pytorchs_in_training_and_evaluation():
             np.testing.assert_allclose(array, other.state_dict()[name].numpy(), 1e-5, 1e-6)
         mine.eval(), other.eval()
         np.testing.assert_allclose(
-            mine(Tensor(x)).data, other(torch().tensor(x)).detach().numpy(), 1e-4, 1e-5
+            mine(Tensor(x)).data, other(torch.tensor(x)).detach().numpy(), 1e-4, 1e-5
         )
 
 
