@@ -108,7 +108,7 @@ def spread(model, x):
     [3.0, 3.0]
 
     Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
-    networks (2010), section 4.2, figure 6.
+    networks (2010), figure 6.
     """
     ### BEGIN SOLUTION
     stds = []
@@ -514,10 +514,10 @@ rows = x[:200] / np.sqrt((x[:200] ** 2).sum(1, keepdims=True))
 print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 
 # %% [markdown]
-# Each ReLU makes all outputs positive, which turns them towards each other; after 20 layers all
-# images look nearly the same to the last layer. LayerNorm treats each image by itself and
-# cannot see that. Two methods can repair it: one compares the examples of a batch, the other
-# carries the images around the layers. They are next.
+# No output of a ReLU is negative, and two rows without negative numbers point in similar
+# directions. After 20 layers all images look nearly the same to the last layer. LayerNorm
+# treats each image by itself and cannot see that. Two methods repair it: batch norm compares
+# the images of a batch, and a residual connection leads each image around the layers.
 #
 # ## Batch normalization
 #
@@ -527,14 +527,14 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 # channel: over the axes 0, 2 and 3 of (batch, channels, height, width).
 #
 # After training, a network must give an answer for a single image, which has no batch to be
-# compared with. So training also estimates mean and variance of all data: **running
-# statistics** are averages of the means and variances of the batches seen so far, used in place
-# of the batch's own in evaluation mode.
+# compared with. So training also estimates the mean and the variance of all data. **Running
+# statistics** are averages of the means and variances of the batches seen in training; in
+# evaluation mode they take the place of the batch's own.
 #
-# The average is an **exponential moving average**: with every new value it moves a fixed
-# fraction of the way from its old value to the new one, so that old values are slowly
-# forgotten. PyTorch calls this fraction *momentum*. Predict the average of 0 and 10 with
-# momentum 0.1.
+# An **exponential moving average** moves, with every new value, a fixed fraction of the way
+# from its old value to the new one, so that old values are slowly forgotten. In batch norm this
+# fraction is called *momentum*. Predict the average after the values 0 and 10 with momentum
+# 0.1.
 #
 # **Task.** Write `running`.
 
@@ -551,7 +551,7 @@ def running(old, new, momentum):
     >>> running(0.0, 10.0, momentum=0.1)
     1.0
 
-    Source: torch.nn.BatchNorm1d, whose momentum is 1 minus that of an optimizer.
+    Source: torch.nn.BatchNorm1d; the momentum of an optimizer is the share of the old value.
     """
     ### BEGIN SOLUTION
     return (1 - momentum) * old + momentum * new
@@ -642,8 +642,8 @@ for training in (True, False):
     print("training  " if training else "evaluation", *[out.data.round(2) for out in outputs])
 
 # %% [markdown]
-# In training it does. This is a kind of noise, it regularizes a little, and it is the reason
-# why batch norm works badly with very small batches.
+# In training it does. The other examples act like random noise, which can reduce overfitting.
+# With very small batches there is too much of it: batch norm works badly there.
 #
 # ## Batch norm as a layer
 #
@@ -801,8 +801,8 @@ figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distance
 # and 4.
 
 # %% [markdown]
-# On a surface that rises a thousandfold within one step, only small steps are safe. Predict:
-# for which learning rates does the loss of each network fall in 30 steps?
+# Where the loss nearby is a thousand times as high, only small steps are safe. Predict: for
+# which learning rates does the loss of each network fall in 30 steps?
 
 # %% tags=["answer"]
 rates = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
@@ -817,11 +817,11 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # %% [markdown]
 # ## RMS normalization
 #
-# Layer norm does two things: it centers, and it divides. **RMS normalization** only divides: by
-# the *root mean square* $\sqrt{\overline{x^2} + \epsilon}$ of the numbers of an example, and
-# then multiplies by a learned weight. There is no mean and no bias. Zhang and Sennrich (2019)
-# found that this loses nothing in their networks and saves time; most large language models use
-# it today.
+# Layer norm does two things: it subtracts a mean, and it divides. **RMS normalization** divides
+# the numbers of an example by their *root mean square*, $\sqrt{\overline{x^2} + \epsilon}$, and
+# multiplies them by a learned weight. It subtracts no mean and adds no bias. Zhang and Sennrich
+# (2019) found that their networks lost nothing by this and became faster; most large language
+# models use it today.
 #
 # **Task.** Write the operation and its rule. What is left of the picture with the circle when
 # nothing is centered?
@@ -1036,12 +1036,13 @@ class Residual(Module):
 check("residual")
 
 # %% [markdown]
-# Sums grow: with 20 additions the signal becomes larger and larger. So each block normalizes
-# its input first. **Pre-norm** is this arrangement: normalization stands at the beginning of
-# each residual block, and once more after the last one, and never on the way around the blocks.
+# With 20 additions the signal becomes larger and larger. So each block normalizes its input
+# first, as in the drawing. **Pre-norm** means that a normalization stands at the beginning of
+# each residual block, and once more after the last one, but never on the way around a block.
 # The transformers of lesson 15 are built like this.
 #
-# Predict the order of the four accuracies after 100 steps.
+# Predict the order of three accuracies after 100 steps: of residual networks without
+# normalization, with RMSNorm, and with LayerNorm.
 
 # %%
 def residual_network(norm):
