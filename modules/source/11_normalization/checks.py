@@ -337,14 +337,14 @@ def test_what_the_rule_needs_is_saved():
             f'saved should have the key "{name}", yours has {sorted(saved) or "no key"}'
         )
     wanted = kept(x, eps)
+    scaled = wanted["normalized"] * weight
     expect(
         saved["normalized"],
         wanted["normalized"],
         'saved["normalized"]',
         {
-            "This is the output: keep x̂, without weight and bias": weight * wanted["normalized"]
-            + bias,
-            "This is x̂ * weight: keep x̂ alone": wanted["normalized"] * weight,
+            "This is the output: keep x̂, without weight and bias": scaled + bias,
+            "This is x̂ * weight: keep x̂ alone": scaled,
         },
     )
     expect(
