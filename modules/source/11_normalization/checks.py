@@ -580,6 +580,8 @@ def test_other_layer_norms():
     layer = LayerNorm(3)
     again = LayerNorm(3)
     assert layer.weight is not again.weight and layer.bias is not layer.weight
+    out = layer(Tensor(np.array([[1.0, 2.0, 6.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     assert refusal(LayerNorm(3), Tensor(np.ones((2, 4), "float32")))[0] == "ValueError"
 
 
@@ -947,6 +949,8 @@ def test_other_batch_norm_layers():
     one(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]], "float32")))
     expect(two.running_mean, [0, 0], "another layer has statistics of its own")
     expect(one.bias, [0, 0], "the bias shares no memory with the running mean")
+    out = two(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     plain_norm = BatchNorm1d(2, affine=False)
     assert sorted(plain_norm.state_dict()) == ["running_mean", "running_var"]
 

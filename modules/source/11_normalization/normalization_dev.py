@@ -19,6 +19,7 @@
 #     - layers
 #     - autograd
 #     - training
+#     - data
 #     - convolutions
 #     pytorch:
 #       nn.LayerNorm: torch.nn.LayerNorm
@@ -79,9 +80,9 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # lets a signal pass a layer unchanged. Every large network of today uses both: they made
 # networks of a hundred and more layers possible.
 #
-# **You need** 03 (Layers), 06 (Autograd), 08 (Training) and 10 (Convolutions). **You write** a
-# measurement of signals, normalization over any axes, layer norm as one operation with its
-# gradients, batch norm with its two modes, RMS norm and residual connections.
+# **You need** 03 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
+# write** a measurement of signals, normalization over any axes, layer norm as one operation
+# with its gradients, batch norm with its two modes, RMS norm and residual connections.
 
 # %% [markdown]
 # ## Signals in deep networks
