@@ -580,8 +580,9 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 # dividing by $n - 1$ corrects that. PyTorch normalizes with the variance over $n$ and keeps the
 # one over $n - 1$, and so do we. With one number per channel there is no variance to estimate.
 #
-# **Task.** Write the two modes of `batch_norm`; both compute `out`. `channel_axes` returns the
-# axes to reduce, and the shape in which (C,) numbers align with the channels.
+# **Task.** Write the two modes of `batch_norm`; both compute `out`. Given are `axes`, those to
+# reduce; `shape`, in which numbers of shape (C,) align with the channels; and the arrays `mean`
+# and `var`, the running statistics.
 
 # %% exercise="batch-norm"
 #| export
@@ -792,7 +793,7 @@ def along_a_line(network, distances):
             losses.append(float(cross_entropy(network(inputs), targets)))
     return losses
 
-
+# %%
 distances = np.linspace(-2, 2, 21)
 figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distances))
                      for name, norm in {"without": None, "batch norm": BatchNorm1d}.items()},
