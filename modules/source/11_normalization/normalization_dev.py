@@ -803,7 +803,7 @@ figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distance
                     "distance t along a random line", "loss", yscale="log")
 # alt: The loss along a random line on a logarithmic axis. Without normalization it rises from
 # 2.4 in the middle to several thousand at both ends; with batch norm it stays between 2.5
-# and 4.
+# and 4.2.
 
 # %% [markdown]
 # Where the loss nearby is a thousand times as high, only small steps are safe. Predict: for
