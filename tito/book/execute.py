@@ -285,7 +285,7 @@ def _run_milestone(root, program, scratch):
         report, picture = milestone.execute(course.open_root(scratch), program, {}, 0, output)
         output.seek(0)
         printed = output.read()
-    if wrong := report.get("error") or "; ".join(milestone.missed(program.bar, report["measured"])):
+    if wrong := report.get("error") or "; ".join(program.missed(report["measured"])):
         raise TitoError(
             f"{place_of_milestone(program)}: this milestone does not pass: {wrong}",
             f"`tito milestone run {program.name}` runs it alone. Mend it or a lesson it needs, "
