@@ -43,7 +43,9 @@ def main():
         program = importlib.util.module_from_spec(spec)
         began = time.perf_counter()
         spec.loader.exec_module(program)
-        measured, figure = program.run(request["seed"], *[request["words"]] * bool(request["words"]))
+        measured, figure = program.run(
+            request["seed"], *[request["words"]] * bool(request["words"])
+        )
         answer = {
             "measured": {str(name): float(value) for name, value in measured.items()},
             "seconds": round(time.perf_counter() - began, 2),

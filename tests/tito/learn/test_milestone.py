@@ -242,7 +242,7 @@ def test_a_pass_is_stale_when_the_code_has_changed(work):
 
 def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
     solved(work)
-    replaced(work, '# ///\n\nfrom', '# [at_most]\n# "total of two" = 0.25\n# ///\n\nfrom')
+    replaced(work, "# ///\n\nfrom", '# [at_most]\n# "total of two" = 0.25\n# ///\n\nfrom')
     replaced(work, '{"total": total([1, 2])}', '{"total": total([1, 2]), "total of two": 0.75}')
     result = go(work)
     assert result.verdict == "failed"
