@@ -19,6 +19,7 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
         "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "normalization": "layer_norm rms_norm batch_norm LayerNorm RMSNorm BatchNorm1d BatchNorm2d",
         "embeddings": "embedding Embedding",
         "support.containers": "ModuleDict ModuleList Parameter",
         "support.l1_loss": "L1Loss l1_loss",
@@ -39,7 +40,7 @@ __getattr__, __dir__ = door(
         "there is one device, the CPU": "DataParallel",
         "rnn_step and RecurrentModel are in tinytorch.text": "RNN RNNCell",
         "this library has no such layer": "LSTM GRU LSTMCell GRUCell EmbeddingBag "
-        "LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm2d "
+        "GroupNorm BatchNorm3d InstanceNorm2d "
         "MultiheadAttention Transformer TransformerEncoder TransformerEncoderLayer "
         "TransformerDecoder TransformerDecoderLayer Conv1d Conv3d ConvTranspose2d MaxPool1d "
         "AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
