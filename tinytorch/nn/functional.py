@@ -17,6 +17,7 @@ __getattr__, __dir__ = door(
         "convolutions": "conv2d max_pool2d avg_pool2d",
         "normalization": "layer_norm rms_norm batch_norm",
         "data": "one_hot",
+        "embeddings": "embedding",
         "support.dropout": "dropout",
         "support.l1_loss": "l1_loss",
     },
@@ -29,7 +30,6 @@ __getattr__, __dir__ = door(
         "write (1 + x.exp()).log()": "softplus",
         "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
         "write x.pad(...)": "pad",
-        "write table[indices]": "embedding",
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "
