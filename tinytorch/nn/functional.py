@@ -16,6 +16,7 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy",
         "convolutions": "conv2d max_pool2d avg_pool2d",
         "normalization": "layer_norm rms_norm batch_norm",
+        "attention": "scaled_dot_product_attention",
         "data": "one_hot",
         "embeddings": "embedding",
         "support.dropout": "dropout",
@@ -33,6 +34,6 @@ __getattr__, __dir__ = door(
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "
-        "scaled_dot_product_attention conv1d conv3d conv_transpose2d interpolate unfold fold",
+        "conv1d conv3d conv_transpose2d interpolate unfold fold",
     },
 )
