@@ -13,12 +13,17 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "activations": "relu sigmoid tanh gelu softmax log_softmax "
-        "ReLU Sigmoid Tanh GELU Softmax LogSoftmax",
+        "ReLU Sigmoid Tanh Softmax LogSoftmax",
         "layers": "Module Layer Dense Linear Sequential Flatten Dropout summary manual_seed "
         "xavier_uniform he_normal",
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
         "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "normalization": "layer_norm rms_norm batch_norm LayerNorm RMSNorm BatchNorm1d BatchNorm2d",
+        "embeddings": "embedding Embedding",
+        "attention": "scaled_dot_product_attention MultiHeadAttention LearnedPositions",
+        "transformers": "GPT TransformerBlock",
+        "transformers activations": "GELU",
         "support.containers": "ModuleDict ModuleList Parameter",
         "support.l1_loss": "L1Loss l1_loss",
     },
@@ -34,12 +39,15 @@ __getattr__, __dir__ = door(
         "write Linear(in_features, out_features)": "LazyLinear Bilinear",
         "write self.register_buffer(name, tensor)": "Buffer",
         "write ModuleList, or a list of Parameters as an attribute": "ParameterList ParameterDict",
+        "write MultiHeadAttention(embed_dim, num_heads), self-attention, batch first": ""
+        "MultiheadAttention",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
         "there is one device, the CPU": "DataParallel",
-        "this library has no such layer": "LSTM GRU RNN LSTMCell GRUCell RNNCell Embedding "
-        "LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm2d "
-        "MultiheadAttention Transformer TransformerEncoder TransformerEncoderLayer "
-        "TransformerDecoder TransformerDecoderLayer Conv1d Conv3d ConvTranspose2d MaxPool1d "
-        "AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
+        "write TransformerBlock, which is pre-norm and causal": "TransformerEncoderLayer",
+        "rnn_step and RecurrentModel are in tinytorch.text": "RNN RNNCell",
+        "this library has no such layer": "LSTM GRU LSTMCell GRUCell EmbeddingBag "
+        "GroupNorm BatchNorm3d InstanceNorm2d "
+        "Transformer TransformerEncoder TransformerDecoder TransformerDecoderLayer Conv1d Conv3d "
+        "ConvTranspose2d MaxPool1d AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
     },
 )

@@ -15,7 +15,10 @@ __getattr__, __dir__ = door(
         "layers": "linear",
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy",
         "convolutions": "conv2d max_pool2d avg_pool2d",
+        "normalization": "layer_norm rms_norm batch_norm",
+        "attention": "scaled_dot_product_attention",
         "data": "one_hot",
+        "embeddings": "embedding",
         "support.dropout": "dropout",
         "support.l1_loss": "l1_loss",
     },
@@ -28,10 +31,9 @@ __getattr__, __dir__ = door(
         "write (1 + x.exp()).log()": "softplus",
         "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
         "write x.pad(...)": "pad",
-        "write table[indices]": "embedding",
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
-        "this library has no such function": "layer_norm batch_norm group_norm rms_norm "
-        "scaled_dot_product_attention conv1d conv3d conv_transpose2d interpolate unfold fold",
+        "this library has no such function": "group_norm "
+        "conv1d conv3d conv_transpose2d interpolate unfold fold",
     },
 )

@@ -1,0 +1,486 @@
+# From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
+# checksum: 1ba3282724ff4e3d
+"""Attention: Each position of a sequence looks up what it needs at the others."""
+
+import math
+
+import numpy as np
+
+from tinytorch.core.autograd import derivative
+from tinytorch.core.layers import Dense, Module, generator
+from tinytorch.core.losses import as_float_tensor
+from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where
+from tinytorch.support.allocator import keep_freed_memory
+from tinytorch.support.attention_shapes import check_causal, check_heads, check_positions, check_query_key_value
+from tinytorch.support.dropout import dropout
+
+__all__ = [
+    "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
+    "running_counts", "split_heads", "merge_heads", "head_views", "attention_forward", "softmax_rule",
+    "attention_rule", "MultiHeadAttention", "padding_mask", "sinusoidal", "LearnedPositions", "rope",
+    "chunked_attention",
+]
+
+
+def attention_scores(query, key, scale=None):
+    """How well each query fits each key: their dot products, scaled.
+
+    query    Tensor of shape (..., Tq, d): Tq queries of d numbers
+    key      Tensor of shape (..., Tk, d)
+    scale    the factor; None for 1 / sqrt(d)
+    returns  Tensor of shape (..., Tq, Tk): row i holds the scores of query i
+
+    >>> attention_scores(Tensor([[1.0, 2.0, 0.0, 0.0]]), Tensor([[4.0, 0.0, 9.0, 9.0]]))
+    Tensor([[2.]])
+
+    Source: Vaswani et al., Attention is all you need (2017), section 3.2.1.
+    """
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return query @ key.swapaxes(-1, -2) * scale
+
+
+def causal_mask(queries, keys):
+    """Which keys each query may look at, when the queries are the last positions of the keys.
+
+    queries  int: the number of queries
+    keys     int: the number of keys
+    returns  bool ndarray of shape (queries, keys), True where query i may look at key j: the
+             last query at all keys, the one before it at all but the last key, and so on
+
+    >>> causal_mask(2, 4)
+    array([[ True,  True,  True, False],
+           [ True,  True,  True,  True]])
+
+    Source: Vaswani et al. (2017), section 3.2.3. PyTorch's is_causal aligns at the first key.
+    """
+    return np.tri(queries, keys, keys - queries, dtype=bool)
+
+
+def masked_softmax(scores, mask=None):
+    """Softmax along the last axis, over the keys that the mask allows.
+
+    scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
+    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
+             query may look, or of floats that are added to the scores
+    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
+             sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
+
+    >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
+    ...                np.array([[True, True, False], [False, False, False]]))
+    Tensor([[0.5, 0.5, 0. ],
+            [0. , 0. , 0. ]])
+
+    Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
+    """
+    if mask is not None:
+        mask = operand(mask)
+        scores = where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    lowest = np.finfo(scores.dtype).min
+    powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
+    total = powers.sum(-1, keepdims=True)
+    return powers / where(total.data == 0, 1, total)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
+                                 is_causal=False, scale=None):
+    """For each query the mean of the values, weighted by how well the query fits their keys.
+
+    query      Tensor of shape (..., Tq, d)
+    key        Tensor of shape (..., Tk, d)
+    value      Tensor of shape (..., Tk, e)
+    attn_mask  None or a mask as `masked_softmax` takes it
+    dropout_p  the probability with which each weight is dropped, as in `dropout`; 0 for none
+    is_causal  True: mask with causal_mask(Tq, Tk)
+    scale      the factor of the scores; None for 1 / sqrt(d)
+    returns    Tensor of shape (..., Tq, e)
+
+    ValueError for is_causal=True together with attn_mask, and for is_causal=True when Tq is not
+    Tk; the text of the latter contains "causal_mask".
+
+    >>> scaled_dot_product_attention(Tensor([[0.0]]), Tensor([[1.0], [2.0]]),
+    ...                              Tensor([[10.0, 1.0], [20.0, 3.0]]))
+    Tensor([[15.,  2.]])
+
+    Source: Vaswani et al. (2017), equation 1; torch.nn.functional.scaled_dot_product_attention.
+    """
+    query, key, value = map(as_float_tensor, (query, key, value))
+    check_query_key_value(query, key, value)
+    if is_causal:
+        check_causal(query, key, attn_mask)  # raises the two ValueErrors
+    if is_causal:
+        attn_mask = causal_mask(query.shape[-2], key.shape[-2])
+    weights = masked_softmax(attention_scores(query, key, scale), attn_mask)
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return weights @ value
+
+
+def hard_lookup(keys, values, query):
+    """The value of the key that fits the query best, looked up by attention.
+
+    keys     Tensor of shape (n, d)
+    values   Tensor of shape (n, e)
+    query    Tensor of shape (d,); its dot product with one key is at least 0.1 larger than with
+             every other key
+    returns  Tensor of shape (e,): the value of that key, up to rounding
+
+    >>> hard_lookup(Tensor([[1.0, 0.0], [0.0, 1.0]]), Tensor([[5.0], [7.0]]),
+    ...             Tensor([0.2, 0.8]))
+    Tensor([7.])
+    """
+    return scaled_dot_product_attention(query.unsqueeze(0), keys, values, scale=1000.0)[0]
+
+
+def running_mean(values):
+    """The mean of each row and all rows before it, computed by causal attention.
+
+    values   Tensor of shape (..., T, e)
+    returns  Tensor of the same shape
+
+    >>> running_mean(Tensor([[2.0], [4.0], [9.0]]))
+    Tensor([[2.],
+            [3.],
+            [5.]])
+    """
+    same = Tensor(np.zeros((values.shape[-2], 1), values.dtype))
+    return scaled_dot_product_attention(same, same, values, is_causal=True)
+
+
+def running_counts(ids, vocab_size):
+    """How often each token has occurred up to each position, computed with `running_mean`.
+
+    ids         int array of shape (T,), from 0 to vocab_size - 1
+    vocab_size  int
+    returns     Tensor of shape (T, vocab_size)
+
+    >>> running_counts(np.array([1, 0, 1]), 2)
+    Tensor([[0., 1.],
+            [1., 1.],
+            [1., 2.]])
+    """
+    one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+
+
+def split_heads(x, heads):
+    """The numbers of each position, divided among heads.
+
+    x        Tensor of shape (B, T, D)
+    heads    int that divides D
+    returns  Tensor of shape (B, heads, T, D / heads): head 0 has the first D / heads numbers of
+             every position, head 1 the next ones
+
+    >>> split_heads(Tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), 2)
+    Tensor([[[[1, 2],
+              [5, 6]],
+    <BLANKLINE>
+             [[3, 4],
+              [7, 8]]]])
+
+    Source: Vaswani et al. (2017), section 3.2.2.
+    """
+    check_heads(x.shape[-1], heads)
+    B, T, D = x.shape
+    return x.reshape(B, T, heads, D // heads).swapaxes(1, 2)
+
+
+def merge_heads(x):
+    """The inverse of `split_heads`: the heads of each position, one after the other.
+
+    x        Tensor of shape (B, heads, T, d)
+    returns  Tensor of shape (B, T, heads * d)
+
+    >>> merge_heads(Tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]))
+    Tensor([[[1, 2, 3, 4],
+             [5, 6, 7, 8]]])
+    """
+    B, H, T, d = x.shape
+    return x.swapaxes(1, 2).reshape(B, T, H * d)
+
+
+def head_views(qkv, heads):
+    """Views of the q, k and v in one array: shape (B, T, 3D) becomes (3, B, heads, T, d)."""
+    B, T, width = qkv.shape
+    return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def attention_forward(qkv, heads, causal, saved):
+    """Self-attention of all heads, as one operation on arrays.
+
+    qkv      ndarray of shape (B, T, 3D), each row q, k and v of one position; not changed
+    heads    int that divides D
+    causal   True: position i looks at the positions 0 to i only
+    saved    dict, in which weights (B, heads, T, T) are kept under "weights" for the rule
+    returns  ndarray of shape (B, T, D), of the dtype of `qkv`: what merge_heads gives of the
+             scaled dot-product attention of the three, each split into heads
+
+    >>> attention_forward(np.array([[[0.0, 0.0, 5.0], [0.0, 0.0, 9.0]]]), 1, True, {})
+    array([[[5.],
+            [7.]]])
+
+    Source: Dao et al., FlashAttention (2022), algorithm 0.
+    """
+    B, T, width = qkv.shape
+    q, k, v = head_views(qkv, heads)
+    weights = q @ k.swapaxes(-1, -2)
+    weights *= 1 / math.sqrt(q.shape[-1])
+    if causal:
+        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
+    saved["weights"] = weights
+    return (weights @ v).swapaxes(1, 2).reshape(B, T, width // 3)
+
+
+def softmax_rule(g, weights):
+    """The gradient of scores, given the gradient of their softmax along the last axis.
+
+    g        ndarray of shape (..., n): the gradient of the weights
+    weights  ndarray of the same shape: the softmax
+    returns  ndarray of the same shape; each row sums to 0
+
+    >>> softmax_rule(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    array([ 0.25, -0.25])
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+    """
+    out = weights * g
+    out -= weights * out.sum(-1, keepdims=True)
+    return out
+
+
+def attention_rule(g, out, qkv, heads, causal, saved):
+    """The gradient of the `qkv` that attention_forward was called with.
+
+    g        ndarray of shape (B, T, D): the upstream gradient; not changed
+    out      the output of attention_forward; not needed
+    qkv, heads, causal   what attention_forward was called with
+    saved    dict: saved["weights"] are the weights, of shape (B, heads, T, T); not changed
+    returns  ndarray of the shape and dtype of `qkv`
+
+    Source: Dao et al., FlashAttention (2022), appendix B.2.
+    """
+    weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
+    g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
+    gradient = np.empty(qkv.shape, qkv.dtype)
+    dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
+    dv[...] = weights.swapaxes(-1, -2) @ g
+    scores = softmax_rule(g @ v.swapaxes(-1, -2), weights)
+    scores *= 1 / math.sqrt(q.shape[-1])
+    dq[...] = scores @ k
+    dk[...] = scores.swapaxes(-1, -2) @ q
+    return gradient
+
+
+derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
+keep_freed_memory()  # of arrays of B x heads x T x T numbers, one after the other; lesson 10
+
+
+class MultiHeadAttention(Module):
+    """Multi-head self-attention: every position looks at the positions of its own sequence.
+
+    embed_dim  int: D, the width of the input and of the output
+    num_heads  int that divides embed_dim
+    dropout    the probability of dropping an attention weight, in training mode
+    bias       whether the two layers have biases
+    causal     True: a position looks at itself and the positions before it only
+    rotary     True: queries and keys are rotated by `rope`; embed_dim / num_heads must be even
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+
+    forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
+    that broadcasts to (B, heads, T, T); with causal=True both masks hold. It returns a Tensor
+    of shape (B, T, D).
+
+    .qkv       Dense(D, 3D): its columns are those of q, then of k, then of v, heads inside each
+    .out       Dense(D, D), applied to the merged heads
+
+    >>> MultiHeadAttention(8, 2)(Tensor(np.ones((4, 3, 8), "float32"))).shape
+    (4, 3, 8)
+
+    Source: Vaswani et al. (2017), section 3.2.2; torch.nn.MultiheadAttention, batch first.
+    """
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, causal=False, rotary=False,
+                 rng=None):
+        check_heads(embed_dim, num_heads, rotary)
+        self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
+        self.causal, self.rotary, rng = causal, rotary, generator(rng)
+        self.qkv = Dense(embed_dim, 3 * embed_dim, bias, rng=rng)
+        self.out = Dense(embed_dim, embed_dim, bias, rng=rng)
+
+    def project(self, x, positions=None):
+        """The queries, keys and values of all heads.
+
+        x          Tensor of shape (B, T, D)
+        positions  int array of shape (T,), for `rope`; None for 0, 1, ..., T - 1
+        returns    q, k, v, Tensors of shape (B, heads, T, D / heads); q and k rotated if
+                   self.rotary
+        """
+        qkv, D = self.qkv(x), self.embed_dim
+        q, k, v = (split_heads(qkv[..., i * D:(i + 1) * D], self.num_heads) for i in range(3))
+        if self.rotary:
+            positions = np.arange(x.shape[1]) if positions is None else positions
+            q, k = rope(q, positions), rope(k, positions)
+        return q, k, v
+
+    def mask(self, length, attn_mask=None):
+        """`attn_mask` and, with causal=True, the causal mask in one; None when there is none."""
+        if not self.causal or attn_mask is None:
+            return causal_mask(length, length) if self.causal else attn_mask
+        attn_mask, causal = operand(attn_mask), causal_mask(length, length)
+        if attn_mask.dtype == bool:
+            return attn_mask & causal
+        return np.where(causal, attn_mask, -np.inf).astype(attn_mask.dtype)
+
+    def weights(self, x, attn_mask=None):
+        """The attention weights for `x`, an ndarray of shape (B, heads, T, T)."""
+        q, k, _ = self.project(x)
+        return masked_softmax(attention_scores(q, k), self.mask(x.shape[1], attn_mask)).data
+
+    def forward(self, x, attn_mask=None):
+        dropout_p = self.dropout if self.training else 0.0
+        if attn_mask is None and not self.rotary and not dropout_p:
+            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
+                          causal=self.causal, saved={})
+            return self.out(heads)
+        mask = self.mask(x.shape[1], attn_mask)
+        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
+        return self.out(merge_heads(heads))
+
+    def __repr__(self):
+        options = f", dropout={self.dropout}" * bool(self.dropout)
+        options += ", bias=False" * (self.qkv.bias is None)
+        options += ", causal=True" * self.causal + ", rotary=True" * self.rotary
+        return f"MultiHeadAttention({self.embed_dim}, {self.num_heads}{options})"
+
+
+def padding_mask(lengths, keys):
+    """Which keys belong to each sequence of a padded batch.
+
+    lengths  ints, B of them: the length of each sequence
+    keys     int: the length that all are padded to
+    returns  bool ndarray of shape (B, 1, 1, keys), which broadcasts to (B, heads, Tq, keys):
+             True for the first lengths[b] keys of sequence b
+
+    >>> padding_mask([3, 1], 4)[:, 0, 0]
+    array([[ True,  True,  True, False],
+           [ True, False, False, False]])
+    """
+    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
+
+
+def sinusoidal(T, D):
+    """Sinusoidal positional encodings.
+
+    T        int: the number of positions
+    D        int: the width; may be odd
+    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
+             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
+
+    >>> sinusoidal(2, 4).round(3)
+    array([[0.   , 1.   , 0.   , 1.   ],
+           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
+    out = np.empty((T, D), np.float32)
+    out[:, 0::2] = np.sin(angles)
+    out[:, 1::2] = np.cos(angles)[:, : D // 2]
+    return out
+
+
+class LearnedPositions(Module):
+    """Adds a learned vector to each position of a sequence.
+
+    context    int: the longest sequence
+    embed_dim  int: D
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+
+    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
+    ValueError with T and the context when T is larger.
+
+    .weight    float32 Variable of shape (context, D), from the normal distribution with
+               standard deviation 0.02
+
+    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
+    (1, 3, 2)
+
+    Source: Radford et al., Improving language understanding by generative pre-training (2018),
+    section 4.1.
+    """
+
+    def __init__(self, context, embed_dim, rng=None):
+        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
+        self.weight = Variable(weight.astype(np.float32))
+
+    def forward(self, x):
+        T, context = x.shape[-2], len(self.weight)
+        if T > context:
+            raise ValueError(f"a sequence of {T} positions, and there are vectors for {context}")
+        return x + self.weight[:T]
+
+    def __repr__(self):
+        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
+
+
+def rope(x, positions, base=10000.0):
+    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
+    position.
+
+    x          Tensor of shape (..., T, d), d even: queries or keys
+    positions  int array of shape (T,): the position of each row
+    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
+               radians, from the first axis of the pair toward the second
+    returns    Tensor of the shape and dtype of `x`
+
+    ValueError with d when d is odd.
+
+    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
+    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
+
+    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    """
+    check_positions(x, positions)
+    d = x.shape[-1]
+    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
+    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+
+
+def chunked_attention(q, k, v, block, is_causal=False):
+    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array.
+
+    q          Tensor or array of floats, of shape (..., Tq, d)
+    k, v       of shapes (..., Tk, d) and (..., Tk, e)
+    block      int, 1 or more: the keys of one block; the last block may be shorter
+    is_causal  True: mask as causal_mask(Tq, Tk) does
+    returns    Tensor of shape (..., Tq, e), equal to scaled_dot_product_attention up to
+               rounding; nothing is recorded
+
+    >>> x = Tensor([[0.0], [0.0], [0.0]])
+    >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
+    Tensor([[3.],
+            [3.],
+            [3.]])
+
+    Source: Milakov, Gimelshein, Online normalizer calculation for softmax (2018), algorithm 3;
+    Dao et al., FlashAttention (2022), section 3.1.
+    """
+    q, k, v = map(operand, (q, k, v))
+    Tq, Tk = q.shape[-2], k.shape[-2]
+    q = q / math.sqrt(q.shape[-1])
+    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    total, out = np.zeros_like(highest), 0
+    for start in range(0, Tk, block):
+        keys = np.arange(start, min(start + block, Tk))
+        scores = q @ k[..., keys, :].swapaxes(-1, -2)
+        if is_causal:
+            scores[..., keys > np.arange(Tk - Tq, Tk)[:, None]] = -np.inf
+        before, highest = highest, np.maximum(highest, scores.max(-1, keepdims=True))
+        shrink, powers = np.exp(before - highest), np.exp(scores - highest)
+        total = total * shrink + powers.sum(-1, keepdims=True)
+        out = out * shrink + powers @ v[..., keys, :]
+    return Tensor(out / np.where(total == 0, 1, total))

@@ -1,0 +1,419 @@
+# From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
+# checksum: 2b06734d26b27512
+"""Normalization: Why a deep stack of layers trains at all."""
+
+import numpy as np
+
+from tinytorch.core.autograd import derivative, no_grad
+from tinytorch.core.layers import Dense, Module
+from tinytorch.core.losses import as_float_tensor
+from tinytorch.core.tensor import Tensor, Variable, apply
+from tinytorch.support.casting import cast_to
+from tinytorch.support.normalized_axes import as_shape, channel_axes, checked_rank, joined_axes, running_arrays
+
+__all__ = [
+    "spread", "normalized", "layer_norm_forward", "layer_norm_rule", "layer_norm", "LayerNorm", "running",
+    "batch_norm", "BatchNorm", "BatchNorm1d", "BatchNorm2d", "rms_norm_forward", "rms_norm_rule", "rms_norm",
+    "RMSNorm", "folded", "Residual",
+]
+
+
+def spread(model, x):
+    """The standard deviation of the output of each layer of a network.
+
+    model    a Sequential; other iterables of layers work, too
+    x        the input, a Tensor of shape (B, ...)
+    returns  list of floats, one for each layer in order: the standard deviation of all numbers
+             in its output
+
+    No computation graph is recorded.
+
+    >>> spread([lambda x: x * 3, lambda x: x - 5], Tensor([[-1.0, 1.0]]))
+    [3.0, 3.0]
+
+    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
+    networks (2010), section 4.2, figure 6.
+    """
+    stds = []
+    with no_grad():
+        for layer in model:
+            x = layer(x)
+            stds.append(float(x.data.std()))
+    return stds
+
+
+def normalized(x, axes, eps=1e-5):
+    """Numbers with mean 0 and variance 1 along some axes.
+
+    x        Tensor of floating-point numbers, of any shape; not changed
+    axes     an int or a tuple of ints: the axes over which mean and variance are taken
+    eps      added to the variance, so that nothing is divided by 0
+    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
+             the mean of the squared deviations, over n. Its computation is recorded
+
+    >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
+    Tensor([[-0.6666667,  0.6666667],
+            [ 0.       ,  0.       ]])
+
+    Source: Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
+    """
+    centered = x - x.mean(axes, keepdims=True)
+    return centered / (x.var(axes, keepdims=True) + eps).sqrt()
+
+
+def layer_norm_forward(x, weight, bias, eps, saved):
+    """Layer normalization over the last axis: x̂ * weight + bias, x̂ the normalized x.
+
+    x        ndarray of shape (..., D); not changed
+    weight   ndarray of shape (D,)
+    bias     ndarray of shape (D,)
+    eps      added to the variance over the last axis
+    saved    a dict, in which two results are kept for the rule:
+             "normalized": x̂, (x - mean) / sqrt(variance + eps), of the shape of x
+             "scale": 1 / sqrt(variance + eps), of shape (..., 1)
+    returns  a new ndarray of the shape and dtype of x
+
+    >>> saved = {}
+    >>> layer_norm_forward(np.array([[1.0, 5.0]]), np.array([1.0, 10.0]), np.array([0.0, 3.0]),
+    ...                    0, saved)
+    array([[-1., 13.]])
+    >>> saved["normalized"], saved["scale"]
+    (array([[-1.,  1.]]), array([[0.5]]))
+
+    Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
+    """
+    centered = x - x.mean(-1, keepdims=True)
+    variance = (centered * centered).mean(-1, keepdims=True)
+    saved["scale"] = 1 / np.sqrt(variance + eps)
+    saved["normalized"] = centered * saved["scale"]
+    return saved["normalized"] * weight + bias
+
+
+def layer_norm_rule(g, out, x, weight, bias, eps, saved):
+    """The gradients of the three inputs of layer_norm_forward.
+
+    g        ndarray of shape (..., D): the upstream gradient
+    out      the output
+    x, weight, bias, eps   what layer_norm_forward was called with
+    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward left them
+    returns  list of three ndarrays: the gradients of x (..., D), weight (D,) and bias (D,)
+
+    Changes none of its arguments.
+
+    >>> saved = {"normalized": np.array([[-1.0, 1.0]]), "scale": np.array([[0.5]])}
+    >>> layer_norm_rule(np.array([[3.0, 4.0]]), None, None, np.array([1.0, 10.0]), None, 0,
+    ...                 saved)
+    [array([[0., 0.]]), array([-3.,  4.]), array([3., 4.])]
+
+    Source: Ioffe and Szegedy, Batch normalization (2015), section 3, for other axes.
+    """
+    normal = saved["normalized"]
+    h = g * weight
+    along = (h * normal).mean(-1, keepdims=True)
+    dx = saved["scale"] * (h - h.mean(-1, keepdims=True) - normal * along)
+    rows = tuple(range(g.ndim - 1))
+    return [dx, (g * normal).sum(rows), g.sum(rows)]
+
+
+derivative(layer_norm_forward, together=layer_norm_rule)
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalize each example by itself, over its last axes.
+
+    x                 Tensor of shape (..., *normalized_shape)
+    normalized_shape  the lengths of the axes that are normalized together; an int for one
+    weight, bias      Tensors of shape `normalized_shape`; None: no factors, nothing added
+    returns           Tensor of the shape of x
+
+    Raises ValueError, with the shapes, when they do not fit.
+
+    >>> layer_norm(Tensor([[0.0, 2.0], [5.0, 1.0]]), 2, eps=0)
+    Tensor([[-1.,  1.],
+            [ 1., -1.]])
+
+    Source: torch.nn.functional.layer_norm.
+    """
+    x = as_float_tensor(x)
+    rows, weight, bias = joined_axes(x, normalized_shape, weight, bias)
+    out = apply(layer_norm_forward, rows, weight, bias, eps=eps, saved={})
+    return out if rows is x else out.reshape(x.shape)
+
+
+class LayerNorm(Module):
+    """Layer normalization as a layer, with a learned weight and bias.
+
+    normalized_shape    lengths of the last axes of the input; an int for one axis
+    eps                 added to the variance
+    elementwise_affine  whether there are weight and bias
+    bias                whether there is a bias, if there is a weight
+
+    .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
+    .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
+
+    >>> LayerNorm(2)(Tensor([[100.0, 700.0]]))
+    Tensor([[-1.,  1.]], requires_grad=True)
+
+    Source: torch.nn.LayerNorm.
+    """
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
+        self.normalized_shape, self.eps = as_shape(normalized_shape), eps
+        self.weight = self.bias = None
+        if elementwise_affine:
+            self.weight = Variable(np.ones(self.normalized_shape, np.float32))
+        if elementwise_affine and bias:
+            self.bias = Variable(np.zeros(self.normalized_shape, np.float32))
+
+    def forward(self, x):
+        if self.weight is not None:
+            x = cast_to(x, self.weight, self)
+        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def __repr__(self):
+        return f"LayerNorm({self.normalized_shape})"
+
+
+def running(old, new, momentum):
+    """An exponential moving average: `old`, moved towards `new` by the fraction `momentum`.
+
+    old       ndarray or number: the average so far; not changed
+    new       ndarray or number of the same shape: the latest value
+    momentum  from 0, which keeps `old`, to 1, which gives `new`
+    returns   the new average
+
+    >>> running(0.0, 10.0, momentum=0.1)
+    1.0
+
+    Source: torch.nn.BatchNorm1d, whose momentum is 1 minus that of an optimizer.
+    """
+    return (1 - momentum) * old + momentum * new
+
+
+def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False,
+               momentum=0.1, eps=1e-5):
+    """Normalize each channel over the examples of a batch.
+
+    x             Tensor of shape (B, C) or (B, C, H, W)
+    running_mean  array, or Tensor that requires no gradient, of shape (C,); None only in
+    running_var   training, when no statistics are kept
+    weight, bias  Tensors of shape (C,), or None
+    training      True: normalize with the mean and the variance of this batch, over all axes
+                  but 1; then move the running statistics towards them, in place, by
+                  `momentum`: the mean, and the variance over n - 1.
+                  False: normalize with the running statistics, and leave them as they are
+    returns       Tensor of the shape of x
+
+    Raises ValueError whose text contains x.shape, in training, for only one number per channel:
+    then n - 1 is 0.
+
+    >>> mean, var = np.zeros(1), np.ones(1)
+    >>> batch_norm(Tensor([[1.0], [3.0]]), mean, var, training=True, eps=0)
+    Tensor([[-1.],
+            [ 1.]])
+    >>> mean, var
+    (array([0.2]), array([1.1]))
+
+    Source: torch.nn.functional.batch_norm; Ioffe and Szegedy (2015), algorithms 1 and 2.
+    """
+    x = as_float_tensor(x)
+    axes, shape = channel_axes(x.ndim)  # (0,) and (1, -1); for images (0, 2, 3), (1, -1, 1, 1)
+    mean, var = running_arrays(running_mean, running_var, x.shape, training)
+    if training:
+        if x.size // x.shape[1] < 2:
+            raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
+        out = normalized(x, axes, eps)
+        mean[...] = running(mean, x.data.mean(axes), momentum)
+        var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+    else:
+        out = (x - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + eps)
+    if weight is not None:
+        out = out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)
+
+
+class BatchNorm(Module):
+    """Batch normalization as a layer; BatchNorm1d and BatchNorm2d say for which inputs.
+
+    num_features         channels C of the input
+    eps                  added to the variance
+    momentum             how far the running statistics move with each batch, from 0 to 1
+    affine               whether there are weight and bias
+    track_running_stats  whether there are running statistics; without them, batches are
+                         normalized with their own statistics in evaluation mode, too
+
+    .weight        Variable of shape (C,), float32 ones at first; or None
+    .bias          Variable of shape (C,), float32 zeros at first; or None
+    .running_mean  buffer of shape (C,), float32 zeros at first; or None
+    .running_var   buffer of shape (C,), float32 ones at first; or None
+
+    >>> norm = BatchNorm1d(3)
+    >>> len(norm.parameters()), list(norm.state_dict())
+    (2, ['weight', 'bias', 'running_mean', 'running_var'])
+
+    Source: torch.nn.BatchNorm1d, which also counts its batches.
+    """
+
+    ranks = ()  # the ranks of its inputs
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
+                 track_running_stats=True):
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        zeros, ones = np.zeros(num_features, np.float32), np.ones(num_features, np.float32)
+        self.weight = self.bias = None
+        if affine:
+            self.weight, self.bias = Variable(ones), Variable(zeros)
+        self.register_buffer("running_mean", zeros if track_running_stats else None)
+        self.register_buffer("running_var", ones if track_running_stats else None)
+
+    def forward(self, x):
+        x = checked_rank(x, self.ranks, self)
+        if self.weight is not None:
+            x = cast_to(x, self.weight, self)
+        training = self.training or self.running_mean is None
+        return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
+                          training, self.momentum, self.eps)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.num_features})"
+
+
+class BatchNorm1d(BatchNorm):
+    """Batch normalization of inputs of shape (B, C) or (B, C, L)."""
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(BatchNorm):
+    """Batch normalization of images, of shape (B, C, H, W)."""
+
+    ranks = (4,)
+
+
+def rms_norm_forward(x, weight, eps, saved):
+    """Root-mean-square normalization over the last axis: x / sqrt(mean of x² + eps) * weight.
+
+    x        ndarray of shape (..., D); not changed
+    weight   ndarray of shape (D,)
+    eps      added to the mean of the squares
+    saved    a dict, in which "normalized" (..., D) and "scale" (..., 1) are kept for the rule,
+             as in layer_norm_forward
+    returns  a new ndarray of the shape and dtype of x
+
+    >>> rms_norm_forward(np.array([[3.0, -3.0]]), np.array([1.0, 10.0]), 0, {})
+    array([[  1., -10.]])
+
+    Source: Zhang and Sennrich, Root mean square layer normalization (2019), section 4.
+    """
+    saved["scale"] = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+    saved["normalized"] = x * saved["scale"]
+    return saved["normalized"] * weight
+
+
+def rms_norm_rule(g, out, x, weight, eps, saved):
+    """The gradients of x and weight, a list, as layer_norm_rule has them for layer norm."""
+    normal = saved["normalized"]
+    h = g * weight
+    dx = saved["scale"] * (h - normal * (h * normal).mean(-1, keepdims=True))
+    return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+
+
+derivative(rms_norm_forward, together=rms_norm_rule)
+
+
+def rms_norm(x, normalized_shape, weight=None, eps=None):
+    """Divide each example by the root of its mean square, over its last axes.
+
+    x, normalized_shape, weight   as for layer_norm
+    eps      added to the mean square; None: that of float32, 1.19e-7
+    returns  Tensor of the shape of x
+
+    >>> rms_norm(Tensor([[3.0, -3.0]]), 2)
+    Tensor([[ 1., -1.]])
+
+    Source: torch.nn.functional.rms_norm.
+    """
+    eps = float(np.finfo(np.float32).eps) if eps is None else eps
+    x = as_float_tensor(x)
+    rows, weight, _ = joined_axes(x, normalized_shape, weight)
+    out = apply(rms_norm_forward, rows, weight, eps=eps, saved={})
+    return out if rows is x else out.reshape(x.shape)
+
+
+class RMSNorm(Module):
+    """`rms_norm` as a layer, with a learned weight.
+
+    normalized_shape    lengths of the last axes of the input; an int for one axis
+    eps                 added to the mean square; None: that of float32
+    elementwise_affine  whether there is a weight
+
+    .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
+
+    Source: torch.nn.RMSNorm.
+    """
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        self.normalized_shape, self.eps = as_shape(normalized_shape), eps
+        ones = np.ones(self.normalized_shape, np.float32)
+        self.weight = Variable(ones) if elementwise_affine else None
+
+    def forward(self, x):
+        if self.weight is not None:
+            x = cast_to(x, self.weight, self)
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def __repr__(self):
+        return f"RMSNorm({self.normalized_shape})"
+
+
+def folded(layer, norm):
+    """One layer for two: weights and bias that do what `layer` and then `norm` do.
+
+    layer    a Dense, with weights of shape (in, out), or a Conv2d, with weights of shape
+             (out, channels, height, width); its bias may be None. Not changed
+    norm     the BatchNorm1d or BatchNorm2d behind it, used in evaluation mode; its weight and
+             bias may be None. Not changed
+    returns  (weights, bias): new ndarrays, the weights of the shape of `layer.weights`, the
+             bias of shape (out,)
+
+    >>> layer, norm = Dense(1, 1, rng=0), BatchNorm1d(1, eps=0)
+    >>> layer.weights.data[...], norm.running_mean.data[...], norm.running_var.data[...] = 6, 2, 9
+    >>> folded(layer, norm)
+    (array([[2.]], dtype=float32), array([-0.6666667], dtype=float32))
+
+    Source: Jacob et al., Quantization and training of neural networks (2018), section 3.2.
+    """
+    factor = 1 / np.sqrt(norm.running_var.data + norm.eps)
+    if norm.weight is not None:
+        factor = factor * norm.weight.data
+    bias = 0 if layer.bias is None else layer.bias.data
+    bias = (bias - norm.running_mean.data) * factor
+    if norm.bias is not None:
+        bias = bias + norm.bias.data
+    weights = layer.weights.data
+    shape = (-1, 1, 1, 1) if weights.ndim == 4 else (-1,)
+    return weights * factor.reshape(shape), bias
+
+
+class Residual(Module):
+    """A residual connection: Residual(inner)(x) is x + inner(x).
+
+    inner    a Module, or a function of one Tensor
+
+    Raises ValueError that contains both shapes when inner(x) has another shape than x.
+
+    >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
+    Tensor([11., 22.])
+
+    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.1.
+    """
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def forward(self, x):
+        change = self.inner(x)
+        if change.shape != x.shape:
+            raise ValueError(f"a residual connection adds the input, of shape {x.shape}, to "
+                             f"the output of its layer, of shape {change.shape}")
+        return x + change
