@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1ba3282724ff4e3d
+# checksum: 05c7eb6030d2072b
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -324,8 +324,8 @@ class MultiHeadAttention(Module):
             q, k = rope(q, positions), rope(k, positions)
         return q, k, v
 
-    def mask(self, length, attn_mask=None):
-        """`attn_mask` and, with causal=True, the causal mask in one; None when there is none."""
+    def combined_mask(self, length, attn_mask=None):
+        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
         if not self.causal or attn_mask is None:
             return causal_mask(length, length) if self.causal else attn_mask
         attn_mask, causal = operand(attn_mask), causal_mask(length, length)
@@ -333,10 +333,10 @@ class MultiHeadAttention(Module):
             return attn_mask & causal
         return np.where(causal, attn_mask, -np.inf).astype(attn_mask.dtype)
 
-    def weights(self, x, attn_mask=None):
+    def attention_weights(self, x, attn_mask=None):
         """The attention weights for `x`, an ndarray of shape (B, heads, T, T)."""
         q, k, _ = self.project(x)
-        return masked_softmax(attention_scores(q, k), self.mask(x.shape[1], attn_mask)).data
+        return masked_softmax(attention_scores(q, k), self.combined_mask(x.shape[1], attn_mask)).data
 
     def forward(self, x, attn_mask=None):
         dropout_p = self.dropout if self.training else 0.0
@@ -344,7 +344,7 @@ class MultiHeadAttention(Module):
             heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
                           causal=self.causal, saved={})
             return self.out(heads)
-        mask = self.mask(x.shape[1], attn_mask)
+        mask = self.combined_mask(x.shape[1], attn_mask)
         heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
         return self.out(merge_heads(heads))
 
@@ -418,7 +418,7 @@ class LearnedPositions(Module):
     def forward(self, x):
         T, context = x.shape[-2], len(self.weight)
         if T > context:
-            raise ValueError(f"a sequence of {T} positions, and there are vectors for {context}")
+            raise ValueError(f"{T} positions, and there are vectors for {context} only")
         return x + self.weight[:T]
 
     def __repr__(self):
