@@ -6,6 +6,7 @@ from tinytorch.support.drawing import WIDTH, Drawing, panel
 from tinytorch.support.tokens import wrapped
 
 __all__ = [
+    "SAMPLES",
     "draw_acceptance",
     "draw_attention_rows",
     "draw_choices",
@@ -15,6 +16,32 @@ __all__ = [
 ]
 
 MARGIN = 8  # pixels
+
+# What the small GPT wrote after "It is a truth", at three temperatures: the tokens, and how probable
+# it found each of them (at temperature 1), per thousand. A test computes them again.
+WRITTEN = {
+    "temperature 0": (
+        " of| the| c|h|i|ld|re|n|,| and| I| am| su|re| I| am| su|re| I| am| su|re| I| do|"
+        " not| know| that| I",
+        "129 93 61 89 773 642 589 967 192 222 81 133 274 878 139 86 250 875 153 79 244 "
+        "870 132 81 548 108 108 157",
+    ),
+    "temperature 0.8": (
+        ",| and| very| g|en|er|al| s|om|et|im|es| of| it|s| un|c|om|m|on| |if| I| had| no"
+        "| h|u|s|b|and|.| ",
+        "113 139 8 68 46 931 587 20 33 239 779 790 121 51 212 9 204 318 458 856 5 133 205 "
+        "58 44 15 131 635 847 873 202 179",
+    ),
+    "temperature 1.6": (
+        ",| be|li|e|f|le| of| the| my| s|is|ter| to| an| for| man|t|en|al| b|a| qu|it|e| "
+        "un|w|or|se",
+        "113 14 45 992 33 1 194 85 0 59 335 989 22 2 2 0 9 363 1 4 92 0 161 952 26 31 8 56",
+    ),
+}
+SAMPLES = {
+    label: [(token, int(n) / 1000) for token, n in zip(text.split("|"), numbers.split())]
+    for label, (text, numbers) in WRITTEN.items()
+}
 
 
 def draw_samples(rows):
@@ -173,7 +200,10 @@ def draw_acceptance(tokens, p, q):
     bottom, scale, column = 176, 220, (WIDTH - 2 * MARGIN) / len(tokens)
     for i, token in enumerate(tokens):
         x, both = MARGIN + column * i + column / 2 - 46, min(p[i], q[i])
-        for offset, name, value, kind in ((0, "draft", q[i], "wrong"), (48, "model", p[i], "gradient")):
+        for offset, name, value, kind in (
+            (0, "draft", q[i], "wrong"),
+            (48, "model", p[i], "gradient"),
+        ):
             left = x + offset
             drawing.cell(left, bottom - scale * both, "", "value", 44, scale * both)
             if value > both:
