@@ -70,7 +70,7 @@ def draw_samples(rows):
 
 
 def draw_entropies(tokens, bits):
-    """A text, each token in a box: grey when the model's entropy before it was less than 1 bit,
+    """A text, each token in a box: grey when the model's entropy before it was less than 2 bits,
     orange when more than 4, else blue.
 
     tokens   list of str
@@ -78,13 +78,13 @@ def draw_entropies(tokens, bits):
     returns  a Drawing
 
     >>> draw_entropies(["a", "b"], [0.2, 5.0]).description
-    '1 of 2 tokens with less than 1 bit, 1 with more than 4'
+    '1 of 2 tokens with less than 2 bits, 1 with more than 4'
     """
-    kinds = ["muted" if b < 1 else "gradient" if b > 4 else "value" for b in bits]
+    kinds = ["muted" if b < 2 else "gradient" if b > 4 else "value" for b in bits]
     return boxes(
         "the entropy before each token",
-        {"grey: < 1 bit, orange: > 4 bits": list(zip(tokens, kinds))},
-        f"{kinds.count('muted')} of {len(tokens)} tokens with less than 1 bit, "
+        {"grey: < 2 bits, orange: > 4 bits": list(zip(tokens, kinds))},
+        f"{kinds.count('muted')} of {len(tokens)} tokens with less than 2 bits, "
         f"{kinds.count('gradient')} with more than 4",
     )
 
@@ -219,7 +219,7 @@ def draw_acceptance(tokens, p, q):
 
 
 def plot_lines(x, curves, xlabel, ylabel, **subplot):
-    """Curves over x, each with its name at its end.
+    """Curves over x, each with its name at its end; unless the axis is logarithmic, it begins at 0.
 
     curves   {name: list of numbers, as long as x}
     subplot  such as yscale="log"
@@ -236,4 +236,7 @@ def plot_lines(x, curves, xlabel, ylabel, **subplot):
             ha="right",
             color=f"C{n}",
         )
+    axes.margins(y=0.15)
+    if axes.get_yscale() == "linear":
+        axes.set_ylim(bottom=0)
     return figure

@@ -399,8 +399,9 @@ def entropies(ids):
     p = softmax(model(ids[None, :-1])[0]).data
     return -(p * np.log2(p)).sum(axis=-1)
 
-row = rows[0][:50]
-draw_entropies([tokenizer.token(id).decode() for id in row[1:].tolist()], entropies(row))
+row, start = rows[0], len(prompt)
+words = [tokenizer.token(id).decode() for id in row[start:].tolist()]
+draw_entropies(words, entropies(row)[start - 1 :])
 # alt: TODO
 
 # %% [markdown]
@@ -670,7 +671,7 @@ with no_grad():
                     next_logits(larger, ids[:, :T])
                 runs.append(time.perf_counter() - start)
             times[name].append(1000 * min(runs))
-figure = plot_lines(positions, times, "position of the token", "milliseconds", ylim=(0, None))
+figure = plot_lines(positions, times, "position of the token", "milliseconds")
 # alt: TODO
 
 # %% [markdown]
@@ -756,13 +757,14 @@ check("slide")
 # GPT with one block, and with two.
 
 # %% tags=["answer"]
+ids = tokenizer.encode("It is a truth universally acknowledged, that a single")[None, :17]
 for layers in (1, 2):
-    rotary, ids = GPT(512, 16, 32, layers, 4, rotary=True).eval(), tokenizer.encode(novel := "It is a truth universally acknowledged, that a single man")[None]
+    rotary = GPT(512, 16, 32, layers, 4, rotary=True).eval()
     cache = KVCache.for_model(rotary)
     step(rotary, ids[:, :16], cache)
     slide(cache, 1)
-    logits = step(rotary, ids[:, 16:17], cache)[:, -1].data
-    print(layers, np.abs(logits - next_logits(rotary, ids[:, :17]).data).max())
+    logits = step(rotary, ids[:, 16:], cache)[:, -1].data
+    print(f"{layers} blocks: {np.abs(logits - next_logits(rotary, ids).data).max():.1e}")
 
 # %% [markdown]
 # TODO With one block they are equal. In the second block, ...
@@ -963,7 +965,7 @@ for ahead in lengths:
     accepted = sum(counts["accepted"] for counts in runs)
     per_step.append(150 / (150 - accepted))  # each step gives one token that was not drafted
 figure = plot_lines(lengths, {"trigram draft": per_step}, "tokens in a draft",
-                    "tokens per step", ylim=(0, None))
+                    "tokens per step")
 # alt: TODO
 
 # %% [markdown]
@@ -1024,10 +1026,12 @@ def log_probability(ids, start):
     return logp[np.arange(start - 1, len(ids) - 1), ids[start:]].sum()
 
 start = prompt.shape[1]
-texts = {"greedy": generate(model, prompt, 56, temperature=0)[0], "beam 8": beam(model, prompt, 8, 56)[0][0],
+texts = {"greedy": generate(model, prompt, 56, temperature=0)[0],
+         "beam search": beam(model, prompt, 8, 56)[0][0],
          "sampled": generate(model, prompt, 56, top_p=0.95, rng=0)[0]}
 for name, ids in texts.items():
-    print(f"{name}: log probability {log_probability(ids, start):.0f}, {repeated(ids):.0%} repeated\n  {tokenizer.decode(ids)!r}")
+    print(f"{name}: log probability {log_probability(ids, start):.0f}, "
+          f"{repeated(ids):.0%} repeated\n    {tokenizer.decode(ids)!r}")
 
 # %% [markdown]
 # TODO
