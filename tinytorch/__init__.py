@@ -1,6 +1,13 @@
 """The library that the lessons add up to."""
 
-from tinytorch import data, nn, optim, text, training  # noqa: F401  each opens without its lessons
+from tinytorch import (  # noqa: F401  each opens without its lessons
+    data,
+    generate,
+    nn,
+    optim,
+    text,
+    training,
+)
 from tinytorch.lazy import door
 from tinytorch.support.users import name_lines_of_users
 

@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5863795618e9d3cd
+# checksum: 6376a77c0387c032
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -10,11 +10,11 @@ from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_logits, as_rows
+from tinytorch.support.token_ids import as_rows, as_tensor
 
 __all__ = [
     "sample", "with_temperature", "top_k", "top_p", "next_logits", "filtered", "generate", "KVCache", "attend_cached",
-    "step", "cached_logits", "cache_bytes", "slide", "accept", "verified", "propose", "probabilities_of",
+    "step", "cached_logits", "cache_bytes", "slide", "accept", "verified", "propose", "as_probabilities",
     "speculative", "beam",
 ]
 
@@ -22,38 +22,62 @@ __all__ = [
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
 
-    logits   Tensor or array of shape (B, V); -inf is never drawn
-    rng      a NumPy Generator, a seed, or None for the shared generator
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+             are drawn independently
     returns  Tensor of shape (B,), int64
+
+    >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
+    Tensor([0, 1])
+
+    Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
+    torch.multinomial.
     """
-    p, rng = softmax(as_logits(logits)).data.astype(np.float64), generator(rng)
-    below = p.cumsum(axis=-1)
-    u = rng.random((len(p), 1)) * below[:, -1:]
-    return wrap((below <= u).sum(axis=-1))
+    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
+    ends = p.cumsum(axis=-1)
+    u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
+    return wrap((ends <= u).sum(axis=-1))
 
 
 def with_temperature(logits, t):
     """Divide logits by a temperature.
 
-    logits   Tensor or array of shape (..., V)
-    t        float >= 0, else ValueError; 0 keeps only the largest logit of each row (of equal
-             ones the first), all others become -inf
+    logits   Tensor or array of shape (..., V); not changed
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
+             largest logit of each row is kept, of equal ones the first, all others become -inf
     returns  Tensor of the same shape
+
+    >>> with_temperature([1.0, 3.0, 2.0], 0.5)
+    Tensor([2., 6., 4.])
+    >>> with_temperature([1.0, 3.0, 2.0], 0)
+    Tensor([-inf,   3., -inf])
+
+    Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
-    return top_k(logits, 1) if t == 0 else logits / t
+    if t > 0:
+        return logits / t
+    x = logits.data
+    largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
+    return wrap(np.where(largest, x, -np.inf).astype(x.dtype))
 
 
 def top_k(logits, k):
-    """Keep the k largest logits of each row, exactly k; all others become -inf.
+    """Keep the k largest logits of each row; all others become -inf.
 
-    logits   Tensor or array of shape (..., V)
-    k        int >= 1, else ValueError; k >= V keeps all
-    returns  Tensor of the same shape; of equal logits the first are kept
+    logits   Tensor or array of shape (..., V); not changed
+    k        int >= 1, else ValueError with k in its message; k >= V keeps all
+    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
+             equal (any of the equal ones)
+
+    >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
+    Tensor([-inf,   3.,   2., -inf])
+
+    Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
     order = np.argsort(-logits.data, axis=-1, kind="stable")
@@ -63,37 +87,46 @@ def top_k(logits, k):
 
 
 def top_p(logits, p):
-    """Keep the fewest most probable tokens whose probabilities sum to p or more; the logits of
-    all others become -inf. Also called nucleus sampling.
+    """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
+    the logits of all others become -inf.
 
-    logits   Tensor or array of shape (..., V)
-    p        float, 0 < p <= 1, else ValueError
-    returns  Tensor of the same shape; at least one token of each row is kept
+    logits   Tensor or array of shape (..., V); not changed
+    p        float, 0 < p <= 1, else ValueError with p in its message
+    returns  Tensor of the same shape; in each row at least one token is kept
+
+    >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
+    array([ -inf, -0.69, -1.2 ])
+
+    Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
     order = np.argsort(-logits.data, axis=-1, kind="stable")
-    q = np.take_along_axis(softmax(logits).data, order, axis=-1).astype(np.float64)
-    before = q.cumsum(axis=-1) - q
-    out = logits.data.copy()
-    removed = np.where(before < p, np.take_along_axis(out, order, axis=-1), -np.inf)
-    np.put_along_axis(out, order, removed, axis=-1)
-    return wrap(out)
+    ordered = np.take_along_axis(softmax(logits).data.astype(np.float64), order, axis=-1)
+    before = ordered.cumsum(axis=-1) - ordered
+    kept = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < p, axis=-1)
+    return wrap(np.where(kept, logits.data, -np.inf).astype(logits.dtype))
 
 
 def next_logits(model, ids):
-    """The logits of the token after `ids`, computed from the last `model.context` ids.
+    """The logits of the token after `ids`.
 
-    model    a GPT, or another Module with `context` that is called with ids (B, T)
-    ids      array of shape (B, T), T >= 1
+    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
+             logits of shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
     returns  Tensor of shape (B, V)
     """
     return model(ids[:, -model.context :])[:, -1]
 
 
 def filtered(logits, temperature=1.0, k=None, p=None):
-    """Logits (B, V) after the temperature, then top-k, then top-p; None leaves one out."""
+    """Logits after the temperature, then top-k, then top-p; None leaves one of these out.
+
+    logits   Tensor of shape (B, V)
+    returns  Tensor of the same shape
+    """
     logits = with_temperature(logits, temperature)
     if k is not None:
         logits = top_k(logits, k)
@@ -105,14 +138,14 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     """Continue token ids.
 
     model           a GPT, or, when `cache` is False, any model that `next_logits` takes
-    ids             array of shape (B, T), T >= 1: the prompts
+    ids             int array of shape (B, T), T >= 1: the prompts
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            id of a token that ends the text; it is not part of the result. For one row
-                    only, else ValueError
-    cache           whether keys and values are kept; the tokens are the same
-    returns         int64 array of shape (B, T + max_new_tokens), shorter after `stop`
+    stop            the id of a token that ends the text; it is not part of the result. Only for
+                    one row, else ValueError
+    cache           whether to use a KVCache (below); the tokens are the same
+    returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(ids), generator(rng)
     if stop is not None and len(ids) != 1:
@@ -129,18 +162,20 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 
 
 class KVCache:
-    """Keys and values of the tokens that a model has seen, for each layer.
+    """The keys and values of the tokens that a model has seen, for each layer.
 
     layers   int: how many
-    batch    int: rows of ids
-    heads    int: attention heads of a layer
+    batch    int: rows of ids, B
+    heads    int: attention heads of each layer, H
     context  int: how many tokens fit
-    size     int: numbers in the key of one head
+    size     int: numbers in a key or value of one head, d
     dtype    of the keys and values
 
-    .keys, .values  arrays of shape (layers, batch, heads, context, size)
+    .keys, .values  arrays of shape (layers, B, H, context, d)
     .lengths        list of int: how many tokens each layer holds
     .dropped        int: how many old tokens `slide` has dropped
+
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section 2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -151,11 +186,10 @@ class KVCache:
 
     @classmethod
     def for_model(cls, model, batch=1):
-        """An empty cache for `batch` rows of a GPT's ids, of the dtype of its weights."""
-        attention = model.blocks[0].attention
-        heads, width = attention.num_heads, model.embedding.weight.shape[1]
-        return cls(len(model.blocks), batch, heads, model.context, width // heads,
-                   model.embedding.weight.dtype)
+        """An empty cache for `batch` rows of a GPT's ids."""
+        weight, heads = model.embedding.weight, model.blocks[0].attention.num_heads
+        size = weight.shape[1] // heads
+        return cls(len(model.blocks), batch, heads, model.context, size, weight.dtype)
 
     @property
     def length(self):
@@ -168,34 +202,34 @@ class KVCache:
         return self.keys.nbytes + self.values.nbytes
 
     def reset(self):
-        """Forget everything."""
+        """Forget all tokens."""
         self.lengths, self.dropped = [0] * len(self.keys), 0
 
-    def next_positions(self, t):
-        """The positions of t new tokens, int64 array (t,). ValueError when they do not fit."""
-        if self.length + t > self.context:
-            raise ValueError(f"{self.length} + {t} tokens do not fit into a cache for "
-                             f"{self.context}")
-        return self.dropped + np.arange(self.length, self.length + t)
-
     def truncate(self, length):
-        """Forget all but the oldest `length` tokens."""
+        """Forget all tokens but the oldest `length`."""
         self.lengths = [min(length, held) for held in self.lengths]
 
+    def next_positions(self, t):
+        """The positions of t new tokens, int array of shape (t,). ValueError, with the numbers,
+        when they do not fit."""
+        if self.length + t > self.context:
+            raise ValueError(f"{self.length} + {t} tokens do not fit into {self.context}")
+        return self.dropped + np.arange(self.length, self.length + t)
+
     def append(self, layer, k, v):
-        """Keep the keys and values of new tokens, after those that the layer holds.
+        """Keep the keys and values of t new tokens, behind those that the layer holds.
 
-        layer    int
-        k, v     Tensors or arrays of shape (B, H, t, d), of t new tokens
-        returns  (keys, values): Tensors of shape (B, H, length + t, d) on the cache's memory: of
-                 all tokens, the oldest first
+        layer    int: which layer; the others are not changed
+        k, v     Tensors or arrays of shape (B, H, t, d)
+        returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
+                 shape (B, H, length + t, d) on the memory of the cache
 
-        ValueError, with both numbers, when the tokens do not fit.
+        ValueError, with the number of tokens and `context`, when they do not fit.
         """
-        k, v = as_logits(k).data, as_logits(v).data
+        k, v = as_tensor(k).data, as_tensor(v).data
         start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
         if end > self.context:
-            raise ValueError(f"{end} tokens do not fit into a cache for {self.context}")
+            raise ValueError(f"{end} tokens do not fit into {self.context}")
         self.keys[layer, :, :, start:end] = k
         self.values[layer, :, :, start:end] = v
         self.lengths[layer] = end
@@ -203,11 +237,11 @@ class KVCache:
 
 
 def attend_cached(q, k, v, cache, layer):
-    """Causal attention of new tokens to themselves and to all tokens in the cache.
+    """Causal attention from new tokens to the tokens in a cache and to themselves.
 
-    q, k, v  Tensors of shape (B, H, t, d), of the new tokens
-    cache    a KVCache; k and v are appended to it
-    layer    int
+    q, k, v  Tensors of shape (B, H, t, d): of t new tokens
+    cache    a KVCache, to which k and v are appended
+    layer    int: the layer of the cache
     returns  Tensor of shape (B, H, t, d)
     """
     k, v = cache.append(layer, k, v)
@@ -217,19 +251,19 @@ def attend_cached(q, k, v, cache, layer):
 
 
 def step(model, ids, cache):
-    """The logits of new tokens: `GPT.step`, which computes nothing twice.
+    """The logits after each new token; after `tito export` this is the method `GPT.step`.
 
-    model    a GPT in evaluation mode
-    ids      int array of shape (B, t): the new tokens, after those in the cache
+    model    a GPT in evaluation mode; tied or not, rotary or not
+    ids      int array of shape (B, t): the tokens that follow those in the cache
     cache    a KVCache; the keys and values of the new tokens are appended
-    returns  Tensor of shape (B, t, V): `model(all ids)[:, -t:]`
+    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
 
-    ValueError, with both numbers, when the tokens do not fit into the cache.
+    ValueError, with the numbers, when the tokens do not fit into the cache.
     """
     ids = as_rows(ids)
     positions = cache.next_positions(ids.shape[1])
     if model.positions is not None and cache.dropped:
-        raise ValueError("keys with learned positions cannot slide: use reset(), or rotary=True")
+        raise ValueError("keys that contain learned positions cannot slide: use cache.reset()")
     with no_grad():
         x = model.embedding(ids)
         if model.positions is not None:
@@ -244,13 +278,12 @@ def step(model, ids, cache):
 
 
 def cached_logits(model, ids, cache):
-    """`next_logits(model, ids)`, computing only what the cache does not hold.
+    """`next_logits(model, ids)`, computed with a cache.
 
-    ids      array of shape (B, T); the cache holds the first `cache.length` of them
+    ids      int array of shape (B, T), T >= 1
+    cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
+             When T is more than `cache.context`, it is not used and not changed
     returns  Tensor of shape (B, V)
-
-    When T is more than `model.context`, every token in the window has a new position with each
-    new token; then the cache cannot help.
     """
     if ids.shape[1] > cache.context:
         return next_logits(model, ids)
@@ -258,43 +291,53 @@ def cached_logits(model, ids, cache):
 
 
 def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
-    """The bytes of a KVCache with these settings, without making one.
+    """The bytes of the keys and values of a KVCache with these settings; no array is made.
 
     returns  int
+
+    >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
+    65536
     """
     return 2 * layers * batch * heads * context * size * np.dtype(dtype).itemsize
 
 
 def slide(cache, n):
-    """Drop the oldest n tokens of each layer, so that n new ones fit.
+    """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
-    n   int, at most `cache.length`, else ValueError
+    n        int from 0 to `cache.length`, else ValueError with both numbers
+    returns  None
+
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in the same
+    order, the values likewise; `lengths` and `dropped` count what was dropped.
+
+    Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
     for layer, held in enumerate(cache.lengths):
-        for kept in (cache.keys[layer], cache.values[layer]):
-            kept[:, :, : held - n] = kept[:, :, n:held].copy()
+        for array in (cache.keys[layer], cache.values[layer]):
+            array[:, :, : held - n] = array[:, :, n:held].copy()
         cache.lengths[layer] = held - n
     cache.dropped += n
 
 
 def accept(p, q, token, rng=None):
-    """Accept or replace a token that a draft model has drawn, so that the result has the
-    distribution p.
+    """Accept or replace a token of a draft, so that the result has the distribution p.
 
-    p        array of shape (V,): probabilities of the large model
-    q        array of shape (V,): probabilities of the draft model
-    token    int, drawn with the probabilities q
+    p        array of shape (V,): the probabilities of the large model
+    q        array of shape (V,): those of the draft model
+    token    int, drawn with the probabilities q, so that q[token] > 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  (True, token), with the probability min(1, p[token] / q[token]); otherwise (False,
-             another token), drawn with probabilities proportional to max(p - q, 0)
+    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
+             otherwise False and a token drawn with probabilities proportional to max(p - q, 0)
+
+    >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
+    (False, 1)
 
     Source: Leviathan, Kalman, Matias, Fast inference from transformers via speculative decoding
-    (2023), section 2.3 and appendix A.1.
+    (2023), section 2 and appendix A.1.
     """
-    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    rng = generator(rng)
+    p, q, rng = np.asarray(p, float), np.asarray(q, float), generator(rng)
     if rng.random() * q[token] < p[token]:
         return True, int(token)
     rest = np.maximum(p - q, 0)
@@ -302,14 +345,18 @@ def accept(p, q, token, rng=None):
 
 
 def verified(p, q, tokens, rng=None):
-    """The tokens that the large model makes of a draft.
+    """What becomes of a draft.
 
-    p        array of shape (m + 1, V): its probabilities for each drafted token, and after them
-    q        array of shape (m, V): the draft model's
-    tokens   list of m int: the drafted tokens
+    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
+             and after the last one
+    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    tokens   list of m int: the draft; m may be 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int: the accepted tokens and one more, which is the replacement
-             of the first rejected token, or, when all are accepted, drawn from the last row of p
+    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
+             one, and its replacement; or, when all are accepted, all of them and one drawn with
+             the probabilities p[m]
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     rng, out = generator(rng), []
     for i, token in enumerate(tokens):
@@ -323,66 +370,70 @@ def verified(p, q, tokens, rng=None):
 def propose(draft, ids, count, rng):
     """Draw `count` tokens after ids (T,) from a draft model.
 
-    returns  (tokens, a list of int; their probabilities q, of shape (count, V))
+    returns  (tokens, a list of int; their probabilities q, float64 array of shape (count, V))
     """
     tokens, q = [], []
     for _ in range(count):
-        q.append(np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64))
-        q[-1] = q[-1] / q[-1].sum()
-        tokens.append(int(rng.choice(len(q[-1]), p=q[-1])))
+        p = np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64)
+        q.append(p / p.sum())
+        tokens.append(int(rng.choice(len(p), p=q[-1])))
     return tokens, np.array(q)
 
 
-def probabilities_of(logits):
-    """softmax of a Tensor of logits, as a float64 array whose rows sum to 1."""
+def as_probabilities(logits):
+    """softmax of Tensor logits as a float64 array; each row sums to 1."""
     p = softmax(logits).data.astype(np.float64)
     return p / p.sum(axis=-1, keepdims=True)
 
 
 def speculative(model, draft, ids, n, ahead=4, rng=None):
-    """Sample n tokens with the probabilities of `model`, with fewer calls of it.
+    """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
 
     model    a GPT
-    draft    an object with `next(ids (T,))`, which returns probabilities (V,), such as an NGram
-    ids      array of shape (1, T), T >= 1
-    n        int; ValueError when T + n is more than `model.context`
-    ahead    int: how many tokens the draft model proposes at a time, at most
+    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    ids      int array of shape (1, T), T >= 1
+    n        int; ValueError, with the numbers, when T + n is more than `model.context`
+    ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
     rng      a NumPy Generator, a seed, or None for the shared generator
     returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
-    end, cache = len(ids) + n, KVCache.for_model(model)
+    cache, end = KVCache.for_model(model), len(ids) + n
     if end > model.context:
-        raise ValueError(f"{len(ids)} + {n} tokens are more than the context, {model.context}")
+        raise ValueError(f"{len(ids)} + {n} tokens are more than the context {model.context}")
     with evaluation_mode(model):
         while len(ids) < end:
             tokens, q = propose(draft, ids, min(ahead, end - len(ids) - 1), rng)
-            new = np.append(ids[cache.length :], tokens).astype(np.int64)
-            p = probabilities_of(step(model, new[None], cache)[0, -len(tokens) - 1 :])
-            result = verified(p, q, tokens, rng)
-            ids = np.append(ids, result)
+            unseen = np.append(ids[cache.length :], tokens).astype(np.int64)
+            logits = step(model, unseen[None], cache)[0]
+            new = verified(as_probabilities(logits[-len(tokens) - 1 :]), q, tokens, rng)
+            ids = np.append(ids, new)
             cache.truncate(len(ids) - 1)
-            counts["accepted"] += len(result) - 1
+            counts["accepted"] += len(new) - 1
             counts["proposed"] += len(tokens)
     return ids[None], counts
 
 
 def beam(model, ids, width, n):
-    """Search for probable continuations: after each token, keep the `width` most probable.
+    """Search for the most probable continuations of `ids`.
 
     model    a GPT, or another model that `next_logits` takes
-    ids      array of shape (1, T), T >= 1
-    width    int >= 1
-    n        int: how many tokens to append
-    returns  list of at most `width` (ids, log probability), the most probable first; ids is an
-             int64 array of shape (T + n,), the log probability a float, in nats, of the n new
-             tokens
+    ids      int array of shape (1, T), T >= 1
+    width    int >= 1: how many beginnings are kept after each token
+    n        int: how many tokens are appended
+    returns  list of at most `width` pairs (ids, log probability), the most probable first: an
+             int64 array of shape (T + n,), and a float, the natural logarithm of the
+             probability of the n tokens
+
+    Source: Sutskever, Vinyals, Le, Sequence to sequence learning with neural networks (2014),
+    section 3.2.
     """
     rows, scores = as_rows(ids), np.zeros(1)
     with evaluation_mode(model):
         for _ in range(n):
-            logp = log_softmax(next_logits(model, rows)).data.astype(np.float64)
-            totals = scores[:, None] + logp
+            totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
             best = np.argsort(-totals, axis=None, kind="stable")[:width]
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)

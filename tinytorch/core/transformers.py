@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 82456128f40fd049
+# checksum: 079e471a0115e548
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -15,6 +15,7 @@ from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
+from tinytorch.support.late_import import generation_lesson
 
 __all__ = [
     "gelu_forward", "gelu_rule", "GELU", "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch",
@@ -195,6 +196,10 @@ class GPT(Module):
             x = block(x)
         x = self.norm(x)
         return x @ self.embedding.weight.T if self.head is None else self.head(x)
+
+    def step(self, ids, cache):
+        """The logits of new tokens, computed with a key-value cache: see lesson 16."""
+        return generation_lesson().step(self, ids, cache)
 
 
 def text_batch(ids, batch, context, rng):

@@ -34,8 +34,6 @@ __getattr__, __dir__ = door(
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "
-        "scaled_dot_product_attention conv1d conv3d conv_transpose2d interpolate unfold fold",
-        "this library has no such function": "layer_norm batch_norm group_norm rms_norm "
         "conv1d conv3d conv_transpose2d interpolate unfold fold",
     },
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["as_logits", "as_rows"]
+__all__ = ["as_tensor", "as_rows"]
 
 
 def as_rows(ids):
@@ -25,10 +25,10 @@ def as_rows(ids):
     return ids.astype(np.int64)
 
 
-def as_logits(x):
+def as_tensor(x):
     """`x` if it is a Tensor, else a Tensor of it.
 
-    >>> as_logits([1.0, 2.0])
+    >>> as_tensor([1.0, 2.0])
     Tensor([1., 2.])
     """
     from tinytorch.core.tensor import Tensor  # late: support is there before the lessons

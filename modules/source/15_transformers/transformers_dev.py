@@ -45,6 +45,7 @@ from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
+from tinytorch.support.late_import import generation_lesson
 
 # %% exercise="gelu"
 #| export
@@ -251,6 +252,10 @@ class GPT(Module):
         x = self.norm(x)
         return x @ self.embedding.weight.T if self.head is None else self.head(x)
         ### END SOLUTION
+
+    def step(self, ids, cache):
+        """The logits of new tokens, computed with a key-value cache: see lesson 16."""
+        return generation_lesson().step(self, ids, cache)
 
 # %% checks="gpt"
 check("gpt")

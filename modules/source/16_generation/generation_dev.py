@@ -16,14 +16,38 @@
 #     hours: 6
 #     prerequisites:
 #     - transformers
+#     pytorch:
+#       generate.sample: torch.multinomial
+#       generate.top_k: torch.topk
+#       generate.top_p: torch.cumsum
+#       sampling: torch.multinomial
+#       top-k sampling: torch.topk
 #     summary: From a table of probabilities to a text, without computing everything twice
 #     terms:
+#     - prompt
 #     - sampling
+#     - greedy decoding
+#     - top-k sampling
+#     - nucleus sampling
+#     - autoregressive generation
+#     - key-value cache
+#     - prefill
+#     - decoding step
+#     - sliding window
+#     - speculative decoding
+#     - draft model
+#     - acceptance rate
+#     - beam search
 #     title: Generation
 # ---
 
 # %% [markdown]
 # # 16. Generation
+#
+# A language model gives a probability to every token that could come next. How does a text come
+# out of that, and how fast? The same small GPT wrote the three texts below, after the same
+# words; only the rule that chooses the next token differs. Grey tokens had a probability of a
+# half or more, hatched ones less than 1 %.
 
 # %% tags=["payoff"]
 #| default_exp core.generation
@@ -31,68 +55,187 @@
 import numpy as np
 
 from tinytorch.core.activations import log_softmax, softmax
-from tinytorch.core.attention import (
-    causal_mask, merge_heads, scaled_dot_product_attention)
+from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_logits, as_rows
+from tinytorch.support.token_ids import as_rows, as_tensor
+
+# %% tags=["payoff"]
+from tinytorch.support.decoding import SAMPLES, draw_samples
+
+draw_samples(SAMPLES)
+# alt: TODO
+
+# %% [markdown]
+# The first text is safe and dull, the last one falls apart. This chapter writes the rules
+# between them. Then it makes the model several times as fast without changing a single token,
+# by keeping what it has computed before, and faster still with the help of a worse model.
+#
+# **You need** 15 (Transformers), and from 13 (Embeddings) the n-gram model. **You write**
+# `sample`, three filters, `generate`, a key-value cache and the step of a GPT that uses it,
+# speculative decoding, and beam search.
 
 # %% [markdown]
 # ## Sampling
 #
-# **Sampling** is drawing the next token at random, each with its probability.
+# A **prompt** is the text that a model is to continue. From its logits for the next token,
+# softmax makes probabilities $p$. **Sampling** means to draw the next token at random, each
+# token $i$ with its probability $p_i$.
+#
+# One random number is enough. Lay the probabilities side by side: they divide the interval from
+# 0 to 1 into pieces, one for each token. Draw $u$, uniform between 0 and 1, and take the token
+# in whose piece $u$ lies.
+#
+# **Task.** Write `sample`. The given line makes `p`, an array of shape (B, V). Each row needs a
+# random number of its own.
 
 # %% exercise="sample"
 #| export
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
 
-    logits   Tensor or array of shape (B, V); -inf is never drawn
-    rng      a NumPy Generator, a seed, or None for the shared generator
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+             are drawn independently
     returns  Tensor of shape (B,), int64
+
+    >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
+    Tensor([0, 1])
+
+    Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
+    torch.multinomial.
     """
-    p, rng = softmax(as_logits(logits)).data.astype(np.float64), generator(rng)
+    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
     ### BEGIN SOLUTION
-    below = p.cumsum(axis=-1)
-    u = rng.random((len(p), 1)) * below[:, -1:]
-    return wrap((below <= u).sum(axis=-1))
+    ends = p.cumsum(axis=-1)
+    u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
+    return wrap((ends <= u).sum(axis=-1))
     ### END SOLUTION
 
 # %% checks="sample"
 check("sample")
+
+# %% [markdown]
+# That is already enough for a text. The package contains a small GPT of lesson 15, with 512
+# tokens of lesson 12, two blocks and a context of 64 tokens. It was trained for a few minutes
+# on two novels by Jane Austen.
+
+# %% tags=["demonstration"]
+from tinytorch.support.small_gpt import load_small_gpt
+
+model, tokenizer = load_small_gpt()
+rng = np.random.default_rng(1)
+ids = tokenizer.encode("It is a truth")
+for _ in range(40):
+    logits = model(ids[None])[:, -1]  # of the token after the last one, shape (1, 512)
+    ids = np.append(ids, sample(logits, rng).data)
+print(tokenizer.decode(ids))
+
+# %% [markdown]
+# Which tokens did the model consider first? Here are the most probable ones after two prompts.
+# After the second one it is sure, after the first one it is not.
+
+# %%
+from tinytorch.support.decoding import (
+    draw_acceptance, draw_attention_rows, draw_choices, draw_entropies, plot_lines)
+
+def choices(prompt, keep=lambda logits: logits, count=7):
+    """The most probable tokens after a prompt: (text, probability, whether `keep` keeps it)."""
+    logits = model(tokenizer.encode(prompt)[None])[0, -1]
+    p, kept = softmax(logits).data, np.isfinite(keep(logits).data)
+    order = np.argsort(-p)[:count]
+    return [(tokenizer.token(i).decode(), float(p[i]), bool(kept[i])) for i in order.tolist()]
+
+prompts = ["She was", "Mr. Darcy was very much sur"]
+draw_choices({prompt: choices(prompt) for prompt in prompts})
+# alt: TODO
+
+# %% [markdown]
+# A seventh of the probability ... TODO
+#
+# ## Temperature
+#
+# Lesson 02 divided logits by a *temperature* $t$: below 1 the probable tokens become more
+# probable, above 1 less. The temperature acts on the logits, before softmax, and only once.
+#
+# As $t$ goes to 0, all probability goes to the largest logit. **Greedy decoding** always takes
+# the most probable token. We treat it as the temperature 0, because a division by 0 gives no
+# order.
+#
+# **Task.** Write `with_temperature`.
 
 # %% exercise="temperature"
 #| export
 def with_temperature(logits, t):
     """Divide logits by a temperature.
 
-    logits   Tensor or array of shape (..., V)
-    t        float >= 0, else ValueError; 0 keeps only the largest logit of each row (of equal
-             ones the first), all others become -inf
+    logits   Tensor or array of shape (..., V); not changed
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
+             largest logit of each row is kept, of equal ones the first, all others become -inf
     returns  Tensor of the same shape
+
+    >>> with_temperature([1.0, 3.0, 2.0], 0.5)
+    Tensor([2., 6., 4.])
+    >>> with_temperature([1.0, 3.0, 2.0], 0)
+    Tensor([-inf,   3., -inf])
+
+    Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     ### BEGIN SOLUTION
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
-    return top_k(logits, 1) if t == 0 else logits / t
+    if t > 0:
+        return logits / t
+    x = logits.data
+    largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
+    return wrap(np.where(largest, x, -np.inf).astype(x.dtype))
     ### END SOLUTION
 
 # %% checks="temperature"
 check("temperature")
 
+# %% [markdown]
+# Predict: at which temperature does the model begin to invent words?
+
+# %% tags=["answer"]
+for t in (0, 0.5, 1.0, 1.5):
+    ids, rng = tokenizer.encode("She was"), np.random.default_rng(2)
+    for _ in range(24):
+        ids = np.append(ids, sample(with_temperature(model(ids[None])[:, -1], t), rng).data)
+    print(f"{t:3}  {tokenizer.decode(ids)!r}")
+
+# %% [markdown]
+# ## Top-k sampling
+#
+# At temperature 1 most single choices are good. But the vocabulary has a long *tail* of tokens
+# that are each improbable and together are not: every few words one of them is drawn, and the
+# model has to go on from there. **Top-k sampling** keeps only the k most probable tokens and
+# draws among them.
+#
+# What is removed gets the logit $-\infty$. A logit of 0 would not do: $e^0 = 1$ is a large
+# share. When several logits are equal, a comparison with the k-th largest one may keep too many.
+#
+# **Task.** Write `top_k`.
+
 # %% exercise="top-k"
 #| export
 def top_k(logits, k):
-    """Keep the k largest logits of each row, exactly k; all others become -inf.
+    """Keep the k largest logits of each row; all others become -inf.
 
-    logits   Tensor or array of shape (..., V)
-    k        int >= 1, else ValueError; k >= V keeps all
-    returns  Tensor of the same shape; of equal logits the first are kept
+    logits   Tensor or array of shape (..., V); not changed
+    k        int >= 1, else ValueError with k in its message; k >= V keeps all
+    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
+             equal (any of the equal ones)
+
+    >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
+    Tensor([-inf,   3.,   2., -inf])
+
+    Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
@@ -105,39 +248,83 @@ def top_k(logits, k):
 # %% checks="top-k"
 check("top-k")
 
+# %% [markdown]
+# Here `k` is 3. It fits neither of the two prompts: where the model is unsure, good tokens are
+# removed; where it is sure, bad ones are kept.
+
+# %%
+draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})
+# alt: TODO
+
+# %% [markdown]
+# ## Nucleus sampling
+#
+# **Nucleus sampling**, also called top-p sampling, keeps the smallest set of tokens whose
+# probabilities sum to at least p. Where the model is sure, the set has one or two tokens, and
+# where it is unsure, hundreds.
+#
+# To find the set, sort the probabilities in descending order and add them up. A token is kept
+# when the sum *before* it is still less than p. So the token that crosses p is kept, and the
+# first one always.
+#
+# **Task.** Write `top_p`. `np.put_along_axis` writes sorted values back to where they came from.
+
 # %% exercise="top-p"
 #| export
 def top_p(logits, p):
-    """Keep the fewest most probable tokens whose probabilities sum to p or more; the logits of
-    all others become -inf. Also called nucleus sampling.
+    """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
+    the logits of all others become -inf.
 
-    logits   Tensor or array of shape (..., V)
-    p        float, 0 < p <= 1, else ValueError
-    returns  Tensor of the same shape; at least one token of each row is kept
+    logits   Tensor or array of shape (..., V); not changed
+    p        float, 0 < p <= 1, else ValueError with p in its message
+    returns  Tensor of the same shape; in each row at least one token is kept
+
+    >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
+    array([ -inf, -0.69, -1.2 ])
+
+    Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
-    logits = as_logits(logits)
+    logits = as_tensor(logits)
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
     order = np.argsort(-logits.data, axis=-1, kind="stable")
-    q = np.take_along_axis(softmax(logits).data, order, axis=-1).astype(np.float64)
-    before = q.cumsum(axis=-1) - q
-    out = logits.data.copy()
-    removed = np.where(before < p, np.take_along_axis(out, order, axis=-1), -np.inf)
-    np.put_along_axis(out, order, removed, axis=-1)
-    return wrap(out)
+    ordered = np.take_along_axis(softmax(logits).data.astype(np.float64), order, axis=-1)
+    before = ordered.cumsum(axis=-1) - ordered
+    kept = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < p, axis=-1)
+    return wrap(np.where(kept, logits.data, -np.inf).astype(logits.dtype))
     ### END SOLUTION
 
 # %% checks="top-p"
 check("top-p")
 
+# %%
+draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for prompt in prompts})
+# alt: TODO
+
+# %% [markdown]
+# ## Autoregressive generation
+#
+# **Autoregressive generation** produces a text one token at a time: each new token is appended
+# to the input from which the next one is predicted. The model looks at most at `model.context`
+# tokens, so of a longer text only the last ones are given to it.
+#
+# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p computes
+# probabilities, and it must see those that will be drawn from. The parameters of `generate` are
+# called `top_k` and `top_p`, as in other libraries, and hide the functions of that name there;
+# so a function of its own combines them.
+#
+# **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`.
+
 # %% exercise="generate"
 #| export
 def next_logits(model, ids):
-    """The logits of the token after `ids`, computed from the last `model.context` ids.
+    """The logits of the token after `ids`.
 
-    model    a GPT, or another Module with `context` that is called with ids (B, T)
-    ids      array of shape (B, T), T >= 1
+    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
+             logits of shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
     returns  Tensor of shape (B, V)
     """
     ### BEGIN SOLUTION
@@ -146,7 +333,11 @@ def next_logits(model, ids):
 
 
 def filtered(logits, temperature=1.0, k=None, p=None):
-    """Logits (B, V) after the temperature, then top-k, then top-p; None leaves one out."""
+    """Logits after the temperature, then top-k, then top-p; None leaves one of these out.
+
+    logits   Tensor of shape (B, V)
+    returns  Tensor of the same shape
+    """
     ### BEGIN SOLUTION
     logits = with_temperature(logits, temperature)
     if k is not None:
@@ -160,14 +351,14 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     """Continue token ids.
 
     model           a GPT, or, when `cache` is False, any model that `next_logits` takes
-    ids             array of shape (B, T), T >= 1: the prompts
+    ids             int array of shape (B, T), T >= 1: the prompts
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            id of a token that ends the text; it is not part of the result. For one row
-                    only, else ValueError
-    cache           whether keys and values are kept; the tokens are the same
-    returns         int64 array of shape (B, T + max_new_tokens), shorter after `stop`
+    stop            the id of a token that ends the text; it is not part of the result. Only for
+                    one row, else ValueError
+    cache           whether to use a KVCache (below); the tokens are the same
+    returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(ids), generator(rng)
     if stop is not None and len(ids) != 1:
@@ -187,21 +378,72 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 # %% checks="generate"
 check("generate")
 
+# %% [markdown]
+# Three texts at once, as three rows of one batch. `stop` is the token of a line's end.
+
+# %% tags=["demonstration"]
+prompt = tokenizer.encode("Emma could not")
+rows = generate(model, np.tile(prompt, (3, 1)), 40, 0.8, top_p=0.95, rng=3, cache=False)
+for row in rows:
+    print(repr(tokenizer.decode(row)))
+one = generate(model, prompt[None], 200, 0.8, rng=3, cache=False, stop=ord("\n"))
+print(one.shape[1], "tokens, then the end of the line")
+
+# %% [markdown]
+# How free was the model in each choice? The *entropy* of the distribution says so, in bits
+# (lesson 12). The beginning of a word costs the most; what completes a word is often certain.
+
+# %% tags=["demonstration"]
+def entropies(ids):
+    """The entropy in bits of the model's distribution before each token but the first."""
+    p = softmax(model(ids[None, :-1])[0]).data
+    return -(p * np.log2(p)).sum(axis=-1)
+
+row, start = rows[0], len(prompt)
+words = [tokenizer.token(id).decode() for id in row[start:].tolist()]
+draw_entropies(words, entropies(row)[start - 1 :])
+# alt: TODO
+
+# %% [markdown]
+# ## What is computed twice
+#
+# To append token number T, the loop above runs the model on all T tokens, though T - 1 of them
+# were there before. In a causal model nothing that belongs to an old token has changed: an old
+# token cannot see the new one. Of its keys and values, lesson 14 says the same. Of the scores
+# of attention, only the last row is new.
+
+# %%
+draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
+# alt: Two triangles of attention scores for the six tokens It, is, a, tru, th, un: a row for
+# each query. Without a cache, five rows are hatched: they are computed again. With a cache
+# these are dashed, and only the last row of six cells is computed.
+
+# %% [markdown]
+# What must be kept? The last row needs the query of the new token alone, but the keys and
+# values of *all* tokens, in every layer. A **key-value cache** (KV cache) keeps the keys and
+# values of the tokens that a model has seen, for each of its layers. The memory is taken once,
+# for `context` tokens; a counter for each layer says how many are in use.
+#
+# **Task.** Write `append`. The given line makes arrays of `k` and `v`. `wrap` of lesson 01 makes
+# a Tensor on an array without copying it.
+
 # %% exercise="kv-cache"
 #| export
 class KVCache:
-    """Keys and values of the tokens that a model has seen, for each layer.
+    """The keys and values of the tokens that a model has seen, for each layer.
 
     layers   int: how many
-    batch    int: rows of ids
-    heads    int: attention heads of a layer
+    batch    int: rows of ids, B
+    heads    int: attention heads of each layer, H
     context  int: how many tokens fit
-    size     int: numbers in the key of one head
+    size     int: numbers in a key or value of one head, d
     dtype    of the keys and values
 
-    .keys, .values  arrays of shape (layers, batch, heads, context, size)
+    .keys, .values  arrays of shape (layers, B, H, context, d)
     .lengths        list of int: how many tokens each layer holds
     .dropped        int: how many old tokens `slide` has dropped
+
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section 2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -212,11 +454,10 @@ class KVCache:
 
     @classmethod
     def for_model(cls, model, batch=1):
-        """An empty cache for `batch` rows of a GPT's ids, of the dtype of its weights."""
-        attention = model.blocks[0].attention
-        heads, width = attention.num_heads, model.embedding.weight.shape[1]
-        return cls(len(model.blocks), batch, heads, model.context, width // heads,
-                   model.embedding.weight.dtype)
+        """An empty cache for `batch` rows of a GPT's ids."""
+        weight, heads = model.embedding.weight, model.blocks[0].attention.num_heads
+        size = weight.shape[1] // heads
+        return cls(len(model.blocks), batch, heads, model.context, size, weight.dtype)
 
     @property
     def length(self):
@@ -229,35 +470,35 @@ class KVCache:
         return self.keys.nbytes + self.values.nbytes
 
     def reset(self):
-        """Forget everything."""
+        """Forget all tokens."""
         self.lengths, self.dropped = [0] * len(self.keys), 0
 
-    def next_positions(self, t):
-        """The positions of t new tokens, int64 array (t,). ValueError when they do not fit."""
-        if self.length + t > self.context:
-            raise ValueError(f"{self.length} + {t} tokens do not fit into a cache for "
-                             f"{self.context}")
-        return self.dropped + np.arange(self.length, self.length + t)
-
     def truncate(self, length):
-        """Forget all but the oldest `length` tokens."""
+        """Forget all tokens but the oldest `length`."""
         self.lengths = [min(length, held) for held in self.lengths]
 
+    def next_positions(self, t):
+        """The positions of t new tokens, int array of shape (t,). ValueError, with the numbers,
+        when they do not fit."""
+        if self.length + t > self.context:
+            raise ValueError(f"{self.length} + {t} tokens do not fit into {self.context}")
+        return self.dropped + np.arange(self.length, self.length + t)
+
     def append(self, layer, k, v):
-        """Keep the keys and values of new tokens, after those that the layer holds.
+        """Keep the keys and values of t new tokens, behind those that the layer holds.
 
-        layer    int
-        k, v     Tensors or arrays of shape (B, H, t, d), of t new tokens
-        returns  (keys, values): Tensors of shape (B, H, length + t, d) on the cache's memory: of
-                 all tokens, the oldest first
+        layer    int: which layer; the others are not changed
+        k, v     Tensors or arrays of shape (B, H, t, d)
+        returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
+                 shape (B, H, length + t, d) on the memory of the cache
 
-        ValueError, with both numbers, when the tokens do not fit.
+        ValueError, with the number of tokens and `context`, when they do not fit.
         """
-        k, v = as_logits(k).data, as_logits(v).data
+        k, v = as_tensor(k).data, as_tensor(v).data
         ### BEGIN SOLUTION
         start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
         if end > self.context:
-            raise ValueError(f"{end} tokens do not fit into a cache for {self.context}")
+            raise ValueError(f"{end} tokens do not fit into {self.context}")
         self.keys[layer, :, :, start:end] = k
         self.values[layer, :, :, start:end] = v
         self.lengths[layer] = end
@@ -267,14 +508,25 @@ class KVCache:
 # %% checks="kv-cache"
 check("kv-cache")
 
+# %% [markdown]
+# ## Attention with a cache
+#
+# The new tokens look at everything in the cache, and at themselves: append first, then compute
+# attention. The mask depends on how many tokens are new. A **decoding step** gives the model one
+# new token, which may look at everything. **Prefill** is the first step, which gives the model
+# all tokens of the prompt at once; its tokens must not look at later ones. `causal_mask(t,
+# keys)` of lesson 14 covers both: its t queries are the *last* of the keys.
+#
+# **Task.** Write `attend_cached`.
+
 # %% exercise="attend-cached"
 #| export
 def attend_cached(q, k, v, cache, layer):
-    """Causal attention of new tokens to themselves and to all tokens in the cache.
+    """Causal attention from new tokens to the tokens in a cache and to themselves.
 
-    q, k, v  Tensors of shape (B, H, t, d), of the new tokens
-    cache    a KVCache; k and v are appended to it
-    layer    int
+    q, k, v  Tensors of shape (B, H, t, d): of t new tokens
+    cache    a KVCache, to which k and v are appended
+    layer    int: the layer of the cache
     returns  Tensor of shape (B, H, t, d)
     """
     ### BEGIN SOLUTION
@@ -287,22 +539,45 @@ def attend_cached(q, k, v, cache, layer):
 # %% checks="attend-cached"
 check("attend-cached")
 
+# %% tags=["demonstration"]
+rng = np.random.default_rng(4)
+q, k, v = (wrap(rng.normal(size=(1, 1, 5, 2)).astype("float32")) for _ in range(3))
+at_once = scaled_dot_product_attention(q, k, v, attn_mask=causal_mask(5, 5))
+cache, parts = KVCache(1, 1, 1, 5, 2), []
+for new in (slice(0, 3), slice(3, 4), slice(4, 5)):  # a prefill of three, two decoding steps
+    parts.append(attend_cached(q[:, :, new], k[:, :, new], v[:, :, new], cache, 0).data)
+print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
+
+# %% [markdown]
+# ## One step of a GPT
+#
+# All other layers of a GPT treat each token by itself. So a step is the forward pass of lesson
+# 15 on the new tokens alone, with `attend_cached` in the place of attention.
+#
+# Only the positions need care. The first token of a decoding step is not number 0: its position
+# is the number of tokens before it. `cache.next_positions` has computed the positions. Learned
+# ones are looked up, `model.positions(positions)`; RoPE is applied to queries and keys by
+# `attention.project(x, positions)` of lesson 14, before the keys are stored.
+#
+# **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`; attention has
+# `project` and, for the merged heads, `out`.
+
 # %% exercise="step"
 #| export
 def step(model, ids, cache):
-    """The logits of new tokens: `GPT.step`, which computes nothing twice.
+    """The logits after each new token; after `tito export` this is the method `GPT.step`.
 
-    model    a GPT in evaluation mode
-    ids      int array of shape (B, t): the new tokens, after those in the cache
+    model    a GPT in evaluation mode; tied or not, rotary or not
+    ids      int array of shape (B, t): the tokens that follow those in the cache
     cache    a KVCache; the keys and values of the new tokens are appended
-    returns  Tensor of shape (B, t, V): `model(all ids)[:, -t:]`
+    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
 
-    ValueError, with both numbers, when the tokens do not fit into the cache.
+    ValueError, with the numbers, when the tokens do not fit into the cache.
     """
     ids = as_rows(ids)
     positions = cache.next_positions(ids.shape[1])
     if model.positions is not None and cache.dropped:
-        raise ValueError("keys with learned positions cannot slide: use reset(), or rotary=True")
+        raise ValueError("keys that contain learned positions cannot slide: use cache.reset()")
     with no_grad():
         ### BEGIN SOLUTION
         x = model.embedding(ids)
@@ -320,16 +595,34 @@ def step(model, ids, cache):
 # %% checks="step"
 check("step")
 
+# %% tags=["demonstration"]
+ids = tokenizer.encode("It is a truth universally acknowledged")[None]
+cache = KVCache.for_model(model)
+first, second = step(model, ids[:, :-1], cache), step(model, ids[:, -1:], cache)
+print(ids.shape, first.shape, second.shape, cache.lengths)
+print("largest difference:", np.abs(second.data[:, -1] - model(ids).data[:, -1]).max())
+
+# %% [markdown]
+# ## Generating with the cache
+#
+# `generate` gives all ids to `cached_logits`, which runs the model on those that the cache does
+# not hold yet: the whole prompt in the first call, one token in each later one.
+#
+# When the text is longer than the context, `next_logits` gives the model the last `context`
+# tokens. With each new token this window moves on, and *every* token in it has a new position.
+# Nothing that was cached is right any more, and the window has to be computed as before.
+#
+# **Task.** Write `cached_logits`.
+
 # %% exercise="cached-logits"
 #| export
 def cached_logits(model, ids, cache):
-    """`next_logits(model, ids)`, computing only what the cache does not hold.
+    """`next_logits(model, ids)`, computed with a cache.
 
-    ids      array of shape (B, T); the cache holds the first `cache.length` of them
+    ids      int array of shape (B, T), T >= 1
+    cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
+             When T is more than `cache.context`, it is not used and not changed
     returns  Tensor of shape (B, V)
-
-    When T is more than `model.context`, every token in the window has a new position with each
-    new token; then the cache cannot help.
     """
     ### BEGIN SOLUTION
     if ids.shape[1] > cache.context:
@@ -340,12 +633,64 @@ def cached_logits(model, ids, cache):
 # %% checks="cached-logits"
 check("cached-logits")
 
+# %% [markdown]
+# Predict: how many times as fast is `generate` with the cache, for 60 tokens of our small model?
+
+# %% tags=["answer"]
+import time
+
+seconds, texts = {}, {}
+for cached in (False, True, False, True):  # the first round warms up
+    start = time.perf_counter()
+    texts[cached] = generate(model, np.array([[10]]), 60, rng=5, cache=cached)
+    seconds[cached] = time.perf_counter() - start
+print("the same tokens:", np.array_equal(texts[True], texts[False]))
+print(f"{seconds[False] / seconds[True]:.1f} times as fast")
+
+# %% [markdown]
+# The advantage grows with the length. Below is a larger model with random weights, which takes
+# as long as a trained one: the time of one token, over its position.
+
+# %% tags=["demonstration"]
+from tinytorch.core.transformers import GPT
+
+larger, ids = GPT(512, 256, 128, 2, 4).eval(), np.zeros((1, 257), dtype=int)
+positions, times = [1, 64, 128, 192, 256], {"without a cache": [], "with a cache": []}
+with no_grad():
+    for T in positions:
+        cache = KVCache.for_model(larger)
+        step(larger, ids[:, : max(1, T - 1)], cache)
+        for name in times:
+            runs = []
+            for _ in range(5):
+                cache.truncate(T - 1)
+                start = time.perf_counter()
+                if name == "with a cache":
+                    step(larger, ids[:, :1], cache)
+                else:
+                    next_logits(larger, ids[:, :T])
+                runs.append(time.perf_counter() - start)
+            times[name].append(1000 * min(runs))
+figure = plot_lines(positions, times, "position of the token", "milliseconds")
+# alt: TODO
+
+# %% [markdown]
+# ## The memory of a cache
+#
+# The price is memory. A cache holds two numbers, one of a key and one of a value, for each
+# layer, row, head, token and place in a head.
+#
+# **Task.** Write `cache_bytes`.
+
 # %% exercise="cache-bytes"
 #| export
 def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
-    """The bytes of a KVCache with these settings, without making one.
+    """The bytes of the keys and values of a KVCache with these settings; no array is made.
 
     returns  int
+
+    >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
+    65536
     """
     ### BEGIN SOLUTION
     return 2 * layers * batch * heads * context * size * np.dtype(dtype).itemsize
@@ -354,19 +699,52 @@ def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
 # %% checks="cache-bytes"
 check("cache-bytes")
 
+# %% [markdown]
+# The weights of a model are there once; each text that it writes needs a cache of its own. For
+# a GPT with the sizes of GPT-2 (12 layers, 12 heads of 64, 124 million weights of 4 bytes),
+# writing 8 texts at once:
+
+# %% tags=["demonstration"]
+lengths = [128, 256, 512, 1024, 2048, 4096, 8192]
+megabytes = [cache_bytes(12, 8, 12, T, 64) / 1e6 for T in lengths]
+weights = [4 * 124.4] * len(lengths)
+figure = plot_lines(lengths, {"cache, 8 texts": megabytes, "weights": weights},
+                    "tokens in each text", "megabytes", xscale="log", yscale="log")
+# alt: TODO
+
+# %% [markdown]
+# ## Sliding window
+#
+# This section is optional. A text that is longer than the context makes the cache useless,
+# because learned positions are part of every key. RoPE is different: a score depends on the
+# *distance* between two positions alone. The keys may stay as they are, and the newest tokens
+# get higher and higher positions.
+#
+# A **sliding window** keeps the most recent tokens only: when the cache is full, the oldest are
+# dropped. The position of the next token counts the dropped ones, too, and
+# `cache.next_positions` adds `cache.dropped`.
+#
+# **Task.** Write `slide`. The remaining tokens move to the front of the arrays.
+
 # %% exercise="slide"
 #| export
 def slide(cache, n):
-    """Drop the oldest n tokens of each layer, so that n new ones fit.
+    """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
-    n   int, at most `cache.length`, else ValueError
+    n        int from 0 to `cache.length`, else ValueError with both numbers
+    returns  None
+
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in the same
+    order, the values likewise; `lengths` and `dropped` count what was dropped.
+
+    Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
     ### BEGIN SOLUTION
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
     for layer, held in enumerate(cache.lengths):
-        for kept in (cache.keys[layer], cache.values[layer]):
-            kept[:, :, : held - n] = kept[:, :, n:held].copy()
+        for array in (cache.keys[layer], cache.values[layer]):
+            array[:, :, : held - n] = array[:, :, n:held].copy()
         cache.lengths[layer] = held - n
     cache.dropped += n
     ### END SOLUTION
@@ -374,24 +752,66 @@ def slide(cache, n):
 # %% checks="slide"
 check("slide")
 
+# %% [markdown]
+# Is the result that of `next_logits`, which computes the window anew? Predict it for a rotary
+# GPT with one block, and with two.
+
+# %% tags=["answer"]
+ids = tokenizer.encode("It is a truth universally acknowledged, that a single")[None, :17]
+for layers in (1, 2):
+    rotary = GPT(512, 16, 32, layers, 4, rotary=True).eval()
+    cache = KVCache.for_model(rotary)
+    step(rotary, ids[:, :16], cache)
+    slide(cache, 1)
+    logits = step(rotary, ids[:, 16:], cache)[:, -1].data
+    print(f"{layers} blocks: {np.abs(logits - next_logits(rotary, ids).data).max():.1e}")
+
+# %% [markdown]
+# TODO With one block they are equal. In the second block, ...
+
+# %% [markdown]
+# ## Speculative decoding: accepting a token
+#
+# A decoding step of a large model is slow because every weight is read from memory for a single
+# token; four tokens at once take hardly longer. **Speculative decoding** lets a small model
+# draft several tokens, which the large model then checks in one step. The **draft model** is a
+# cheap model that guesses what the large one would write; ours is the n-gram model of lesson 13.
+#
+# The result has *exactly* the distribution $p$ of the large model, if this rule is followed: a
+# token drawn with the draft's probabilities $q$ is accepted with the probability $\min(1, p_i /
+# q_i)$. Otherwise another one is drawn, with probabilities proportional to $\max(p - q, 0)$.
+
+# %%
+draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
+# alt: TODO
+
+# %% [markdown]
+# In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. What
+# is missing at `the` is drawn in its place. The **acceptance rate** is the probability that a
+# drafted token is accepted, $\sum_i \min(p_i, q_i)$: here 0.6.
+#
+# **Task.** Write `accept`. What would go wrong if a rejected token were replaced by a draw from
+# p itself?
+
 # %% exercise="accept"
 #| export
 def accept(p, q, token, rng=None):
-    """Accept or replace a token that a draft model has drawn, so that the result has the
-    distribution p.
+    """Accept or replace a token of a draft, so that the result has the distribution p.
 
-    p        array of shape (V,): probabilities of the large model
-    q        array of shape (V,): probabilities of the draft model
-    token    int, drawn with the probabilities q
+    p        array of shape (V,): the probabilities of the large model
+    q        array of shape (V,): those of the draft model
+    token    int, drawn with the probabilities q, so that q[token] > 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  (True, token), with the probability min(1, p[token] / q[token]); otherwise (False,
-             another token), drawn with probabilities proportional to max(p - q, 0)
+    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
+             otherwise False and a token drawn with probabilities proportional to max(p - q, 0)
+
+    >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
+    (False, 1)
 
     Source: Leviathan, Kalman, Matias, Fast inference from transformers via speculative decoding
-    (2023), section 2.3 and appendix A.1.
+    (2023), section 2 and appendix A.1.
     """
-    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    rng = generator(rng)
+    p, q, rng = np.asarray(p, float), np.asarray(q, float), generator(rng)
     ### BEGIN SOLUTION
     if rng.random() * q[token] < p[token]:
         return True, int(token)
@@ -402,17 +822,38 @@ def accept(p, q, token, rng=None):
 # %% checks="accept"
 check("accept")
 
+# %% tags=["demonstration"]
+p, q, rng = [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], np.random.default_rng(0)
+results = [accept(p, q, rng.choice(3, p=q), rng) for _ in range(10_000)]
+accepted, tokens = np.array(results).T
+print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(tokens))
+
+# %% [markdown]
+# ## Speculative decoding: a whole draft
+#
+# The draft model proposes m tokens, each drawn after those before it. One step of the large
+# model then gives m + 1 distributions: one for each drafted token, and one for the token after
+# them. The drafted tokens are accepted one after the other until one is rejected. What was
+# drafted after a rejected token is worthless. When all are accepted, the last distribution
+# gives one token more; so every step of the large model produces at least one token.
+#
+# **Task.** Write `verified`.
+
 # %% exercise="verified"
 #| export
 def verified(p, q, tokens, rng=None):
-    """The tokens that the large model makes of a draft.
+    """What becomes of a draft.
 
-    p        array of shape (m + 1, V): its probabilities for each drafted token, and after them
-    q        array of shape (m, V): the draft model's
-    tokens   list of m int: the drafted tokens
+    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
+             and after the last one
+    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    tokens   list of m int: the draft; m may be 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int: the accepted tokens and one more, which is the replacement
-             of the first rejected token, or, when all are accepted, drawn from the last row of p
+    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
+             one, and its replacement; or, when all are accepted, all of them and one drawn with
+             the probabilities p[m]
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     rng, out = generator(rng), []
     ### BEGIN SOLUTION
@@ -427,78 +868,138 @@ def verified(p, q, tokens, rng=None):
 # %% checks="verified"
 check("verified")
 
-# %% exercise="speculative"
+# %% [markdown]
+# Two given functions: one draws the draft, one makes probabilities of logits.
+
+# %%
 #| export
 def propose(draft, ids, count, rng):
     """Draw `count` tokens after ids (T,) from a draft model.
 
-    returns  (tokens, a list of int; their probabilities q, of shape (count, V))
+    returns  (tokens, a list of int; their probabilities q, float64 array of shape (count, V))
     """
     tokens, q = [], []
     for _ in range(count):
-        q.append(np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64))
-        q[-1] = q[-1] / q[-1].sum()
-        tokens.append(int(rng.choice(len(q[-1]), p=q[-1])))
+        p = np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64)
+        q.append(p / p.sum())
+        tokens.append(int(rng.choice(len(p), p=q[-1])))
     return tokens, np.array(q)
 
 
-def probabilities_of(logits):
-    """softmax of a Tensor of logits, as a float64 array whose rows sum to 1."""
+def as_probabilities(logits):
+    """softmax of Tensor logits as a float64 array; each row sums to 1."""
     p = softmax(logits).data.astype(np.float64)
     return p / p.sum(axis=-1, keepdims=True)
 
+# %% [markdown]
+# Now the loop. The cache holds all ids but the last one, whose keys are computed in the next
+# step; in the first step it holds nothing. So the model is given the ids that are not in the
+# cache, and the draft. Afterwards the cache also holds keys of rejected tokens:
+# `cache.truncate(length)` forgets them.
+#
+# **Task.** Write the middle of `speculative`: from `tokens` and `q` to the new `ids`. The
+# list of new tokens is called `new`.
 
+# %% exercise="speculative"
+#| export
 def speculative(model, draft, ids, n, ahead=4, rng=None):
-    """Sample n tokens with the probabilities of `model`, with fewer calls of it.
+    """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
 
     model    a GPT
-    draft    an object with `next(ids (T,))`, which returns probabilities (V,), such as an NGram
-    ids      array of shape (1, T), T >= 1
-    n        int; ValueError when T + n is more than `model.context`
-    ahead    int: how many tokens the draft model proposes at a time, at most
+    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    ids      int array of shape (1, T), T >= 1
+    n        int; ValueError, with the numbers, when T + n is more than `model.context`
+    ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
     rng      a NumPy Generator, a seed, or None for the shared generator
     returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
-    end, cache = len(ids) + n, KVCache.for_model(model)
+    cache, end = KVCache.for_model(model), len(ids) + n
     if end > model.context:
-        raise ValueError(f"{len(ids)} + {n} tokens are more than the context, {model.context}")
+        raise ValueError(f"{len(ids)} + {n} tokens are more than the context {model.context}")
     with evaluation_mode(model):
         while len(ids) < end:
             tokens, q = propose(draft, ids, min(ahead, end - len(ids) - 1), rng)
             ### BEGIN SOLUTION
-            new = np.append(ids[cache.length :], tokens).astype(np.int64)
-            p = probabilities_of(step(model, new[None], cache)[0, -len(tokens) - 1 :])
-            result = verified(p, q, tokens, rng)
-            ids = np.append(ids, result)
+            unseen = np.append(ids[cache.length :], tokens).astype(np.int64)
+            logits = step(model, unseen[None], cache)[0]
+            new = verified(as_probabilities(logits[-len(tokens) - 1 :]), q, tokens, rng)
+            ids = np.append(ids, new)
             cache.truncate(len(ids) - 1)
             ### END SOLUTION
-            counts["accepted"] += len(result) - 1
+            counts["accepted"] += len(new) - 1
             counts["proposed"] += len(tokens)
     return ids[None], counts
 
 # %% checks="speculative"
 check("speculative")
 
+# %% [markdown]
+# The draft: a trigram model of the same novels. Predict the share of its tokens that the GPT
+# accepts.
+
+# %% tags=["answer"]
+from tinytorch.core.embeddings import NGram
+from tinytorch.support.texts import load_text
+
+text = tokenizer.encode(load_text("train")[:200_000])
+prompt = tokenizer.encode("She was")[None]
+for order in (1, 2, 3):
+    draft, total = NGram(order).fit(text, 512), {"accepted": 0, "proposed": 0}
+    for seed in range(3):
+        ids, counts = speculative(model, draft, prompt, 50, rng=seed)
+        total = {name: total[name] + counts[name] for name in total}
+    print(f"order {order}: {total['accepted'] / total['proposed']:.0%} accepted")
+print(repr(tokenizer.decode(ids[0])))
+
+# %% [markdown]
+# A longer draft saves more steps, but its later tokens count only if all before them were
+# accepted. How many tokens does one step of the GPT produce?
+
+# %% tags=["demonstration"]
+lengths, per_step = [0, 1, 2, 4, 8], []
+for ahead in lengths:
+    runs = [speculative(model, draft, prompt, 50, ahead, rng=seed)[1] for seed in range(3)]
+    accepted = sum(counts["accepted"] for counts in runs)
+    per_step.append(150 / (150 - accepted))  # each step gives one token that was not drafted
+figure = plot_lines(lengths, {"trigram draft": per_step}, "tokens in a draft",
+                    "tokens per step")
+# alt: TODO
+
+# %% [markdown]
+# ## Beam search
+#
+# Sampling looks at one token at a time. Which *text* of n tokens is the most probable one? There
+# are $V^n$, too many to try. **Beam search** keeps the `width` most probable beginnings: each of
+# them is continued with every token, and of all these texts again the best `width` are kept. The
+# probability of a text is the product of the probabilities of its tokens, so logarithms add.
+#
+# **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T);
+# `scores` their log probabilities.
+
 # %% exercise="beam"
 #| export
 def beam(model, ids, width, n):
-    """Search for probable continuations: after each token, keep the `width` most probable.
+    """Search for the most probable continuations of `ids`.
 
     model    a GPT, or another model that `next_logits` takes
-    ids      array of shape (1, T), T >= 1
-    width    int >= 1
-    n        int: how many tokens to append
-    returns  list of at most `width` (ids, log probability), the most probable first; ids is an
-             int64 array of shape (T + n,), the log probability a float, in nats, of the n new
-             tokens
+    ids      int array of shape (1, T), T >= 1
+    width    int >= 1: how many beginnings are kept after each token
+    n        int: how many tokens are appended
+    returns  list of at most `width` pairs (ids, log probability), the most probable first: an
+             int64 array of shape (T + n,), and a float, the natural logarithm of the
+             probability of the n tokens
+
+    Source: Sutskever, Vinyals, Le, Sequence to sequence learning with neural networks (2014),
+    section 3.2.
     """
     rows, scores = as_rows(ids), np.zeros(1)
     with evaluation_mode(model):
         for _ in range(n):
             ### BEGIN SOLUTION
-            logp = log_softmax(next_logits(model, rows)).data.astype(np.float64)
-            totals = scores[:, None] + logp
+            totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
             best = np.argsort(-totals, axis=None, kind="stable")[:width]
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
@@ -508,3 +1009,33 @@ def beam(model, ids, width, n):
 
 # %% checks="beam"
 check("beam")
+
+# %% [markdown]
+# Predict: which text is better, the one that beam search finds, or one that is sampled? The
+# last number is the share of groups of four tokens that occurred before in the same text.
+
+# %% tags=["answer"]
+def repeated(ids, n=4):
+    """The share of n-grams in ids (T,) that are repetitions of an earlier one."""
+    grams = [tuple(ids[i : i + n].tolist()) for i in range(len(ids) - n + 1)]
+    return 1 - len(set(grams)) / len(grams)
+
+def log_probability(ids, start):
+    """The log probability of ids[start:] after ids[:start], at temperature 1."""
+    logp = log_softmax(model(ids[None])[0]).data
+    return logp[np.arange(start - 1, len(ids) - 1), ids[start:]].sum()
+
+start = prompt.shape[1]
+texts = {"greedy": generate(model, prompt, 56, temperature=0)[0],
+         "beam search": beam(model, prompt, 8, 56)[0][0],
+         "sampled": generate(model, prompt, 56, top_p=0.95, rng=0)[0]}
+for name, ids in texts.items():
+    print(f"{name}: log probability {log_probability(ids, start):.0f}, "
+          f"{repeated(ids):.0%} repeated\n    {tokenizer.decode(ids)!r}")
+
+# %% [markdown]
+# TODO
+#
+# ## Look back
+#
+# 1. TODO
