@@ -50,7 +50,7 @@ def decays(name, array):
 
 def tinytorch_model(weights, heads):
     """Our GPT with these weights."""
-    from tinytorch.nn import GPT
+    from tinytorch.core.transformers import GPT
 
     vocabulary, width = weights["embedding.weight"].shape
     context, layers = len(weights["positions.weight"]), depth(weights)
@@ -173,7 +173,8 @@ def torch_generate(model, ids, count, cache):
 
 def numpy_step(weights, heads, x, y, rate, betas, weight_decay):
     """Forward, backward and AdamW without an engine, every large buffer made once: two functions,
-    compute() -> [loss, *gradients] and improve(found), for ids x and targets y (batch, tokens).
+    compute() -> [loss, *gradients], those of decayed weights first, and improve(found), for ids x
+    and targets y (batch, tokens).
     """
     names = sorted(weights, key=lambda name: not decays(name, weights[name]))
     sizes = np.cumsum([0, *(weights[name].size for name in names)])
@@ -325,7 +326,7 @@ def numpy_step(weights, heads, x, y, rate, betas, weight_decay):
         chosen = np.zeros((vocabulary, rows), "f")
         chosen[x.ravel(), places] = 1
         to["embedding.weight"] += chosen @ stream
-        return [loss, *(to[name] for name in weights)]
+        return [loss, *(to[name] for name in names)]
 
     def improve(found):
         nonlocal steps
