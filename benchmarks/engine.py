@@ -18,9 +18,9 @@
 
 w1 to w6 are a forward and a backward pass. w1 to w3 and w7 are written as a user writes them, here
 and in PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer; the GPT of
-lesson 15, and in PyTorch one of Embedding, LayerNorm, Linear and scaled_dot_product_attention, whose
-cache is grown by torch.cat (gpt.py). The peers; those that do not import are listed with the command
-that brings them:
+lesson 15, and in PyTorch one of Embedding, LayerNorm, Linear and scaled_dot_product_attention,
+whose cache is grown by torch.cat (gpt.py). The peers; those that do not import are listed with the
+command that brings them:
 
     numpy      the same mathematics by hand, without an engine: nothing in Python can be much
                faster. For w4, which has no arrays, plain Python floats
@@ -501,6 +501,7 @@ def w3_data():
 
 def w3_tinytorch():
     from gpt import tinytorch_model
+
     from tinytorch.core.transformers import decay_groups
     from tinytorch.nn import CrossEntropyLoss
     from tinytorch.optim import AdamW
@@ -549,6 +550,7 @@ def w7_weights():
 
 def w7_tinytorch(cache=False):
     from gpt import tinytorch_model
+
     from tinytorch.core.generation import generate
 
     net = tinytorch_model(w7_weights(), HEADS)

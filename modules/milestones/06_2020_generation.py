@@ -1,14 +1,15 @@
 """2020: text, token by token, from a model that computes nothing twice.
 
-In this year GPT-3 wrote for everybody who asked, and every token of its answers was a pass through
-the whole model. Here the GPT of 2018 writes 256 tokens in three ways: naively, with the whole text
-as input for each new token; with a key-value cache, so that only the new token is computed; and
-speculatively, with n-grams that guess some tokens ahead and the GPT that accepts or replaces them.
-The first two must write the same text, and the third must draw from the same distribution.
+In this year GPT-3 wrote for everybody who asked, and every token of its answers was a pass
+through the whole model. Here the GPT of 2018 writes 256 tokens in three ways: naively, with the
+whole text as input for each new token; with a key-value cache, so that only the new token is
+computed; and speculatively, with n-grams that guess some tokens ahead and the GPT that accepts
+or replaces them. The first two must write the same text, and the third must draw from the same
+distribution.
 
-Its weights are those of `tito milestone run gpt`; without them it trains that model first. A text
-of 256 tokens needs more positions than the 64 of that model: they are repeated, and the model is
-trained on long windows for a hundred steps more.
+Its weights are those of `tito milestone run gpt`; without them it trains that model first. A
+text of 256 tokens needs more positions than the 64 of that model: they are repeated, and the
+model is trained on long windows for a hundred steps more.
 """
 
 # /// milestone
@@ -19,7 +20,7 @@ trained on long windows for a hundred steps more.
 # ]
 # seconds = 1800
 # alt = """Milliseconds for one token against its position: without a cache they grow with the \
-#     text, with a cache they stay the same. Below, tokens per second as bars with intervals: few \
+#     text, with a cache they hardly do. Below, tokens per second as bars with intervals: few \
 #     without a cache, several times as many with one, and those of speculative decoding."""
 # [bar]
 # "same tokens with and without cache" = 1.0
@@ -42,6 +43,7 @@ from tinytorch.core.training import evaluation_mode
 
 TOKENS, CONTEXT = 256, 320
 ROUNDS = 9
+EVERY = 32  # tokens between two places where the time for one is measured
 PROMPT = '"My dear Emma," said Mr. Knightley, "'
 
 
@@ -109,8 +111,8 @@ def distribution(draw, vocab_size, n):
 
 
 def speculative_distance():
-    """How far the tokens that `accept` leaves are from the large model's distribution p: half of
-    the sum of all differences, for three pairs of p and q.
+    """How far the tokens that `accept` leaves are from the large model's distribution p: half
+    of the sum of all differences, for three pairs of p and q.
     """
     distances = []
     for p, q in [
@@ -122,12 +124,12 @@ def speculative_distance():
         def draw(rng, p=np.array(p), q=np.array(q)):
             return accept(p, q, int(rng.choice(3, p=q)), rng)[1]
 
-        distances.append(np.abs(distribution(draw, 3, 20) - p).sum() / 2)
+        distances.append(np.abs(distribution(draw, 3, 10) - p).sum() / 2)
     return float(max(distances))
 
 
 def race(ways, rounds, rng):
-    """{name: CPU seconds of each round}, where each round calls every way once, in random order."""
+    """{name: CPU seconds of each round}; each round calls every way once, in random order."""
     seconds = {name: [] for name in ways}
     for _ in range(rounds):
         for name in rng.permutation(list(ways)):
@@ -148,7 +150,7 @@ def interval(values):
 def milliseconds(model, ids):
     """CPU milliseconds for one more token after the first n of `ids`: (list of n, without a
     cache, with one), each the median of five."""
-    lengths, naive, cached = [*range(32, ids.shape[1], 32)], [], []
+    lengths, naive, cached = [*range(EVERY, ids.shape[1], EVERY)], [], []
     with evaluation_mode(model):
         for n in lengths:
             cache = KVCache.for_model(model)
@@ -187,7 +189,9 @@ def run(seed=0):
     seconds = race(ways, ROUNDS, np.random.default_rng(seed))
     speeds = {name: interval(TOKENS / np.array(times)) for name, times in seconds.items()}
     for name, (middle, low, high) in speeds.items():
-        print(f"{name}: {middle:.0f} tokens per CPU second, {low:.0f} to {high:.0f}", flush=True)
+        print(
+            f"{name}: {middle:.0f} tokens per CPU second, {low:.0f} to {high:.0f}", flush=True
+        )
     measured = {
         "same tokens with and without cache": float(np.mean(texts["naive"] == texts["cached"])),
         "cached, times as fast": interval(np.divide(seconds["naive"], seconds["cached"]))[0],

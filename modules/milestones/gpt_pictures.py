@@ -1,4 +1,4 @@
-"""What milestone 05 draws: learning curves of GPTs between level lines, and lines they wrote."""
+"""What milestone 05 draws: learning curves of GPTs, level lines, and lines that they wrote."""
 
 import textwrap
 
@@ -26,7 +26,9 @@ def draw_gpts(curves, levels, samples):
             if steps[-1] == last:
                 ends.append((bits[-1], name, f"C{number}"))
             else:
-                axes.annotate(f" {name}", (steps[-1], bits[-1]), va="center", color=f"C{number}")
+                axes.annotate(
+                    f" {name}", (steps[-1], bits[-1]), va="center", color=f"C{number}"
+                )
         for name, bits in levels.items():
             axes.axhline(bits, color="0.5", lw=1, ls="--", zorder=0)
             ends.append((bits, f"{name} {bits:.2f}", "0.35"))

@@ -1,4 +1,4 @@
-"""How a GPT is trained on a text, and how the run is kept in a file, so that it can be continued.
+"""How a GPT is trained on a text, and how the run is kept in a file, to be continued.
 
 Milestone 05 trains it; milestone 06 takes its weights.
 """
@@ -54,7 +54,7 @@ class Settings:
     batch: int = 8
     epochs: int = 26
     steps: int = 100
-    lr: float = 3e-3
+    lr: float = 1.5e-3
     without: str = ""
     text: str = ""
 
@@ -141,17 +141,17 @@ def texts(path):
     return text[:cut], text[cut:]
 
 
-def code():
-    """A hash of the lessons' code: a run is not continued with other code."""
-    digest = hashlib.sha256()
+def origin(text):
+    """A hash of a text and of the lessons' code: a run is not continued with others."""
+    digest = hashlib.sha256((text.train + text.test).encode())
     for name in LESSONS:
         digest.update(Path(sys.modules[f"tinytorch.core.{name}"].__file__).read_bytes())
     return digest.hexdigest()
 
 
 def place(name):
-    """Where a run is kept: beside the learner's copies of the milestones, in whose course `tito`
-    starts them, or beside this file."""
+    """Where a run is kept: beside the learner's copies of the milestones, if `tito` has started
+    this one in their course, or else beside this file."""
     folder = Path("modules", "milestones")
     return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
 
@@ -180,7 +180,7 @@ def train(
         model, optimizer, cross_entropy, schedule=schedule, per="step", max_norm=1.0, show=False
     )
     batches = Windows(text.train_ids, settings, generator().spawn(1)[0])
-    about = {"settings": asdict(settings), "seed": seed, "code": code()}
+    about = {"settings": asdict(settings), "seed": seed, "origin": origin(text)}
     if path and path.exists():
         resume(trainer, path, about, settings.epochs + (not again))
     if trainer.epoch < settings.epochs:

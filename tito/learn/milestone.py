@@ -299,8 +299,8 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
         milestone.name,
         milestone.title,
         seed,
-        bar={} if words else milestone.bar,
-        at_most={} if words else milestone.at_most,
+        bar=milestone.bar,
+        at_most=milestone.at_most,
         words=tuple(words),
     )
     entries = [root.lesson(name) for name in milestone.needs]
@@ -394,7 +394,7 @@ def _judge(result, report, entries, helped, modules_by_path, warn):
     modules_by_path  {module's path: (lesson, source, module)} of the lessons that are the
                      learner's own
     """
-    short = result.missed(result.measured)
+    short = [] if result.words else result.missed(result.measured)
     if not report.get("error") and not short:
         result.verdict = "tried" if result.words else "helped" if helped else "passed"
         if result.verdict == "helped":
