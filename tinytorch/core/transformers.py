@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 82456128f40fd049
+# checksum: 6891278b0ab35766
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -35,8 +35,16 @@ def gelu_forward(x, saved):
 
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
     """
-    saved["tanh"] = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
-    return 0.5 * x * (1 + saved["tanh"])
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    saved["tanh"] = np.tanh(t, out=t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
 
 
 def gelu_rule(g, out, x, saved):
@@ -53,9 +61,18 @@ def gelu_rule(g, out, x, saved):
 
     Source: the product rule, and tanh' = 1 - tanh^2.
     """
-    t = saved["tanh"]
-    inner = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = t * t
+    np.subtract(1, factor, out=factor)
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    return factor * g
 
 
 derivative(gelu_forward, gelu_rule)
