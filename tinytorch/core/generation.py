@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6376a77c0387c032
+# checksum: 52fc151e7cb5e7b4
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -316,7 +316,7 @@ def slide(cache, n):
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
     for layer, held in enumerate(cache.lengths):
         for array in (cache.keys[layer], cache.values[layer]):
-            array[:, :, : held - n] = array[:, :, n:held].copy()
+            array[:, :, : held - n] = array[:, :, n:held]
         cache.lengths[layer] = held - n
     cache.dropped += n
 

@@ -64,8 +64,9 @@ SMALL = {"vocab_size": 7, "context": 8, "embed_dim": 8, "layers": 2, "num_heads"
 
 # %% learner-side
 class Table(Module):
-    """A model whose logits depend on the last token alone: one row of a table for each token; or,
-    with a table of three axes, on its position, too. `.seen` records the ids of each call, `.modes` whether it was in training mode."""
+    """A model whose logits depend on the last token alone, one row of a table for each token;
+    with a table of three axes also on its position. `.seen` records the ids of each call,
+    `.modes` whether it was in training mode."""
 
     def __init__(self, table, context):
         self.table, self.context = np.asarray(table, "float32"), context
@@ -173,15 +174,15 @@ def test_other_draws():
     rng = np.random.default_rng(3)
     logits = rng.normal(0, 2, (3, 6)) + [[1000], [-1000], [0]]
     logits[1, 2] = -np.inf
-    found = np.array([numbers(sample(logits, seed), "sample") for seed in range(1500)])
+    found = np.array([numbers(sample(logits, seed), "sample") for seed in range(400)])
     for row in range(3):
-        shares = np.bincount(found[:, row], minlength=6) / 1500
-        assert near(shares, probabilities(logits[row]), 0.07), f"{logits[row]}: {shares}"
+        shares = np.bincount(found[:, row], minlength=6) / 400
+        assert near(shares, probabilities(logits[row]), 0.11), f"{logits[row]}: {shares}"
     assert not (found[:, 1] == 2).any()
     assert numbers(sample(Tensor([[-np.inf, 1.0]]), 0), "sample").tolist() == [1]
     first, second = found[:, 0] == logits[0].argmax(), found[:, 2] == logits[2].argmax()
     both = (first & second).mean() - first.mean() * second.mean()
-    assert abs(both) < 0.06, "the rows are not independent"
+    assert abs(both) < 0.1, "the rows are not independent"
 
 
 # %% temperature points=3
@@ -1236,17 +1237,16 @@ def test_each_token_is_compared_with_its_own_row():
 def test_other_drafts():
     rng = np.random.default_rng(8)
     p, q = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), 2)
-    results = []
-    for seed in range(1200):
-        draws = np.random.default_rng(seed)
-        tokens = [int(draws.choice(3, p=row)) for row in q]
-        results += checked_drafts(p, q, tokens, 1, 1000 + seed)
-    first = np.bincount([one[0] for one in results], minlength=3) / len(results)
-    assert near(first, p[0], 0.06), f"{first}, {p[0]}"
-    second = [one[1] for one in results if len(one) > 1]
-    assert near(np.bincount(second, minlength=3) / len(second), p[1], 0.08)
-    third = [one[2] for one in results if len(one) > 2]
-    assert len(third) > 30 and near(np.bincount(third, minlength=3) / len(third), p[2], 0.25)
+    first, second, third = np.zeros((3, 3))
+    for a, b in itertools.product(range(3), repeat=2):
+        results = checked_drafts(p, q, [a, b], 150, 3 * a + b)
+        for one in results:
+            for shares, token in zip((first, second, third), one):
+                shares[token] += q[0, a] * q[1, b] / 150
+    for shares, row in zip((first, second, third), p):
+        assert near(shares / shares.sum(), row, 0.13), f"{shares / shares.sum()}, {row}"
+    assert abs(first.sum() - 1) < 1e-9
+    assert abs(second.sum() - np.minimum(p[0], q[0]).sum()) < 0.07
 
 
 # %% learner-side
@@ -1281,7 +1281,7 @@ class Wrong(Known):
 def speculated(settings, ids, n, kind, ahead, seed):
     """speculative with a GPT that is nearly certain of each token: the ids, the counts, the
     greedy text, how many steps there were."""
-    model, ids = random_gpt(settings, seed, scale=400.0), np.array(ids)
+    model, ids = random_gpt(settings, seed, scale=4000.0), np.array(ids)
     text = np.array(ids)
     for _ in range(n):  # the greedy text, without a cache
         token = np.array(model(text).data)[:, -1].argmax(axis=-1)
@@ -1302,9 +1302,9 @@ def test_the_text_is_that_of_the_large_model():
         ("wrong", [[3, 3]], 3),
         ("known", [[4]], 3),
     ]:
-        problem, message = refusal(speculated, settings, prompt, 10, kind, ahead, 1)
+        problem, message = refusal(speculated, settings, prompt, 10, kind, ahead, 40)
         assert not problem, f"prompt {prompt}, ahead={ahead}: yours raises {problem}: {message}"
-        found, counts, text, _ = speculated(settings, prompt, 10, kind, ahead, 1)
+        found, counts, text, _ = speculated(settings, prompt, 10, kind, ahead, 40)
         assert found.shape == text.shape, (
             f"prompt {prompt} and n = 10 should give ids of shape {text.shape}, yours have "
             f"{found.shape}"
@@ -1318,7 +1318,7 @@ def test_the_text_is_that_of_the_large_model():
 
 def test_a_good_draft_saves_steps():
     settings = SMALL | {"tie": False, "context": 16}
-    found, counts, text, steps = speculated(settings, [[1, 2]], 12, "known", 3, 2)
+    found, counts, text, steps = speculated(settings, [[1, 2]], 12, "known", 3, 40)
     assert counts == {"accepted": 9, "proposed": 9}, (
         "12 tokens, drafts of 3 that are all right: 9 drafted tokens, all accepted, and 3 more "
         f"from the GPT itself; yours counts {counts}"
@@ -1335,7 +1335,7 @@ def test_a_good_draft_saves_steps():
 
 def test_rejected_tokens_leave_the_cache():
     settings = SMALL | {"tie": False, "context": 16}
-    found, counts, text, steps = speculated(settings, [[5]], 9, "wrong", 4, 3)
+    found, counts, text, steps = speculated(settings, [[5]], 9, "wrong", 4, 40)
     assert found.tolist() == text.tolist(), (
         "with a draft that is wrong at every third token the text should be "
         f"{text[0].tolist()}, yours is {found[0].tolist()}: after a rejection the cache holds "
@@ -1351,12 +1351,12 @@ def test_rejected_tokens_leave_the_cache():
 # %% speculative hidden points=1
 def test_other_speculations():
     settings = SMALL | {"tie": False, "context": 16, "rotary": True}
-    for kind, ahead in itertools.product((None, "wrong", "known"), (0, 1, 6)):
-        found, counts, text, steps = speculated(settings, [[1, 0]], 14, kind, ahead, 5)
+    for kind, ahead in [(None, 0), (None, 6), ("wrong", 1), ("known", 6)]:
+        found, counts, text, steps = speculated(settings, [[1, 0]], 14, kind, ahead, 29)
         assert found.tolist() == text.tolist(), f"{kind}, {ahead}"
         assert counts["proposed"] >= counts["accepted"] == 14 - len(steps)
-    assert refusal(speculated, settings, [[1, 0]], 15, None, 2, 5)[0] == "ValueError"
-    found, counts, text, steps = speculated(settings, [[1]], 0, None, 2, 5)
+    assert refusal(speculated, settings, [[1, 0]], 15, None, 2, 29)[0] == "ValueError"
+    found, counts, text, steps = speculated(settings, [[1]], 0, None, 2, 29)
     assert found.tolist() == [[1]] and counts == {"accepted": 0, "proposed": 0}
 
 

@@ -744,7 +744,7 @@ def slide(cache, n):
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
     for layer, held in enumerate(cache.lengths):
         for array in (cache.keys[layer], cache.values[layer]):
-            array[:, :, : held - n] = array[:, :, n:held].copy()
+            array[:, :, : held - n] = array[:, :, n:held]
         cache.lengths[layer] = held - n
     cache.dropped += n
     ### END SOLUTION
