@@ -551,7 +551,7 @@ def w7_weights():
 def w7_tinytorch(cache=False):
     from gpt import tinytorch_model
 
-    from tinytorch.core.generation import generate
+    from tinytorch.generate import generate
 
     net = tinytorch_model(w7_weights(), HEADS)
 

@@ -50,7 +50,7 @@ def decays(name, array):
 
 def tinytorch_model(weights, heads):
     """Our GPT with these weights."""
-    from tinytorch.core.transformers import GPT
+    from tinytorch.nn import GPT
 
     vocabulary, width = weights["embedding.weight"].shape
     context, layers = len(weights["positions.weight"]), depth(weights)

@@ -19,6 +19,7 @@ model is trained on long windows for a hundred steps more.
 #     "normalization", "tokenization", "embeddings", "attention", "transformers", "generation",
 # ]
 # seconds = 1800
+# after = "gpt"
 # alt = """Milliseconds for one token against its position: without a cache they grow with the \
 #     text, with a cache they hardly do. Below, tokens per second as bars with intervals: few \
 #     without a cache, several times as many with one, and those of speculative decoding."""

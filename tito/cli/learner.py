@@ -616,7 +616,7 @@ def doctor_(json: Json = False, root: RootOption = None):
 
 
 milestone_app = typer.Typer(
-    help="Programs that run on your finished package: from the perceptron to digits."
+    help="Programs that run on your finished package: from the perceptron to a GPT."
 )
 app.add_typer(milestone_app, name="milestone")
 

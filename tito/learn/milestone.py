@@ -8,6 +8,7 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # needs = ["tensor", "layers", "training"]     the lessons whose modules it imports, in the end
     # seconds = 300                                it may take
     # alt = "Loss against epoch: it falls to 0.1"  what its picture shows, in words, for the book
+    # after = "gpt"                                the milestone whose kept run it uses, if any
     # [bar]
     # "test accuracy" = 0.97                       at least
     # [at_most]                                    left out where there is nothing of the kind
@@ -82,7 +83,8 @@ class Milestone(Wanted):
     """One program.
 
     `bar` is {name: the least that must be measured}, `at_most` {name: the most}, `seconds` how long
-    it may take, `options` what may be written after its name.
+    it may take, `options` what may be written after its name, `after` the name of the milestone
+    whose kept run it uses.
     """
 
     path: Path
@@ -96,6 +98,7 @@ class Milestone(Wanted):
     alt: str = ""
     at_most: dict = field(default_factory=dict, hash=False)
     options: tuple = ()
+    after: str = ""
 
     def picture(self, words=()):
         """What its picture is called, beside the learner's copy of the program; that of an
@@ -198,6 +201,7 @@ def _read(path):
         str(meta.get("alt", "")).strip(),
         meta.get("at_most", {}),
         tuple(meta.get("options", ())),
+        str(meta.get("after", "")),
     )
 
 
