@@ -33,6 +33,7 @@ def draw_speed(times, speeds):
         bottom.invert_yaxis()
         bottom.set_xlim(0, 1.2 * max(high for _, _, high in speeds.values()))
         bottom.set_xlabel("tokens per CPU second")
+        bottom.locator_params(axis="x", nbins=5)
         for axes in (top, bottom):
             axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -4,7 +4,7 @@ import textwrap
 
 from tinytorch.support.curves import label_ends
 
-COLUMN = 25  # characters
+COLUMN = 24  # characters
 
 
 def draw_gpts(curves, levels, samples):
@@ -17,8 +17,8 @@ def draw_gpts(curves, levels, samples):
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"font.size": 13}):
-        figure = plt.figure(figsize=(5, 9), layout="constrained")
-        top, bottom = figure.subfigures(2, 1, height_ratios=(3.6, 5.4))
+        figure = plt.figure(figsize=(5, 8.2), layout="constrained")
+        top, bottom = figure.subfigures(2, 1, height_ratios=(3.6, 4.6))
         axes, ends = top.subplots(), []
         last = max(steps[-1] for steps, _ in curves.values())
         for number, (name, (steps, bits)) in enumerate(curves.items()):
@@ -33,7 +33,8 @@ def draw_gpts(curves, levels, samples):
             axes.axhline(bits, color="0.5", lw=1, ls="--", zorder=0)
             ends.append((bits, f"{name} {bits:.2f}", "0.35"))
         lowest = min([*levels.values(), *(min(bits) for _, bits in curves.values())])
-        axes.set_ylim(max(0, lowest - 0.15), max(levels.values()) + 0.2)
+        highest = max([*levels.values(), *(bits[-1] for _, bits in curves.values())])
+        axes.set_ylim(max(0, lowest - 0.15), highest + 0.2)
         axes.set_xlim(0, last)
         axes.set(xlabel="training steps", ylabel="bits per character")
         axes.spines[["top", "right"]].set_visible(False)
@@ -46,5 +47,5 @@ def draw_gpts(curves, levels, samples):
                 for line in textwrap.wrap(sample.strip(), COLUMN, subsequent_indent="  ")
             ]
             column.set_title(name, color=f"C{number}", loc="left", fontsize=13)
-            column.text(0, 1, "\n".join(text[:18]), va="top", fontsize=11, parse_math=False)
+            column.text(0, 1, "\n".join(text[:18]), va="top", fontsize=13, parse_math=False)
     return figure
