@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 52fc151e7cb5e7b4
+# checksum: bfe65c1109983f19
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -175,7 +175,8 @@ class KVCache:
     .lengths        list of int: how many tokens each layer holds
     .dropped        int: how many old tokens `slide` has dropped
 
-    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section 2.
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
+    2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -307,8 +308,8 @@ def slide(cache, n):
     n        int from 0 to `cache.length`, else ValueError with both numbers
     returns  None
 
-    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in the same
-    order, the values likewise; `lengths` and `dropped` count what was dropped.
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
+    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
