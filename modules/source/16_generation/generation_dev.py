@@ -269,8 +269,8 @@ draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for promp
 # ## Nucleus sampling
 #
 # **Nucleus sampling**, also called top-p sampling, keeps the smallest set of tokens whose
-# probabilities sum to at least p. Where the model is sure, the set has one or two tokens, and
-# where it is unsure, hundreds.
+# probabilities sum to at least p. With p = 0.8, it keeps 40 tokens after our first prompt, and
+# 2 after the second one.
 #
 # To find the set, sort the probabilities in descending order and add them up. A token is kept
 # when the sum *before* it is still less than p. So the token that crosses p is kept, and the
@@ -389,7 +389,8 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 check("generate")
 
 # %% [markdown]
-# Three texts at once, as three rows of one batch. `stop` is the token of a line's end.
+# Three texts at once, as three rows of one batch; then one that stops at the end of a line. The
+# default, `cache=True`, has to wait until you have written the cache.
 
 # %% tags=["demonstration"]
 prompt = tokenizer.encode("Emma could not")
