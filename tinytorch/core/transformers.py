@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6891278b0ab35766
+# checksum: a3b37d1d6ca4e54d
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -40,7 +40,7 @@ def gelu_forward(x, saved):
     t *= 0.044715 * c  # in place: no new array for each step
     t += c
     t *= x
-    saved["tanh"] = np.tanh(t, out=t)
+    t = saved["tanh"] = np.tanh(t)
     out = t + 1
     out *= x
     out *= 0.5
@@ -66,8 +66,7 @@ def gelu_rule(g, out, x, saved):
     inner *= 3 * 0.044715 * c
     inner += c
     inner *= x
-    factor = t * t
-    np.subtract(1, factor, out=factor)
+    factor = 1 - t * t
     factor *= inner
     factor += t
     factor += 1
@@ -79,7 +78,7 @@ derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """The Gaussian error linear unit, tanh approximation, as one operation with its own rule."""
+    """`gelu_forward` as a module: elementwise, smooth."""
 
     def forward(self, x):
         return apply(gelu_forward, as_float_tensor(x), saved={})
@@ -233,7 +232,7 @@ def text_batch(ids, batch, context, rng):
     Source: Karpathy, nanoGPT (2022), get_batch.
     """
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -290,7 +289,7 @@ def held_out_bits(model, ids, characters, stride=None):
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     scored, nats, total = min(stride, context - context // 2), 0.0, 0
     starts = np.arange(0, len(ids) - context, stride)
     windows = ids[starts[:, None] + np.arange(context + 1)]
