@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 079e471a0115e548
+# checksum: 6dd8ee3a2f5b9b31
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -36,8 +36,16 @@ def gelu_forward(x, saved):
 
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
     """
-    saved["tanh"] = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
-    return 0.5 * x * (1 + saved["tanh"])
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
 
 
 def gelu_rule(g, out, x, saved):
@@ -54,16 +62,24 @@ def gelu_rule(g, out, x, saved):
 
     Source: the product rule, and tanh' = 1 - tanh^2.
     """
-    t = saved["tanh"]
-    inner = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    return factor * g
 
 
 derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """The Gaussian error linear unit, tanh approximation, as one operation with its own rule."""
+    """`gelu_forward` as a module: elementwise, smooth."""
 
     def forward(self, x):
         return apply(gelu_forward, as_float_tensor(x), saved={})
@@ -221,7 +237,7 @@ def text_batch(ids, batch, context, rng):
     Source: Karpathy, nanoGPT (2022), get_batch.
     """
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -278,7 +294,7 @@ def held_out_bits(model, ids, characters, stride=None):
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     scored, nats, total = min(stride, context - context // 2), 0.0, 0
     starts = np.arange(0, len(ids) - context, stride)
     windows = ids[starts[:, None] + np.arange(context + 1)]

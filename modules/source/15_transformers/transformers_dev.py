@@ -16,18 +16,47 @@
 #     - generation
 #     hours: 7
 #     prerequisites:
+#     - activations
+#     - layers
+#     - losses
+#     - autograd
+#     - optimizers
 #     - training
+#     - normalization
 #     - tokenization
+#     - embeddings
+#     - attention
+#     pytorch:
+#       nn.TransformerBlock: torch.nn.TransformerEncoderLayer
+#       nn.GELU: torch.nn.GELU
+#       transformer block: torch.nn.TransformerEncoderLayer
+#       transformer: torch.nn.TransformerEncoder
 #     summary: A stack of equal blocks that predicts the next token
 #     terms:
 #     - transformer
+#     - GPT
+#     - transformer block
+#     - residual stream
+#     - feed-forward network
+#     - pre-norm
+#     - post-norm
+#     - next-token prediction
+#     - weight tying
+#     - held-out text
+#     - sliding window
+#     - causal model
+#     - perplexity
 #     title: Transformers
 # ---
 
 # %% [markdown]
 # # 15. Transformers
 #
-# A **transformer** is a stack of equal blocks.
+# How can a program learn to write? It learns to predict the next token of a text, and the best
+# model we know for that is a stack of attention layers and small networks. The picture shows
+# one that you will have written at the end of this chapter, with your own tensors, optimizer
+# and tokenizer, while it learns from two novels of Jane Austen on one processor core. Lower is
+# better.
 
 # %% tags=["payoff"]
 #| default_exp core.transformers
@@ -47,6 +76,72 @@ from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
 from tinytorch.support.late_import import generation_lesson
 
+# %% tags=["payoff"]
+from tinytorch.support.gpt_run import (LEVELS, RUN, SAMPLES, plot_losses, plot_run,
+                                       plot_shares)
+
+figure = plot_run(RUN, LEVELS)
+# alt: Bits per character of text that was not trained on, over seconds of processor time. The
+# curve of the GPT falls steeply at first, crosses the level lines of zlib, xz, bz2 and a 6-gram
+# model one after the other, and ends below all of them.
+
+# %% tags=["payoff"]
+for seconds, text in SAMPLES.items():
+    print(f"after {seconds} s: {text}\n")
+
+# %% [markdown]
+# The level lines are programs that compress files, and the best model of counts of lesson 13.
+# The milestone after this chapter, `tito milestone run gpt`, repeats the run.
+#
+# **You need** 02, 03, 04, 06, 07 and 08 (from Activations to Training, without 05), and 11 to
+# 14 (from Normalization to Attention). **You write** a fused GELU, the transformer block, GPT
+# with its initialization, batches of text, the loss, the groups of the optimizer, two ways to
+# examine a model, held-out bits and a test for leaks, and the formulas for its size and its
+# cost.
+
+# %% [markdown]
+# ## The transformer block
+#
+# A **transformer** is a model that passes a sequence of vectors, one for each token, through a
+# stack of blocks of the same form, each with attention and a small network. A **GPT**
+# (generative pre-trained transformer) is a transformer with causal attention that predicts the
+# next token at every position.
+#
+# A **transformer block** is one such step: attention lets the tokens exchange information, and
+# a small network then processes each token alone. Neither of them replaces the vectors. Each
+# reads them, and *adds* its result.
+
+# %%
+from tinytorch.support.next_tokens import draw_dependence, draw_scored, draw_shifted
+from tinytorch.support.residual_stream import draw_block, draw_gpt, plot_depths, plot_stream
+
+draw_block(embed_dim=64, hidden=256)
+# alt: A vertical line, the stream, runs from x at the top to the block's output. Twice a branch
+# leaves it and comes back to a plus sign on it: first through norm1 and attention, which mixes
+# the tokens, then through norm2 and mlp, which handles each token alone, 64 to 256 to 64.
+
+# %% [markdown]
+# The **residual stream** is the sequence of vectors that runs through all blocks, and to which
+# each block adds its results. A token's vector starts as its embedding; what attention and the
+# small networks find out about its context is added on top. Whatever one block writes into the
+# stream, every later block can read.
+#
+# ## GELU as one operation
+#
+# The small network needs an activation function. GPTs use the GELU of lesson 02. There it is
+# composed of nine operations, and each of them creates an array, in the forward pass and again
+# in the backward pass. In a GPT, that would be a large part of the time. As in lessons 11 and
+# 14, we make it one *fused operation*, with a rule of its own:
+#
+# $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
+# t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
+#
+# The forward function computes $t$; the rule needs it again. So the forward function keeps it
+# in the dictionary `saved`. NumPy needs much longer for `x**3` than for `x * x * x`.
+#
+# **Task.** Write `gelu_forward`, and then its rule: what is the derivative of a product whose
+# second factor is $1 + t$?
+
 # %% exercise="gelu"
 #| export
 def gelu_forward(x, saved):
@@ -63,8 +158,16 @@ def gelu_forward(x, saved):
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
     """
     ### BEGIN SOLUTION
-    saved["tanh"] = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
-    return 0.5 * x * (1 + saved["tanh"])
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
     ### END SOLUTION
 
 
@@ -83,9 +186,17 @@ def gelu_rule(g, out, x, saved):
     Source: the product rule, and tanh' = 1 - tanh^2.
     """
     ### BEGIN SOLUTION
-    t = saved["tanh"]
-    inner = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    return factor * g
     ### END SOLUTION
 
 
@@ -93,13 +204,50 @@ derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """The Gaussian error linear unit, tanh approximation, as one operation with its own rule."""
+    """`gelu_forward` as a module: elementwise, smooth."""
 
     def forward(self, x):
         return apply(gelu_forward, as_float_tensor(x), saved={})
 
 # %% checks="gelu"
 check("gelu")
+
+# %% [markdown]
+# The class `GELU` in the cell applies your operation. Predict: by what factor is it faster than
+# the composed function, forward and backward together? How many arrays does each leave behind
+# for the backward pass?
+
+# %% tags=["answer"]
+from timeit import repeat
+
+from tinytorch.core.activations import gelu as composed_gelu
+from tinytorch.core.autograd import no_grad, topological_order
+
+
+def forward_and_backward(f, x):
+    x.grad = None
+    f(x).sum().backward()
+    return x.grad
+
+
+x = Tensor(np.random.default_rng(0).normal(size=(512, 256)).astype("float32"),
+           requires_grad=True)
+times = {}
+for name, f in [("composed", composed_gelu), ("fused", GELU())]:
+    times[name] = min(repeat(lambda: forward_and_backward(f, x), number=1, repeat=7))
+    print(f"{name:9} {times[name] * 1000:5.2f} ms, {len(topological_order(f(x)))} operations")
+print(f"{times['composed'] / times['fused']:.1f} times as fast; largest difference",
+      abs(forward_and_backward(composed_gelu, x) - forward_and_backward(GELU(), x)).max())
+
+# %% [markdown]
+# ## The feed-forward network
+#
+# A **feed-forward network** in a transformer is two dense layers with an activation function
+# between them, applied to each token's vector by itself. It widens the vector, usually to four
+# times its length, and brings it back. Two thirds of the weights of a block are in it.
+#
+# **Task.** Write `feed_forward`. With `dropout=0` there is no dropout layer: it would draw a
+# mask for nothing in every step.
 
 # %% exercise="feed-forward"
 #| export
@@ -125,6 +273,34 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
 
 # %% checks="feed-forward"
 check("feed-forward")
+
+# %% [markdown]
+# "Each token by itself" can be tested: when the tokens of the input change places, the outputs
+# change places in the same way, and nothing else changes.
+
+# %% tags=["demonstration"]
+net = feed_forward(8)
+x = Tensor(np.random.default_rng(1).normal(size=(5, 8)).astype("float32"))
+order = [3, 0, 4, 1, 2]
+print("largest difference:", abs(net(x[order]) - net(x)[order]).max().item())
+print(net, sum(p.size for p in net.parameters()), "parameters")
+
+# %% [markdown]
+# ## Pre-norm and post-norm
+#
+# Where does the normalization go? The first transformers were **post-norm**: the stream itself
+# is normalized after each addition. Most models since GPT-2 are **pre-norm**: only the input of
+# each branch is normalized, and the stream stays a plain sum, as in the picture above:
+#
+# $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
+# x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
+#
+# Each norm has its own weights, and the second one reads the stream *after* attention has been
+# added.
+#
+# **Task.** Write `forward` of `TransformerBlock`. `self.dropout` belongs on the result of the
+# attention; the mlp has a dropout layer of its own. (Without dropout, `self.dropout` is an
+# empty `Sequential`, which returns its input.)
 
 # %% exercise="block"
 #| export
@@ -163,6 +339,58 @@ class TransformerBlock(Module):
 # %% checks="block"
 check("block")
 
+# %% [markdown]
+# Twelve blocks, pre-norm and post-norm, with a random input. Predict how the standard deviation
+# of the stream develops in each stack. And how much of the input is left at the end? The cosine
+# of the angle between input and output says it: 1 when they point in the same direction, 0 when
+# they have nothing in common.
+
+# %% tags=["answer"]
+from tinytorch.core.layers import manual_seed
+
+
+class PostNormBlock(TransformerBlock):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.mlp(x))
+
+
+def cosine(a, b):
+    return np.vdot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+manual_seed(0)
+spreads, start = {}, np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+for name, kind in [("pre-norm", TransformerBlock), ("post-norm", PostNormBlock)]:
+    stream = [Tensor(start)]
+    with no_grad():
+        for _ in range(12):
+            stream.append(kind(64, 4)(stream[-1]))
+    spreads[name] = [x.data.std() for x in stream]
+    print(f"{name:9} cosine of input and output {cosine(start, stream[-1].data):.2f}")
+figure = plot_stream(spreads)
+# alt: The standard deviation of the stream over twelve blocks. It grows from 1 to more than 2
+# in the pre-norm stack, and stays at 1 in the post-norm stack.
+
+# %% [markdown]
+# In a pre-norm stack the stream grows as results are added to it, and the input remains a part
+# of it. In a post-norm stack each normalization scales down everything that was there before;
+# after twelve blocks little of the input is left, and little of the gradient comes back on this
+# way. Below you will see what that means for training.
+#
+# ## Initialization
+#
+# In the picture, the pre-norm stream grows with every block: a sum of $n$ independent terms of
+# variance $v$ has the variance $nv$. A deep stack would begin with a large stream, in which
+# each further result counts for little. GPT-2 therefore starts small, with weights of standard
+# deviation 0.02, and makes the *last* layer of every branch smaller still. With $L$ blocks
+# there are $2L$ branches. Predict: by which factor must the standard deviation of each branch
+# shrink, so that the variance of their sum no longer depends on $L$?
+#
+# **Task.** Write `init_gpt`. `model.named_parameters()` gives names such as
+# `blocks.0.attention.out.weights`, and `model.modules()` all modules. A module that contains
+# blocks may be a GPT or a `Sequential` of blocks; its other matrices get 0.02 as well.
+
 # %% exercise="init"
 #| export
 def init_gpt(model, rng=None):
@@ -192,6 +420,56 @@ def init_gpt(model, rng=None):
 
 # %% checks="init"
 check("init")
+
+# %% [markdown]
+# Stacks of 2 to 24 blocks, initialized with your function; in the second line, the last layers
+# of the branches are scaled up again by $\sqrt{2L}$, so that all weights have standard
+# deviation 0.02.
+
+# %% tags=["answer"]
+depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
+start = 0.03 * np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+for depth in depths:
+    stack = Sequential(*[TransformerBlock(64, 4) for _ in range(depth)])
+    init_gpt(stack, rng=0)
+    for name in ("init_gpt", "0.02 everywhere"):
+        with no_grad():
+            deviations[name].append(stack(Tensor(start)).data.std())
+        for block in stack:
+            block.attention.out.weights.data *= math.sqrt(2 * depth)
+            block.mlp[2].weights.data *= math.sqrt(2 * depth)
+figure = plot_depths(depths, deviations)
+# alt: The standard deviation of the stream after the last block, for stacks of 2, 6, 12 and 24
+# blocks. With 0.02 everywhere it grows with the depth, more than twofold; with init_gpt it is
+# the same for every depth.
+
+# %% [markdown]
+# ## GPT
+#
+# A GPT has an embedding before the stack: a vector for each token, plus a vector for each
+# position, which is learned too. (With `rotary=True`, attention rotates queries and keys
+# instead, as in lesson 14, and there are no position vectors.) After the stack come a last
+# norm, because the stream itself was never normalized, and the *head*, a matrix product that
+# turns each vector into one logit per token of the vocabulary.
+
+# %%
+draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
+# alt: From top to bottom: token ids (B, T); embedding, a row of a table of 1,024 by 128 per
+# id; positions, a row of 64 by 128 per place; block 1 to block 3; norm; head, times the same
+# table, transposed; logits (B, T, 1,024). A dashed line joins embedding and head: one table,
+# used twice.
+
+# %% [markdown]
+# The embedding has shape (V, D), and a head needs (D, V). **Weight tying** means that the head
+# uses the embedding's own weight, transposed, instead of a second matrix: the logit of a token
+# is the dot product of its embedding with the vector at this position. That saves V · D
+# parameters. The one array gets two gradients, as the table that is read from and as the head,
+# and autograd adds them, as for every tensor that is used twice. A *copy* of the weight would
+# not do this.
+#
+# **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. The
+# modules of `blocks` are found in a plain list. Dropout comes after the positions have been
+# added.
 
 # %% exercise="gpt"
 #| export
@@ -260,6 +538,42 @@ class GPT(Module):
 # %% checks="gpt"
 check("gpt")
 
+# %% [markdown]
+# An untrained model knows nothing, so it should give each token about the same probability.
+# What is its loss then, in nats, for a vocabulary of 1,024 tokens? A first loss that is far
+# from this number is the quickest sign of a wrong initialization.
+
+# %% tags=["answer"]
+manual_seed(0)
+model = GPT(vocab_size=1024, context=64, embed_dim=128, layers=3, num_heads=4)
+ids = np.random.default_rng(0).integers(0, 1024, (8, 65))
+print("first loss", cross_entropy(model(ids[:, :-1]), ids[:, 1:]).item(),
+      " ln 1024 =", math.log(1024))
+for tie in (True, False):
+    size = sum(p.size for p in GPT(1024, 64, 128, 3, 4, tie=tie).parameters())
+    print(f"tie={tie!s:5} {size:,} parameters")
+
+# %% [markdown]
+# ## Next-token prediction
+#
+# **Next-token prediction** is the task of giving, at every position of a text, a probability to
+# each token that could follow. A window of `context` tokens is then not one example but
+# `context` of them: causal attention makes sure that each position sees only what comes before.
+# So the targets are the inputs, shifted by one token.
+
+# %%
+draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
+# alt: A row of eight tokens, It is a tr uth uni ver sal. Below it the inputs x: is, a, tr, uth,
+# uni; and the targets y: a, tr, uth, uni, ver. Arrows lead from each input to its target, which
+# stands one place further right in the text.
+
+# %% [markdown]
+# In each step of training we draw some windows at random. Which starts are possible in a text
+# of $n$ tokens, when each window needs `context` inputs and one more token?
+#
+# **Task.** Write `text_batch`. One array of indices with an axis for the windows and one for
+# the positions does it without a loop.
+
 # %% exercise="text-batch"
 #| export
 def text_batch(ids, batch, context, rng):
@@ -282,7 +596,7 @@ def text_batch(ids, batch, context, rng):
     """
     ### BEGIN SOLUTION
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -290,6 +604,13 @@ def text_batch(ids, batch, context, rng):
 
 # %% checks="text-batch"
 check("text-batch")
+
+# %% [markdown]
+# The loss is the cross-entropy of lesson 04, over all positions of all windows. Its classes are
+# the last axis of the logits, as here. (In PyTorch they are the second axis, so people reshape
+# there.)
+#
+# **Task.** Write `lm_loss`. `y` is shifted already.
 
 # %% exercise="lm-loss"
 #| export
@@ -308,6 +629,17 @@ def lm_loss(model, x, y):
 
 # %% checks="lm-loss"
 check("lm-loss")
+
+# %% [markdown]
+# ## Weight decay for matrices only
+#
+# Weight decay pulls weights toward 0. For the matrices of a model that is a mild and useful
+# regularization. The gain of a norm should be near 1, though, and a bias where the data puts
+# it; and the rows of an embedding would shrink in every step, also in those in which their
+# token does not occur. The optimizers of lesson 07 take *parameter groups* for this purpose.
+#
+# **Task.** Write `decay_groups`. A tied embedding is an embedding. Which test tells whether a
+# parameter belongs to a module, when tensors are compared elementwise by `==`?
 
 # %% exercise="decay-groups"
 #| export
@@ -335,6 +667,130 @@ def decay_groups(model, weight_decay):
 # %% checks="decay-groups"
 check("decay-groups")
 
+# %% tags=["demonstration"]
+for group in decay_groups(model, weight_decay=0.1):
+    shapes = sorted({p.shape for p in group["params"]})
+    print(f"weight_decay {group['weight_decay']}: {len(group['params'])} tensors, {shapes}")
+
+# %% [markdown]
+# ## Training a small GPT
+#
+# Everything is there. The novels take minutes; the 5,163 names of lesson 13 take seconds. Each
+# character is a token, and the last tenth of the names is kept for later. The loop below has
+# the usual recipe: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1.
+
+# %%
+from tinytorch.core.optimizers import AdamW, clip_grad_norm_, warmup_cosine
+from tinytorch.core.tokenization import CharTokenizer
+from tinytorch.support.texts import load_names
+
+names = "\n".join(np.random.default_rng(0).permutation(load_names())) + "\n"
+letters = CharTokenizer(names)
+ids = letters.encode(names)
+training_ids, held_out = np.split(ids, [len(ids) * 9 // 10])
+
+
+def train(model, steps, lr=3e-3, warmup=12, batch=16):
+    """The loss of each step, in bits per character (a token is a character here)."""
+    optimizer = AdamW(decay_groups(model, 0.1), lr=lr, betas=(0.9, 0.99))
+    rng, losses = np.random.default_rng(0), []
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = lr * warmup_cosine(step, warmup, steps, lowest=0.02)
+        loss = lm_loss(model, *text_batch(training_ids, batch, model.context, rng))
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item() / math.log(2))
+    return losses
+
+# %% [markdown]
+# To see what it has learned, we let it write: draw a token from the probabilities at the last
+# position, append it, and repeat. Lesson 16 is about doing this well.
+
+# %% tags=["demonstration"]
+def write(model, count, rng):
+    text = [letters.ids["\n"]]
+    with no_grad():
+        for _ in range(count):
+            logits = model(np.array([text[-model.context:]])).data[0, -1].astype("float64")
+            p = np.exp(logits - logits.max())
+            text.append(int(rng.choice(len(p), p=p / p.sum())))
+    return " ".join(letters.decode(text).split())
+
+
+manual_seed(0)
+namer = GPT(letters.vocab_size, context=16, embed_dim=48, layers=2, num_heads=4)
+print("before:", write(namer, 70, np.random.default_rng(0)))
+losses = train(namer, 250)
+print("after: ", write(namer, 70, np.random.default_rng(0)))
+print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:]):.2f}")
+
+# %% [markdown]
+# Now the parts are removed one at a time, in shorter runs. Predict which change does the most
+# damage: no warm-up, post-norm blocks, or weights as the layers initialize themselves, without
+# `init_gpt`?
+
+# %% tags=["answer"]
+def fresh(kind=TransformerBlock, start=True):
+    manual_seed(0)
+    model = GPT(letters.vocab_size, 16, 48, 2, 4)
+    if not start:  # every layer as its class initializes it
+        model.embedding = Embedding(letters.vocab_size, 48)
+        model.positions = Embedding(16, 48)
+        model.blocks = [TransformerBlock(48, 4) for _ in range(2)]
+    for block in model.blocks:
+        block.__class__ = kind
+    return model
+
+
+curves = {"all of it": train(fresh(), 100), "no warm-up": train(fresh(), 100, warmup=0),
+          "post-norm": train(fresh(PostNormBlock), 100),
+          "no init_gpt": train(fresh(start=False), 100)}
+figure = plot_losses(curves, smooth=10, top=6)
+# alt: Four curves of the loss over 100 steps. 
+
+# %% [markdown]
+# Without `init_gpt` the first loss is far above the $\log_2 27 = 4.75$ bits of a model that
+# knows nothing: the model is sure of itself, and wrong. It recovers here; a deep model may not.
+# The post-norm model stays where a model is that knows only how frequent each letter is.
+#
+# ## Held-out bits per character
+#
+# The loss on the training text says how well a model remembers. **Held-out text** is text that
+# was not trained on; only there can we see how well a model predicts. Others report the
+# **perplexity**, $e$ to the mean loss per token: as if the model chose evenly among so many
+# tokens. It depends on the tokenizer. *Bits per character*, from lesson 13, do not.
+#
+# One thing needs care. In a window, the first positions have almost nothing before them.
+# Predict how the loss depends on the position:
+
+# %% tags=["answer"]
+x, y = text_batch(held_out, 500, namer.context, np.random.default_rng(0))
+with no_grad():
+    by_position = cross_entropy(namer(x), y, reduction="none").data.mean(axis=0) / math.log(2)
+print("bits at positions 0 to 15:", *by_position.round(1))
+
+# %% [markdown]
+# If the text were cut into windows side by side, all of these would count, and the model would
+# look worse than it is. With a **sliding window** the windows overlap, and only the last
+# targets of each window, those with a long context, are scored. Here the text has 13 tokens,
+# the context is 6 and the stride 3. The number left of each row is where its window starts;
+# blue targets are scored.
+
+# %%
+draw_scored(13, context=6, stride=3)
+# alt: A row of tokens 0 to 12. Below, three windows that start at 0, 3 and 6, each with six
+# targets: 1 to 6, 4 to 9, 7 to 12. The last three targets of each are blue: 4 to 6, 7 to 9 and
+# 10 to 12. No target is blue twice; 1 to 3 are never blue.
+
+# %% [markdown]
+# **Task.** Write the middle of `held_out_bits`. The sum of all scored losses, in nats, divided
+# by the characters of all scored targets is what `bits_per_character` needs; a mean of the
+# means of batches is wrong when the last batch is smaller. A few dozen windows at a time fit in
+# memory.
+
 # %% exercise="held-out-bits"
 #| export
 def held_out_bits(model, ids, characters, stride=None):
@@ -356,7 +812,7 @@ def held_out_bits(model, ids, characters, stride=None):
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and the token after it")
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
     ### BEGIN SOLUTION
     scored, nats, total = min(stride, context - context // 2), 0.0, 0
     starts = np.arange(0, len(ids) - context, stride)
@@ -372,6 +828,34 @@ def held_out_bits(model, ids, characters, stride=None):
 
 # %% checks="held-out-bits"
 check("held-out-bits")
+
+# %% [markdown]
+# How good is the model of names, after 250 steps? The n-gram models of lesson 13 are the level
+# lines, with the same training text.
+
+# %% tags=["answer"]
+from tinytorch.core.embeddings import NGram
+
+one = np.ones(letters.vocab_size)  # each token is one character
+print(f"GPT     {held_out_bits(namer, held_out, one):.2f} bits per character")
+for order in (2, 3, 4, 5):
+    gram = NGram(order).fit(training_ids, letters.vocab_size)
+    bits = -gram.log_probability(held_out).mean() / math.log(2)
+    print(f"{order}-gram  {bits:.2f}")
+
+# %% [markdown]
+# ## A test for leaks
+#
+# A **causal model** is one whose prediction at each position depends only on the tokens up to
+# there. What if the mask is missing, or shifted by one? Then each position can see its own
+# target. The training loss becomes wonderful, and so do the held-out bits: on held-out text the
+# model sees its targets as well. No curve shows the mistake; only the text that it writes is
+# rubbish.
+#
+# But it can be tested directly. Change the tokens after position $k$: no logit at a position up
+# to $k$ may change.
+#
+# **Task.** Write `causality_leak`.
 
 # %% exercise="causality-leak"
 #| export
@@ -402,6 +886,53 @@ def causality_leak(model, ids):
 # %% checks="causality-leak"
 check("causality-leak")
 
+# %% [markdown]
+# The model of names again, trained for 250 steps as above, but without the mask. Predict its
+# held-out bits.
+
+# %% tags=["answer"]
+leaky = fresh()
+for block in leaky.blocks:
+    block.attention.causal = False
+train(leaky, 250)
+for name, one_model in [("causal", namer), ("no mask", leaky)]:
+    print(f"{name:8} held out {held_out_bits(one_model, held_out, one):.2f} bits, "
+          f"leak {causality_leak(one_model, held_out[:16]):.2f}: "
+          f"{write(one_model, 40, np.random.default_rng(0))}")
+
+# %% [markdown]
+# Which prediction depends on which token? One token after the other is changed, and the logits
+# before and after are compared.
+
+# %% tags=["demonstration"]
+def changes(model, ids):
+    """(T, T): how much the logits at position i change when token j is changed."""
+    ids = np.asarray(ids)
+    with no_grad():
+        rows = [model(ids[None]).data[0]]
+        for j in range(len(ids)):
+            other = np.where(np.arange(len(ids)) == j, (ids + 1) % letters.vocab_size, ids)
+            rows.append(model(other[None]).data[0])
+    return np.stack([abs(row - rows[0]).max(axis=-1) for row in rows[1:]], axis=1)
+
+
+word = "austen"
+draw_dependence(changes(leaky, letters.encode(word)), list(word))
+# alt: Six rows, one for each position of the word austen, and six columns, one for each token
+# that is changed. All cells on and below the diagonal are blue; all cells above it are red and
+# hatched: each prediction depends on all later tokens, too.
+
+# %% [markdown]
+# ## How many parameters
+#
+# Before a model is trained, one wants to know how large and how slow it will be. Count the
+# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases, `attention.out`
+# and the two layers of the feed-forward network follow, and each norm has a gain and a bias of
+# $D$.
+#
+# **Task.** Write `parameters_of` without building a model. Which arrays exist once, whatever
+# the number of layers?
+
 # %% exercise="parameters"
 #| export
 def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
@@ -422,6 +953,18 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
 
 # %% checks="parameters"
 check("parameters")
+
+# %% [markdown]
+# ## How much work
+#
+# A product of a vector with a matrix takes one multiplication and one addition for each weight,
+# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights: each query is
+# multiplied with up to T keys, and T attention weights with T values, $4TD$ FLOPs per layer
+# when the masked half is computed, too, as ours is. The backward pass takes twice as many as
+# the forward pass: about $6N$ per token of training, for $N$ weights in matrices.
+#
+# **Task.** Write `flops_per_token`. An embedding is looked up, not multiplied; the head is
+# multiplied, tied or not.
 
 # %% exercise="flops"
 #| export
@@ -444,3 +987,37 @@ def flops_per_token(vocab_size, context, embed_dim, layers):
 
 # %% checks="flops"
 check("flops")
+
+# %% [markdown]
+# Three sizes: the model of names, that of the milestone, and the smallest GPT-2. The shares
+# come from your functions: with 0 layers there are only the tables, and with a context of 0
+# there are no attention scores. Predict where most of the work is, in each.
+
+# %% tags=["answer"]
+sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
+         "GPT-2 small": (50257, 1024, 768, 12)}
+shares = {}
+for name, (V, T, D, L) in sizes.items():
+    tables, everything = parameters_of(V, T, D, 0), parameters_of(V, T, D, L)
+    shares[f"{name}: {everything:,} parameters"] = [tables, everything - tables, 0]
+    head, work = flops_per_token(V, T, D, 0), flops_per_token(V, T, D, L)
+    scores = work - flops_per_token(V, 0, D, L)
+    shares[f"{name}: {work:,} FLOPs per token"] = [head, work - head - scores, scores]
+figure = plot_shares(shares, ["tables and head", "blocks", "scores"])
+# alt: Six bars.
+
+# %% [markdown]
+# ## Look back
+#
+# 1. Train the model of names with `tie=False`. Which of the two is better, and by how much? Why
+#    may the answer be another one for a vocabulary of 50,000 tokens and a large text?
+# 2. Turn the positions off (`namer.positions.weight.data[...] = 0`) and train again. How can a
+#    causal model without positions still know anything about order?
+# 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the scores
+#    take as much work as the matrices of a block?
+#
+# PyTorch: `torch.nn.TransformerEncoderLayer(d_model, nhead, dim_feedforward, activation=...,
+# batch_first=True, norm_first=True)` is our block; without `norm_first=True` it is post-norm,
+# and causality is asked for at every call, `layer(x, src_mask=mask, is_causal=True)`, with a
+# mask that is True where attention is *not* allowed. `torch.nn.GELU(approximate="tanh")` is our
+# GELU. PyTorch has no GPT; nanoGPT by Andrej Karpathy is the usual small one.
