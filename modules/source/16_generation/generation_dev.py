@@ -648,7 +648,7 @@ def cached_logits(model, ids, cache):
 check("cached-logits")
 
 # %% [markdown]
-# Predict: how many times as fast is `generate` with the cache, for 200 tokens? The model below
+# Predict: how many times as fast is `generate` with the cache, for 120 tokens? The model below
 # is larger and has random weights; it takes as long as a trained one.
 
 # %% tags=["answer"]
@@ -659,7 +659,7 @@ from tinytorch.core.transformers import GPT
 larger, seconds, texts = GPT(512, 256, 128, 2, 4).eval(), {}, {}
 for cached in (True, False):
     start = time.perf_counter()
-    texts[cached] = generate(larger, np.array([[0]]), 200, rng=5, cache=cached)
+    texts[cached] = generate(larger, np.array([[0]]), 120, rng=5, cache=cached)
     seconds[cached] = time.perf_counter() - start
 print("the same tokens:", np.array_equal(texts[True], texts[False]))
 print(f"{seconds[False] / seconds[True]:.1f} times as fast")
@@ -677,7 +677,7 @@ with no_grad():
         step(larger, ids[:, : max(1, T - 1)], cache)
         for name in times:
             runs = []
-            for _ in range(5):
+            for _ in range(3):
                 cache.truncate(T - 1)
                 start = time.perf_counter()
                 if name == "with a cache":
@@ -693,8 +693,8 @@ figure = plot_lines(positions, times, "position of the token", "milliseconds")
 # %% [markdown]
 # ## The memory of a cache
 #
-# The price is memory. A cache holds two numbers, one of a key and one of a value, for each
-# layer, row, head, token and place in a head.
+# The price is memory. A cache holds a key and a value, of `size` numbers each, for every layer,
+# row, head and token.
 #
 # **Task.** Write `cache_bytes`.
 
