@@ -333,37 +333,41 @@ def test_the_door_has_the_lesson():
 # PyTorch
 
 
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
 @pytest.mark.slow
-class TestAgainstTorch:
-    @pytest.fixture(scope="class")
-    def torch(self):
-        return pytest.importorskip("torch")
+def test_top_k_keeps_what_torch_topk_returns(torch):
+    logits = np.random.default_rng(9).normal(size=(3, 20)).astype("float32")
+    values, places = torch.topk(torch.tensor(logits), 5)
+    kept = top_k(logits, 5).data
+    assert (np.isfinite(kept).sum(axis=-1) == 5).all()
+    assert np.array_equal(np.take_along_axis(kept, places.numpy(), -1), values.numpy())
 
-    def test_top_k_keeps_what_torch_topk_returns(self, torch):
-        logits = np.random.default_rng(9).normal(size=(3, 20)).astype("float32")
-        values, places = torch.topk(torch.tensor(logits), 5)
-        kept = top_k(logits, 5).data
-        assert (np.isfinite(kept).sum(axis=-1) == 5).all()
-        assert np.array_equal(np.take_along_axis(kept, places.numpy(), -1), values.numpy())
 
-    def test_samples_have_the_distribution_of_torch_multinomial(self, torch):
-        logits = np.random.default_rng(10).normal(size=6)
-        p = softmax(Tensor(logits)).data
-        ours = np.bincount(sample(np.tile(logits, (20_000, 1)), 0).data, minlength=6)
-        torch.manual_seed(0)
-        theirs = torch.multinomial(torch.tensor(p), 20_000, replacement=True).numpy()
-        assert np.allclose(ours / 20_000, np.bincount(theirs, minlength=6) / 20_000, atol=0.025)
+@pytest.mark.slow
+def test_samples_have_the_distribution_of_torch_multinomial(torch):
+    logits = np.random.default_rng(10).normal(size=6)
+    p = softmax(Tensor(logits)).data
+    ours = np.bincount(sample(np.tile(logits, (20_000, 1)), 0).data, minlength=6)
+    torch.manual_seed(0)
+    theirs = torch.multinomial(torch.tensor(p), 20_000, replacement=True).numpy()
+    assert np.allclose(ours / 20_000, np.bincount(theirs, minlength=6) / 20_000, atol=0.025)
 
-    def test_cached_attention_is_torchs_with_a_mask_aligned_at_the_end(self, torch):
-        from tinytorch.core.generation import attend_cached
 
-        q, k, v = np.random.default_rng(11).normal(size=(3, 2, 3, 7, 4)).astype("float32")
-        cache, F = KVCache(1, 2, 3, 7, 4), torch.nn.functional
-        for part in (slice(0, 4), slice(4, 5), slice(5, 7)):
-            new = (Tensor(x[:, :, part]) for x in (q, k, v))
-            ours = attend_cached(*new, cache, 0).data
-            t, held = ours.shape[2], part.stop
-            mask = torch.ones(t, held, dtype=torch.bool).tril(held - t)
-            args = [torch.tensor(x) for x in (q[:, :, part], k[:, :, :held], v[:, :, :held])]
-            theirs = F.scaled_dot_product_attention(*args, attn_mask=mask).numpy()
-            assert np.allclose(ours, theirs, atol=1e-5)
+@pytest.mark.slow
+def test_cached_attention_is_torchs_with_a_mask_aligned_at_the_end(torch):
+    from tinytorch.core.generation import attend_cached
+
+    q, k, v = np.random.default_rng(11).normal(size=(3, 2, 3, 7, 4)).astype("float32")
+    cache, F = KVCache(1, 2, 3, 7, 4), torch.nn.functional
+    for part in (slice(0, 4), slice(4, 5), slice(5, 7)):
+        new = (Tensor(x[:, :, part]) for x in (q, k, v))
+        ours = attend_cached(*new, cache, 0).data
+        t, held = ours.shape[2], part.stop
+        mask = torch.ones(t, held, dtype=torch.bool).tril(held - t)
+        args = [torch.tensor(x) for x in (q[:, :, part], k[:, :, :held], v[:, :, :held])]
+        theirs = F.scaled_dot_product_attention(*args, attn_mask=mask).numpy()
+        assert np.allclose(ours, theirs, atol=1e-5)
