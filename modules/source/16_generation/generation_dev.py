@@ -111,9 +111,9 @@ def sample(logits, rng=None):
     """
     p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
     ### BEGIN SOLUTION
-    ends = p.cumsum(axis=-1)
+    ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
-    return wrap((ends <= u).sum(axis=-1))
+    return wrap((ends <= u).sum(axis=1))
     ### END SOLUTION
 
 # %% checks="sample"
@@ -192,7 +192,7 @@ def with_temperature(logits, t):
         return logits / t
     x = logits.data
     largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
-    return wrap(np.where(largest, x, -np.inf).astype(x.dtype))
+    return wrap(np.where(largest, x, -np.inf))
     ### END SOLUTION
 
 # %% checks="temperature"
@@ -247,7 +247,7 @@ def top_k(logits, k):
     ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
+    order = np.argsort(-logits.data)
     out = logits.data.copy()
     np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
     return wrap(out)
@@ -297,12 +297,12 @@ def top_p(logits, p):
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
-    ordered = np.take_along_axis(softmax(logits).data.astype(np.float64), order, axis=-1)
+    order = np.argsort(-logits.data)
+    ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
     before = ordered.cumsum(axis=-1) - ordered
     kept = np.empty(order.shape, dtype=bool)
     np.put_along_axis(kept, order, before < p, axis=-1)
-    return wrap(np.where(kept, logits.data, -np.inf).astype(logits.dtype))
+    return wrap(np.where(kept, logits.data, -np.inf))
     ### END SOLUTION
 
 # %% checks="top-p"
@@ -1038,7 +1038,7 @@ def beam(model, ids, width, n):
         for _ in range(n):
             ### BEGIN SOLUTION
             totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
-            best = np.argsort(-totals, axis=None, kind="stable")[:width]
+            best = np.argsort(-totals, axis=None)[:width]
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
             scores = totals[row, token]
