@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 05c7eb6030d2072b
+# checksum: 9821ee0f948bc24c
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -73,8 +73,8 @@ def masked_softmax(scores, mask=None):
     Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
     """
     if mask is not None:
-        mask = operand(mask)
-        scores = where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        is_bool = operand(mask).dtype == bool
+        scores = where(mask, scores, -np.inf) if is_bool else scores + mask
     lowest = np.finfo(scores.dtype).min
     powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
     total = powers.sum(-1, keepdims=True)
@@ -309,6 +309,23 @@ class MultiHeadAttention(Module):
         self.qkv = Dense(embed_dim, 3 * embed_dim, bias, rng=rng)
         self.out = Dense(embed_dim, embed_dim, bias, rng=rng)
 
+    def combined_mask(self, length, attn_mask=None):
+        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
+        if not self.causal or attn_mask is None:
+            return causal_mask(length, length) if self.causal else attn_mask
+        hidden = False if operand(attn_mask).dtype == bool else -np.inf
+        return where(causal_mask(length, length), attn_mask, hidden)
+
+    def forward(self, x, attn_mask=None):
+        dropout_p = self.dropout if self.training else 0.0
+        if attn_mask is None and not self.rotary and not dropout_p:
+            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
+                          causal=self.causal, saved={})
+            return self.out(heads)
+        mask = self.combined_mask(x.shape[1], attn_mask)
+        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
+        return self.out(merge_heads(heads))
+
     def project(self, x, positions=None):
         """The queries, keys and values of all heads.
 
@@ -324,29 +341,10 @@ class MultiHeadAttention(Module):
             q, k = rope(q, positions), rope(k, positions)
         return q, k, v
 
-    def combined_mask(self, length, attn_mask=None):
-        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
-        if not self.causal or attn_mask is None:
-            return causal_mask(length, length) if self.causal else attn_mask
-        attn_mask, causal = operand(attn_mask), causal_mask(length, length)
-        if attn_mask.dtype == bool:
-            return attn_mask & causal
-        return np.where(causal, attn_mask, -np.inf).astype(attn_mask.dtype)
-
     def attention_weights(self, x, attn_mask=None):
         """The attention weights for `x`, an ndarray of shape (B, heads, T, T)."""
-        q, k, _ = self.project(x)
-        return masked_softmax(attention_scores(q, k), self.combined_mask(x.shape[1], attn_mask)).data
-
-    def forward(self, x, attn_mask=None):
-        dropout_p = self.dropout if self.training else 0.0
-        if attn_mask is None and not self.rotary and not dropout_p:
-            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
-                          causal=self.causal, saved={})
-            return self.out(heads)
-        mask = self.combined_mask(x.shape[1], attn_mask)
-        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
-        return self.out(merge_heads(heads))
+        (q, k, _), mask = self.project(x), self.combined_mask(x.shape[1], attn_mask)
+        return masked_softmax(attention_scores(q, k), mask).data
 
     def __repr__(self):
         options = f", dropout={self.dropout}" * bool(self.dropout)

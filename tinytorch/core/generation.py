@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 52fc151e7cb5e7b4
+# checksum: a6e58a602b217c96
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -34,9 +34,9 @@ def sample(logits, rng=None):
     torch.multinomial.
     """
     p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
-    ends = p.cumsum(axis=-1)
+    ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
-    return wrap((ends <= u).sum(axis=-1))
+    return wrap((ends <= u).sum(axis=1))
 
 
 def with_temperature(logits, t):
@@ -61,7 +61,7 @@ def with_temperature(logits, t):
         return logits / t
     x = logits.data
     largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
-    return wrap(np.where(largest, x, -np.inf).astype(x.dtype))
+    return wrap(np.where(largest, x, -np.inf))
 
 
 def top_k(logits, k):
@@ -80,7 +80,7 @@ def top_k(logits, k):
     logits = as_tensor(logits)
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
+    order = np.argsort(-logits.data)
     out = logits.data.copy()
     np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
     return wrap(out)
@@ -102,12 +102,12 @@ def top_p(logits, p):
     logits = as_tensor(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
-    ordered = np.take_along_axis(softmax(logits).data.astype(np.float64), order, axis=-1)
+    order = np.argsort(-logits.data)
+    ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
     before = ordered.cumsum(axis=-1) - ordered
     kept = np.empty(order.shape, dtype=bool)
     np.put_along_axis(kept, order, before < p, axis=-1)
-    return wrap(np.where(kept, logits.data, -np.inf).astype(logits.dtype))
+    return wrap(np.where(kept, logits.data, -np.inf))
 
 
 def next_logits(model, ids):
@@ -175,7 +175,8 @@ class KVCache:
     .lengths        list of int: how many tokens each layer holds
     .dropped        int: how many old tokens `slide` has dropped
 
-    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section 2.
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
+    2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -307,8 +308,8 @@ def slide(cache, n):
     n        int from 0 to `cache.length`, else ValueError with both numbers
     returns  None
 
-    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in the same
-    order, the values likewise; `lengths` and `dropped` count what was dropped.
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
+    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
@@ -434,7 +435,7 @@ def beam(model, ids, width, n):
     with evaluation_mode(model):
         for _ in range(n):
             totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
-            best = np.argsort(-totals, axis=None, kind="stable")[:width]
+            best = np.argsort(-totals, axis=None)[:width]
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
             scores = totals[row, token]

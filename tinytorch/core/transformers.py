@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: e4181a25f18bc50b
+# checksum: 6dd8ee3a2f5b9b31
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -41,7 +41,7 @@ def gelu_forward(x, saved):
     t *= 0.044715 * c  # in place: no new array for each step
     t += c
     t *= x
-    saved["tanh"] = np.tanh(t, out=t)
+    t = saved["tanh"] = np.tanh(t)
     out = t + 1
     out *= x
     out *= 0.5
@@ -67,8 +67,7 @@ def gelu_rule(g, out, x, saved):
     inner *= 3 * 0.044715 * c
     inner += c
     inner *= x
-    factor = t * t
-    np.subtract(1, factor, out=factor)
+    factor = 1 - t * t
     factor *= inner
     factor += t
     factor += 1

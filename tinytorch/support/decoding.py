@@ -17,8 +17,8 @@ __all__ = [
 
 MARGIN = 8  # pixels
 
-# What the small GPT wrote after "It is a truth", at three temperatures: the tokens, and how probable
-# it found each of them (at temperature 1), per thousand. A test computes them again.
+# What the small GPT wrote after "It is a truth", at three temperatures: the tokens, and the
+# probability of each at temperature 1, in thousandths. A test computes them again.
 WRITTEN = {
     "temperature 0": (
         " of| the| c|h|i|ld|re|n|,| and| I| am| su|re| I| am| su|re| I| am| su|re| I| do|"

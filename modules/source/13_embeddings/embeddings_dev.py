@@ -25,16 +25,37 @@
 #       nn.Embedding: torch.nn.Embedding
 #       nn.embedding: torch.nn.functional.embedding
 #       text.rnn_step: torch.nn.RNNCell
-#     summary: Counts, windows and a loop, each a model of the next token
+#       embedding: torch.nn.Embedding
+#       recurrent neural network: torch.nn.RNN
+#       cosine similarity: torch.nn.functional.cosine_similarity
+#       sampling: torch.multinomial
+#     summary: "Four models of the next token: two that count, a window and a loop"
 #     terms:
 #     - language model
+#     - bigram
+#     - additive smoothing
+#     - sampling
+#     - bits per character
+#     - context
+#     - embedding
+#     - cosine similarity
+#     - recurrent neural network
+#     - hidden state
+#     - backpropagation through time
+#     - vanishing gradient
+#     - n-gram
+#     - interpolation
+#     - Witten-Bell smoothing
 #     title: Embeddings
 # ---
 
 # %% [markdown]
 # # 13. Embeddings
 #
-# A **language model** gives a probability to every token that could come next.
+# Which letter comes next? A program that answers with probabilities can write: it draws a
+# letter, appends it, and asks again. Below are five such programs. Four of them learned from
+# 4,646 first names, and each has made up three new ones. A bar shows how badly the program
+# predicts names that it has not seen, in bits for each letter: shorter is better.
 
 # %% tags=["payoff"]
 #| default_exp core.embeddings
@@ -50,6 +71,52 @@ from tinytorch.core.tensor import Tensor, Variable, apply, stack
 from tinytorch.support.ids import as_ids
 from tinytorch.support.ngrams import NGramCounts
 from tinytorch.support.segments import segment_sums
+
+# %% tags=["payoff"]
+from tinytorch.support.language_models import MODELS, draw_models
+
+draw_models(MODELS)
+# alt: Five bars, one for each model, with three invented names each. All letters alike: 4.75
+# bits per character, and names such as qjzqxbn. Bigrams 3.41, a window of 4 letters 3.01, a
+# recurrent network 2.93 and interpolated 4-grams 2.86, with names such as lorelta and tamina.
+
+# %% [markdown]
+# You write all of them in this chapter: two that count and two networks that learn a vector of
+# numbers for each letter. Large language models begin with the same vectors and are measured
+# with the same bits.
+#
+# **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
+# **You write** bigram counts, sampling, bits per character, windows, the embedding with its
+# gradient, a window model, a recurrent model, nearest neighbours and an n-gram model.
+
+# %% [markdown]
+# ## Language models
+#
+# A **language model** is a function that takes a sequence of tokens and returns a probability
+# for each token that could come next. The token may be a letter, a byte or a word. Here it is a
+# letter: the names have 26 of them, and `"\n"`, with the id 0, marks where a name ends.
+#
+# The names are shuffled, and one in ten is kept for the test:
+
+# %% tags=["demonstration"]
+from tinytorch.core.tokenization import CharTokenizer
+from tinytorch.support.texts import load_names, load_text
+
+names = np.random.default_rng(0).permutation(load_names()).tolist()
+train_names, test_names = names[:4646], names[4646:]
+letters = CharTokenizer("\n" + "".join(names))
+train_ids = letters.encode("\n" + "\n".join(train_names) + "\n")
+test_ids = letters.encode("\n" + "\n".join(test_names) + "\n")
+print(train_names[:5], letters.vocab_size, "tokens")
+print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the test")
+
+# %% [markdown]
+# ## Bigrams
+#
+# A **bigram** is a pair of neighbouring tokens. The simplest model that looks back counts all
+# bigrams of a text. After `a`, it expects what has followed other `a`s.
+#
+# **Task.** Write `bigram_counts`. The row is the token before, the column the token after.
 
 # %% exercise="bigram-counts"
 #| export
@@ -77,6 +144,36 @@ def bigram_counts(ids, vocab_size):
 # %% checks="bigram-counts"
 check("bigram-counts")
 
+# %% [markdown]
+# Predict, before you look at all counts of the names: which letters are often doubled? Which
+# letter do names most often begin with, and with which do they end? Which letter has a row with
+# only one dark square?
+
+# %% tags=["answer"]
+from tinytorch.support.language_models import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
+                                               draw_one_hot, draw_orders, draw_plane,
+                                               draw_recurrence, draw_sizes, draw_windows)
+
+counts = bigram_counts(train_ids, letters.vocab_size)
+figure = draw_bigrams(counts, letters.characters)
+# alt: A table of 27 by 27 squares, a row for each letter before and a column for each letter
+# after; the darker, the more frequent. Dark are the columns of the vowels, the square a-n, and,
+# in the column of the end, the rows a, e and n. Row q has a dark square only at u.
+
+# %% [markdown]
+# Row `·` shows how names begin and column `·` how they end.
+#
+# ## From counts to probabilities
+#
+# A row of counts, divided by its sum, is a probability distribution: the share of each letter
+# after this one. But many pairs have the count 0, and a model that calls something impossible
+# fails completely when it happens. **Additive smoothing** adds a small number to every count,
+# so that no probability is 0; adding 1 is called *Laplace smoothing*.
+#
+# Predict what goes wrong when a (V, V) table is divided by row sums of shape (V,).
+#
+# **Task.** Write `probabilities`.
+
 # %% exercise="probabilities"
 #| export
 def probabilities(counts, smoothing=1.0):
@@ -101,6 +198,20 @@ def probabilities(counts, smoothing=1.0):
 
 # %% checks="probabilities"
 check("probabilities")
+
+# %% tags=["answer"]
+table = np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]])
+print(probabilities(table, smoothing=0))
+print(table / table.sum(axis=1), "<- each column was divided by the sum of another row")
+
+# %% [markdown]
+# ## Sampling
+#
+# **Sampling** means drawing a token at random, each with the probability that the model gives
+# it. A text is sampled token by token: each one drawn becomes the token before the next. Always
+# taking the most probable token instead would give one and the same name each time.
+#
+# **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
 
 # %% exercise="sample"
 #| export
@@ -131,6 +242,32 @@ def sample_bigram(P, start, stop, rng):
 # %% checks="sample"
 check("sample")
 
+# %% tags=["demonstration"]
+P = probabilities(counts)
+rng = np.random.default_rng(3)
+print([letters.decode(sample_bigram(P, start=0, stop=0, rng=rng)) for _ in range(8)])
+nothing = np.full((27, 27), 1 / 27)
+print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in range(4)])
+
+# %% [markdown]
+# The first row was sampled from the bigrams, the second from letters that are all alike. Every
+# pair of letters in the first row is good, and most names are not: the model has forgotten
+# everything but the last letter.
+#
+# ## Bits per character
+#
+# How good is a model? The cross-entropy of lesson 04 measures it: the mean of $-\ln p$, where
+# $p$ is the probability of the token that really came. Its unit is the nat, and with a
+# logarithm to the base 2 the bit. A good compressor would store the text in as many bits.
+#
+# A model whose tokens are long has a large loss per token, because it says more at once. So the
+# sum is divided by characters, not tokens: **bits per character** are all bits that a model
+# needs for a text, divided by the number of its characters. They compare models of any
+# vocabulary. Predict: a model has a loss of 3 nats per token, and its tokens have 3.3
+# characters on average. How many bits per character are these?
+#
+# **Task.** Write `bits_per_character`.
+
 # %% exercise="bits"
 #| export
 def bits_per_character(nats, characters):
@@ -152,6 +289,55 @@ def bits_per_character(nats, characters):
 
 # %% checks="bits"
 check("bits")
+
+# %% tags=["answer"]
+print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per character")
+
+# %% [markdown]
+# Now for the names. A `"\n"` counts as a character: the model has to predict it, too. Predict
+# the bits for 27 letters that are all alike, and whether the training names need fewer bits
+# than the test names.
+
+# %% tags=["answer"]
+def nats(P, ids):
+    """Minus the log-probability of all tokens of a text but the first."""
+    return -np.log(P[ids[:-1], ids[1:]]).sum()
+
+
+print(f"all alike: {bits_per_character(math.log(27), 1):.2f}")
+shares = np.tile(probabilities(counts.sum(axis=0, keepdims=True)), (27, 1))
+print(f"shares of letters: {bits_per_character(nats(shares, test_ids), len(test_ids) - 1):.2f}")
+for name, ids in [("training", train_ids), ("test", test_ids)]:
+    print(f"bigrams, {name}: {bits_per_character(nats(P, ids), len(ids) - 1):.2f}")
+for smoothing in (0, 0.1, 10):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = nats(probabilities(counts, smoothing), test_ids)
+    print(f"smoothing {smoothing}: {bits_per_character(value, len(test_ids) - 1):.2f}")
+
+# %% [markdown]
+# Without smoothing, one pair that training never saw costs infinitely many bits. A table of 729
+# numbers can hardly overfit: both texts need about the same.
+#
+# ## Windows
+#
+# The **context** of a prediction is the part of the text that the model looks at. A table for a
+# context of 4 letters would need $27^4$ = 531,441 rows, and 4,646 names have no examples for
+# most of them. A network can do with fewer numbers. It needs examples: a window of the text as
+# the input, and the token behind it as the target.
+
+# %%
+draw_windows("emma", context=3)
+# alt: Five windows of three letters for the name emma, each with an arrow to the next letter:
+# three dots before e, then dot dot e before m, dot e m before m, e m m before a, and m m a
+# before a dot, the end of the name.
+
+# %% [markdown]
+# The targets are the text itself, one place further on. If they stood at the last place of the
+# window instead, the network would only have to copy them: the loss would fall to 0, and
+# nothing would be learned.
+#
+# **Task.** Write `windows` for one text. An array of indices of shape (N, context) selects all
+# windows at once.
 
 # %% exercise="windows"
 #| export
@@ -179,6 +365,14 @@ def windows(ids, context):
 # %% checks="windows"
 check("windows")
 
+# %% [markdown]
+# The names are many texts, in random order. A window that held the end of one and the beginning
+# of the next would teach that `james` likes to be followed by `zoe`. So each name gets windows
+# of its own, and before its first letter there is nothing but the mark for the end. In the same
+# way, a text is cut into training and test set first, and into windows afterwards.
+#
+# **Task.** Write `name_windows`, with `windows`.
+
 # %% exercise="name-windows"
 #| export
 def name_windows(names, context, end):
@@ -201,6 +395,36 @@ def name_windows(names, context, end):
 
 # %% checks="name-windows"
 check("name-windows")
+
+# %% tags=["demonstration"]
+train_tokens = [letters.encode(name) for name in train_names]
+test_tokens = [letters.encode(name) for name in test_names]
+x, y = name_windows(train_tokens, context=4, end=0)
+x_test, y_test = name_windows(test_tokens, context=4, end=0)
+print(x.shape, y.shape, x_test.shape)
+for window, target in zip(x[:4], y[:4]):
+    print(repr(letters.decode(window)), "->", repr(letters.decode([target])))
+
+# %% [markdown]
+# ## Embeddings
+#
+# How do letters enter a network? As numbers from 0 to 26 they would lie on a line, with `b`
+# between `a` and `c`; that order means nothing. An **embedding** is a table with one vector of
+# learned numbers for each token; a token enters the network as its vector. Training moves the
+# vectors, and tokens that are used alike get vectors that are alike.
+#
+# A look-up is a matrix product, too, of one-hot rows and the table:
+
+# %%
+draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
+# alt: The ids 2, 0 and 2 as one-hot rows of four numbers, times a table of four rows and two
+# columns, gives three rows: row 2 of the table, 3 7; row 0, 1 5; and row 2 again.
+
+# %% [markdown]
+# Multiplying by zeros is a waste; NumPy can fetch the rows. But it accepts negative ids, and
+# counts them from the end: an id of -1 from a mistake elsewhere would silently be `z`.
+#
+# **Task.** Write `embedding_forward`.
 
 # %% exercise="embedding-forward"
 #| export
@@ -231,6 +455,25 @@ def embedding_forward(weight, ids):
 # %% checks="embedding-forward"
 check("embedding-forward")
 
+# %% [markdown]
+# ## The gradient of an embedding
+#
+# The product also tells the gradient of the table: that of a matrix product, the transposed
+# one-hot rows times the upstream gradient. Predict row 2 of the gradient for the ids 2, 0, 2
+# and the upstream gradient [[1, 2], [10, 20], [100, 200]].
+
+# %% tags=["answer"]
+draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
+# alt: The transposed one-hot rows of the ids 2, 0 and 2, three rows and columns, times the
+# upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
+
+# %% [markdown]
+# A row that was used twice collects both gradients: the multivariable chain rule again. Most
+# rows of a large table get 0. `gradient[ids] += g` does *not* collect: NumPy reads all rows,
+# adds, and writes each back once, so that the last one wins.
+#
+# **Task.** Write `embedding_gradient`, in any way that collects.
+
 # %% exercise="embedding-gradient"
 #| export
 def embedding_gradient(g, out, weight, ids):
@@ -256,9 +499,13 @@ def embedding_gradient(g, out, weight, ids):
 # %% checks="embedding-gradient"
 check("embedding-gradient")
 
+# %% [markdown]
+# The given code registers the rule. For many ids and tokens the one-hot matrix becomes large;
+# then the rows of `g` are sorted by id instead, and neighbours are added up.
+
 # %%
 #| export
-ONE_HOT_LIMIT = 50_000  # numbers in the one-hot matrix; measured
+ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
 
 
 def embedding_rule(g, out, weight, ids):
@@ -286,6 +533,39 @@ def embedding(ids, weight):
     Source: torch.nn.functional.embedding.
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
+
+# %% tags=["demonstration"]
+from tinytorch.core.autograd import no_grad, numerical_gradient_check
+
+table = Variable(np.random.default_rng(0).normal(size=(4, 3)))
+print(numerical_gradient_check(lambda w: embedding([[2, 0], [2, 3]], w), [table]))
+try:
+    embedding([3, -1], table)
+except IndexError as error:
+    print("IndexError:", error)
+
+# %% [markdown]
+# Where is the limit, and is there no NumPy function for it? `np.add.at` adds at repeated
+# indices. Predict which of the three methods is fastest for 512 ids and vectors of 64 numbers,
+# with 27 tokens and with 1,024.
+
+# %% tags=["answer"]
+from timeit import repeat
+
+for tokens in (27, 1024):
+    ids, g = rng.integers(0, tokens, 512), rng.normal(size=(512, 64)).astype("float32")
+    weight = np.zeros((tokens, 64), "float32")
+    for name, method in [("yours", lambda: embedding_gradient(g, None, weight, ids)),
+                         ("np.add.at", lambda: np.add.at(weight, ids, g)),
+                         ("sorted", lambda: segment_sums(g, ids, tokens))]:
+        spent = min(repeat(method, number=3, repeat=5)) / 3
+        print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
+
+# %% [markdown]
+# The layer holds the table. As in PyTorch, its numbers are drawn from the standard normal
+# distribution at first.
+#
+# **Task.** Write `Embedding`.
 
 # %% exercise="embedding-layer"
 #| export
@@ -322,6 +602,16 @@ class Embedding(Module):
 
 # %% checks="embedding-layer"
 check("embedding-layer")
+
+# %% [markdown]
+# ## A window model
+#
+# Bengio and others (2003) joined the vectors of a window into one, and gave it to a network
+# with one hidden layer: `context` vectors of D numbers become one of `context * D`. The output
+# is a logit for each token. All places of the window share one table, so what is learned about
+# a letter in one place is known in all.
+#
+# **Task.** Write `WindowModel`.
 
 # %% exercise="window-model"
 #| export
@@ -361,6 +651,64 @@ class WindowModel(Module):
 # %% checks="window-model"
 check("window-model")
 
+# %% [markdown]
+# The training loop is that of lesson 08, cut to six lines. The learning rate falls to 0.
+
+# %%
+from tinytorch.core.layers import manual_seed
+from tinytorch.core.losses import cross_entropy
+from tinytorch.core.optimizers import AdamW, clip_grad_norm_
+
+
+def train(model, batch_loss, steps, lr=0.01):
+    """Minimize batch_loss(rng), the loss of the model on a random batch."""
+    optimizer, rng = AdamW(model.parameters(), lr), np.random.default_rng(1)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr * (1 - step / steps)
+        optimizer.zero_grad()
+        batch_loss(rng).backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+def window_loss(model, rng):
+    batch = rng.integers(0, len(y), 256)
+    return cross_entropy(model(x[batch]), y[batch])
+
+
+def window_bits(model):
+    """On the test names."""
+    with no_grad():
+        return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
+
+# %% [markdown]
+# Predict the loss before training, in bits, for 27 tokens. A model that starts with another
+# value than a uniform guess has learned to be wrong. Then train for a second:
+
+# %% tags=["answer"]
+from tinytorch.support.names import padded_batch, sample_name
+
+manual_seed(1)
+window_model = WindowModel(27, context=4, embedding_dim=8, hidden=64)
+print(f"before: {window_bits(window_model):.2f} bits per character")
+train(window_model, lambda rng: window_loss(window_model, rng), steps=1000)
+print(f"after:  {window_bits(window_model):.2f}")
+with no_grad():
+    print([letters.decode(sample_name(lambda ids: window_model([([0] * 4 + ids)[-4:]])[0], rng))
+           for _ in range(8)])
+
+# %% [markdown]
+# The 4,083 numbers of the network do more for the test names than the 729 counts of the
+# bigrams; a table for 4 letters of context would have 14 million.
+#
+# ## Similar tokens
+#
+# What do the vectors know? **Cosine similarity** is the cosine of the angle between two
+# vectors: their dot product divided by their lengths. It is 1 for the same direction, whatever
+# the lengths. A plain dot product would be largest for long vectors, however they point.
+#
+# **Task.** Write `nearest`.
+
 # %% exercise="nearest"
 #| export
 def nearest(weight, id, k):
@@ -383,6 +731,54 @@ def nearest(weight, id, k):
 
 # %% checks="nearest"
 check("nearest")
+
+# %% [markdown]
+# Vectors need not come from a network. "You shall know a word by the company it keeps", wrote
+# the linguist J. R. Firth in 1957. Below, the vector of a word of the novels holds the
+# probabilities of its neighbours, before it and after it, counted by your `bigram_counts`.
+# Predict the nearest words of *could*, *father* and *Darcy*.
+
+# %% tags=["answer"]
+import re
+from collections import Counter
+
+words = re.findall(r"[a-z]+|[.,;!?]", load_text().lower())
+frequent = [word for word, _ in Counter(words).most_common(1000)]
+number = {word: id for id, word in enumerate(frequent)}  # all other words are number 1,000
+pairs = bigram_counts([number.get(word, 1000) for word in words], 1001)[:, :1001]
+vectors = np.sqrt(np.hstack([probabilities(pairs, 0), probabilities(pairs.T, 0)]))
+for word in ("could", "father", "darcy", "she", "very"):
+    print(f"{word:7}", [frequent[id] for id in nearest(vectors[:1000], number[word], 5)])
+
+# %% [markdown]
+# Nobody told the program what a verb is, or who could marry whom. Do learned vectors know as
+# much about letters? With D = 2 they can be drawn. Predict which letters stand together.
+
+# %% tags=["answer"]
+manual_seed(1)
+plane_model = WindowModel(27, context=4, embedding_dim=2, hidden=64)
+train(plane_model, lambda rng: window_loss(plane_model, rng), steps=1000)
+figure = draw_plane(plane_model.embedding.weight, letters.characters)
+# alt: The letters in a plane. The vowels and y stand together at the lower right, away from the
+# consonants; c, p, s and t stand together, too, and the end of a name stands alone at the top.
+
+# %% [markdown]
+# ## Recurrent networks
+#
+# A window forgets what is outside of it. A **recurrent neural network** (RNN) reads one token
+# after the other and keeps a **hidden state**: a vector that it updates at each step, and that
+# is all it knows of the past. The same weights are used in every step:
+#
+# $$h_t = \tanh(x_t\, w + h_{t-1}\, u + b)$$
+
+# %%
+draw_recurrence("emma")
+# alt: Five steps from left to right. In each, a letter below enters the hidden state h through
+# w, the hidden state before it enters through u, and above is the next letter: a dot predicts
+# e, e predicts m, m predicts m, m predicts a, a predicts the final dot.
+
+# %% [markdown]
+# **Task.** Write `rnn_step`.
 
 # %% exercise="rnn-step"
 #| export
@@ -408,6 +804,14 @@ def rnn_step(x, h, w, u, b):
 
 # %% checks="rnn-step"
 check("rnn-step")
+
+# %% [markdown]
+# The model runs the step over all tokens. From each state, the head computes logits for the
+# next token: T tokens give T predictions, and all of them are trained at once.
+#
+# **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros: nothing
+# of the last name may leak into the next one. And no state is detached, so that the gradient
+# can reach the first token.
 
 # %% exercise="recurrent-model"
 #| export
@@ -458,6 +862,81 @@ class RecurrentModel(Module):
 # %% checks="recurrent-model"
 check("recurrent-model")
 
+# %% [markdown]
+# Names have unequal lengths. `padded_batch` fills them up to the longest, and its mask says
+# which predictions count:
+
+# %% tags=["demonstration"]
+def name_loss(model, names):
+    inputs, targets, mask = padded_batch(names)
+    losses = cross_entropy(model(inputs)[0], targets, "none")
+    return (losses * mask).sum() / mask.sum()
+
+
+manual_seed(1)
+recurrent_model = RecurrentModel(27, embedding_dim=8, hidden=64)
+train(recurrent_model, lambda rng: name_loss(
+    recurrent_model, [train_tokens[i] for i in rng.integers(0, len(train_tokens), 64)]), 800)
+with no_grad():
+    recurrent_bits = bits_per_character(name_loss(recurrent_model, test_tokens), 1)
+    print(f"{recurrent_bits:.2f} bits per character")
+    print([letters.decode(sample_name(lambda ids: recurrent_model([ids])[0][0, -1], rng))
+           for _ in range(8)])
+
+# %% [markdown]
+# ## Vanishing gradients
+#
+# **Backpropagation through time** is backpropagation through all steps of a recurrent network:
+# in the computation graph, the loop is a chain. From one step to the one before it, the
+# gradient is multiplied by the derivative of tanh and by $u^\top$, every time the same $u$. So
+# T steps multiply it T times. Predict what happens to the norm of the gradient, k steps into
+# the past, when $u$ halves the length of every vector; when it keeps it; when it multiplies it
+# by 1.5.
+
+# %% tags=["answer"]
+def gradient_norms(factor, steps=30, size=32):
+    """Norms of the gradient of the last hidden state for each input, the last input first."""
+    rng = np.random.default_rng(0)
+    u = Tensor(factor * np.linalg.qr(rng.normal(size=(size, size)))[0])  # a turn, times a factor
+    w, b, h = Tensor(np.eye(size)), Tensor(np.zeros(size)), Tensor(np.zeros((1, size)))
+    inputs = [Variable(rng.normal(0, 0.1, (1, size))) for _ in range(steps)]
+    for x in inputs:
+        h = rnn_step(x, h, w, u, b)
+    h.sum().backward()
+    return [float(np.linalg.norm(x.grad)) for x in reversed(inputs)]
+
+
+norms = {f"u times {factor}": gradient_norms(factor) for factor in (0.5, 1, 1.5)}
+figure = draw_gradient_norms(norms)
+# alt: Three curves over the number of steps into the past, on a logarithmic axis. With a factor
+# of 0.5 the norm falls in a straight line to 1e-8; with 1 it falls slowly; with 1.5 it grows.
+
+# %% [markdown]
+# A **vanishing gradient** is a gradient that becomes smaller by a factor in each step or layer
+# that it passes, so that distant inputs have no influence on training. With a factor above 1 it
+# *explodes* instead, and `clip_grad_norm_` limits the damage. Words whose meaning depends on
+# the sentence before are out of reach for this network. In the next lesson, *attention* connects
+# each token directly with every earlier one.
+#
+# ## N-grams
+#
+# Is all this better than counting? An **n-gram** is a sequence of n neighbouring tokens; a
+# model of order n predicts a token from the n - 1 tokens before it, by counting n-grams. Long
+# contexts say much and are rarely seen; short ones say little and are seen often. **Interpolation**
+# mixes the predictions of several context lengths instead of choosing one.
+#
+# How much should the longer context count? **Witten-Bell smoothing** is an interpolation that
+# trusts a context less, the more different tokens have followed it. If `total` tokens followed
+# a context and `distinct` of them were different ones, then
+#
+# $$p = \frac{\text{count} + \text{distinct} \cdot p_{\text{shorter}}}
+# {\text{total} + \text{distinct}}$$
+#
+# Predict: after `qu`, 10 letters followed, all of them `i`. Which share do shorter contexts
+# get? And when 10 letters followed that were all different?
+#
+# **Task.** Write `witten_bell`.
+
 # %% exercise="witten-bell"
 #| export
 def witten_bell(lower, count, total, distinct):
@@ -484,6 +963,22 @@ def witten_bell(lower, count, total, distinct):
 # %% checks="witten-bell"
 check("witten-bell")
 
+# %% tags=["answer"]
+for distinct in (1, 10):
+    print(f"{distinct} of 10 different: {distinct / (10 + distinct):.0%} for shorter contexts")
+
+# %% [markdown]
+# The model begins with 1/V for every token and goes from the empty context to the longest:
+# each mixture is `lower` for the next. The counting is given. For a context length, an object
+# `counts` of `NGramCounts` has
+#
+# - `counts.length`, how many tokens the context has;
+# - `counts.look_up(ids)`, three arrays of count, total and distinct, for the tokens
+#   `ids[length:]`, those with a whole context before them;
+# - `counts.following(context)`, the same for every token of the vocabulary after one context.
+#
+# **Task.** Write the two loops of `NGram`.
+
 # %% exercise="ngram"
 #| export
 class NGram:
@@ -494,8 +989,8 @@ class NGram:
     .counts  after `fit`, a list of NGramCounts for the context lengths 0 to order - 1
 
     >>> model = NGram(2).fit([0, 1, 0, 1, 0, 1], 2)
-    >>> model.next([0]).round(2)
-    array([0.1, 0.9])
+    >>> model.next([0])
+    array([0.125, 0.875])
 
     Source: Chen, Goodman (1998), section 2.
     """
@@ -542,6 +1037,78 @@ class NGram:
                 p = witten_bell(p, *counts.following(context))
         ### END SOLUTION
         return p
+
 # %% checks="ngram"
 check("ngram")
 
+# %% [markdown]
+# Predict which order is the best for the names, and whether it beats the networks.
+
+# %% tags=["answer"]
+def size_of(model):
+    return sum(p.size for p in model.parameters())
+
+
+counted, networks = [], [("window", size_of(window_model), window_bits(window_model)),
+                         ("recurrent", size_of(recurrent_model), recurrent_bits)]
+for order in range(1, 7):
+    model = NGram(order).fit(train_ids, 27)
+    size = sum(map(len, model.counts))
+    bits = bits_per_character(-model.log_probability(test_ids)[1:].sum(), len(test_ids) - 1)
+    print(f"order {order}: {size:6,} counts, {bits:.2f} bits per character")
+    counted.append((order, size, bits))
+figure = draw_sizes(counted, networks)
+# alt: Bits per character over the numbers that a model stores, for n-grams of order 1 to 6 and
+# the two networks. From order 1 to 4 the bits fall from 4.0 to 2.9, then rise again. The two
+# networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.
+
+# %% [markdown]
+# An honest result: counting wins on 4,646 names. A network that does not beat n-grams has not
+# shown anything. It needs fewer numbers, though, and what it knows about `a` helps it with `e`.
+#
+# ## The level to beat
+#
+# Now the novels, character by character: 1.5 million for training, 78,000 for the test. The
+# dashed lines are compressors: the bits by which the compressed file grows when the test text
+# is appended to the training text. The model of order 7 contains those of all lower orders.
+
+# %% tags=["answer"]
+characters = CharTokenizer(load_text("train") + load_text("test"))
+novel_ids, novel_test = (characters.encode(load_text(split)) for split in ("train", "test"))
+seven = NGram(7).fit(novel_ids, characters.vocab_size)
+curves = {"test": [], "training": []}
+for order in range(1, 8):
+    model = NGram(order)
+    model.vocab_size, model.counts = characters.vocab_size, seven.counts[:order]
+    for name, ids in [("test", novel_test), ("training", novel_ids[:78_000])]:
+        curves[name].append(bits_per_character(-model.log_probability(ids).sum(), len(ids)))
+print("test text:", np.round(curves["test"], 2))
+figure = draw_orders(range(1, 8), curves, COMPRESSORS)
+# alt: Bits per character over the order, for the test text and the training text. On the test
+# text they fall from 4.5 to 1.73 for order 6, below three dashed lines of compressors at 2.84,
+# 2.10 and 1.85, and rise a little for order 7. On the training text they go on falling.
+
+# %% [markdown]
+# Order 6 needs 1.73 bits per character, less than any of the compressors; order 7 has begun to
+# learn the training text by heart. This is the level that the transformer of lesson 15 has to
+# beat. What does the best n-gram model write?
+
+# %% tags=["demonstration"]
+model.order, model.counts = 6, seven.counts[:6]
+ids, rng = characters.encode("It is a truth "), np.random.default_rng(0)
+for _ in range(250):
+    ids = np.append(ids, rng.choice(characters.vocab_size, p=model.next(ids)))
+print(characters.decode(ids))
+
+# %% [markdown]
+# ## Look back
+#
+# 1. Give `WindowModel` a context of 8 on the names. Do the bits fall? How many numbers does it
+#    gain, and how many would the recurrent model gain?
+# 2. Which of the names that your models made up stand in the training set? Which model copies
+#    most, and how would you find out without the list?
+# 3. Exchange two rows of a trained embedding, and the same two columns of the weights and
+#    biases of the head. Which predictions change? What does that say about ids?
+# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`, whose `padding_idx` is a
+#    row that gets no gradient; `torch.nn.RNNCell` is your `rnn_step`, with transposed weights
+#    and two biases, and `torch.nn.RNN` is the loop over it.

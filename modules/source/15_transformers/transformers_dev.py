@@ -163,7 +163,7 @@ def gelu_forward(x, saved):
     t *= 0.044715 * c  # in place: no new array for each step
     t += c
     t *= x
-    saved["tanh"] = np.tanh(t, out=t)
+    t = saved["tanh"] = np.tanh(t)
     out = t + 1
     out *= x
     out *= 0.5
@@ -191,8 +191,7 @@ def gelu_rule(g, out, x, saved):
     inner *= 3 * 0.044715 * c
     inner += c
     inner *= x
-    factor = t * t
-    np.subtract(1, factor, out=factor)
+    factor = 1 - t * t
     factor *= inner
     factor += t
     factor += 1

@@ -307,7 +307,7 @@ def test_other_numbers_of_tokens():
         assert (kept(top_k(tied, 5), "top_k").sum(axis=-1) == 5).all()
 
 
-# %% top-p points=4
+# %% top-p points=5
 def test_the_token_that_crosses_p_is_kept():
     for p, right in [(0.6, [1, 1, 0]), (0.45, [1, 0, 0]), (0.75, [1, 1, 0]), (0.85, [1, 1, 1])]:
         logits = np.log([0.5, 0.3, 0.2])
@@ -316,6 +316,15 @@ def test_the_token_that_crosses_p_is_kept():
         assert found == right, (
             f"the probabilities [0.5, 0.3, 0.2] and p = {p}: {right} are kept, yours keeps "
             f"{found}: {cause}"
+        )
+
+
+def test_no_more_tokens_than_needed_are_kept():
+    for count, p in [(2, 0.5), (4, 0.5), (4, 0.75)]:
+        found = kept(top_p([0.0] * count, p), "top_p(logits, p)")
+        assert found.sum() == count * p, (
+            f"{count} tokens have the probability {1 / count} each, and p = {p}: "
+            f"{count * p:.0f} are enough, yours keeps {found.sum()}"
         )
 
 
@@ -484,10 +493,13 @@ def test_other_texts():
     first, again = [generated(table, [[1], [2]], 9, rng=3)[0].tolist() for _ in range(2)]
     assert first == again and first[0][1:] != first[1][1:]
     assert first != generated(table, [[1], [2]], 9, rng=4)[0].tolist()
+    even = generated(np.zeros((50, 50)), [[0]], 6, rng=2)[0]
+    assert len(set(even[0].tolist())) > 2, "each token needs a new random number"
     greedy = generated(table, [[1]], 7, temperature=0)[0]
     assert generated(table, [[1]], 7, top_k=1, rng=9)[0].tolist() == greedy.tolist()
     assert generated(table, [[1]], 7, top_p=1e-6, rng=9)[0].tolist() == greedy.tolist()
     assert refusal(generated, table, [[1], [2]], 3, stop=0)[0] == "ValueError"
+    assert near(numbers(filtered(Tensor(table)), "filtered(logits)"), table)
     both = numbers(filtered(Tensor(table), 0.7, 3, 1.0), "filtered")
     assert (np.isfinite(both).sum(axis=-1) == 3).all()
     assert near(both[np.isfinite(both)], (table / 0.7)[np.isfinite(both)])

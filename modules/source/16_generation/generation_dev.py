@@ -66,12 +66,14 @@ from tinytorch.support.token_ids import as_rows, as_tensor
 from tinytorch.support.decoding import SAMPLES, draw_samples
 
 draw_samples(SAMPLES)
-# alt: TODO
+# alt: Three texts of about 30 tokens in boxes. Temperature 0 repeats "I am sure" three times,
+# no box is hatched. Temperature 0.8: ", and very general sometimes of its uncommon if I had no
+# husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
 
 # %% [markdown]
-# The first text is safe and dull, the last one falls apart. This chapter writes the rules
-# between them. Then it makes the model several times as fast without changing a single token,
-# by keeping what it has computed before, and faster still with the help of a worse model.
+# The first text is safe and dull, the last one falls apart. In this chapter you write such
+# rules. Then you make the model several times as fast without changing a single token, by
+# keeping what was computed before, and you let a worse model help a better one.
 #
 # **You need** 15 (Transformers), and from 13 (Embeddings) the n-gram model. **You write**
 # `sample`, three filters, `generate`, a key-value cache and the step of a GPT that uses it,
@@ -109,9 +111,9 @@ def sample(logits, rng=None):
     """
     p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
     ### BEGIN SOLUTION
-    ends = p.cumsum(axis=-1)
+    ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
-    return wrap((ends <= u).sum(axis=-1))
+    return wrap((ends <= u).sum(axis=1))
     ### END SOLUTION
 
 # %% checks="sample"
@@ -150,19 +152,18 @@ def choices(prompt, keep=lambda logits: logits, count=7):
 
 prompts = ["She was", "Mr. Darcy was very much sur"]
 draw_choices({prompt: choices(prompt) for prompt in prompts})
-# alt: TODO
+# alt: Bars for the seven most probable tokens after two prompts. After "She was" they are not,
+# to, a, so, in, very, s, with 0.067 to 0.030. After "Mr. Darcy was very much sur" the token p
+# has 0.791, and the other six have 0.032 or less.
 
 # %% [markdown]
-# A seventh of the probability ... TODO
-#
 # ## Temperature
 #
 # Lesson 02 divided logits by a *temperature* $t$: below 1 the probable tokens become more
 # probable, above 1 less. The temperature acts on the logits, before softmax, and only once.
 #
 # As $t$ goes to 0, all probability goes to the largest logit. **Greedy decoding** always takes
-# the most probable token. We treat it as the temperature 0, because a division by 0 gives no
-# order.
+# the most probable token. It counts as temperature 0, though nothing can be divided by 0.
 #
 # **Task.** Write `with_temperature`.
 
@@ -191,7 +192,7 @@ def with_temperature(logits, t):
         return logits / t
     x = logits.data
     largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
-    return wrap(np.where(largest, x, -np.inf).astype(x.dtype))
+    return wrap(np.where(largest, x, -np.inf))
     ### END SOLUTION
 
 # %% checks="temperature"
@@ -210,13 +211,20 @@ for t in (0, 0.5, 1.0, 1.5):
 # %% [markdown]
 # ## Top-k sampling
 #
-# At temperature 1 most single choices are good. But the vocabulary has a long *tail* of tokens
-# that are each improbable and together are not: every few words one of them is drawn, and the
-# model has to go on from there. **Top-k sampling** keeps only the k most probable tokens and
-# draws among them.
+# Most tokens of the vocabulary are improbable. How probable are they together?
+
+# %% tags=["demonstration"]
+p = softmax(model(tokenizer.encode("She was")[None])[0, -1]).data
+print(f"{(p < 0.01).sum()} of {len(p)} tokens have less than 1 % each, together "
+      f"{p[p < 0.01].sum():.0%}")
+
+# %% [markdown]
+# So at temperature 1 such a token is drawn every few words, and the model has to go on from
+# there. **Top-k sampling** keeps only the k most probable tokens and draws among them.
 #
-# What is removed gets the logit $-\infty$. A logit of 0 would not do: $e^0 = 1$ is a large
-# share. When several logits are equal, a comparison with the k-th largest one may keep too many.
+# What is removed gets the logit $-\infty$. A logit of 0 would not do, because $e^0 = 1$ is a
+# large share. When several logits are equal, a comparison with the k-th largest one may keep
+# too many.
 #
 # **Task.** Write `top_k`.
 
@@ -239,7 +247,7 @@ def top_k(logits, k):
     ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
+    order = np.argsort(-logits.data)
     out = logits.data.copy()
     np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
     return wrap(out)
@@ -254,20 +262,21 @@ check("top-k")
 
 # %%
 draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})
-# alt: TODO
+# alt: The bars of the same two prompts. In each, the first three tokens are kept and the other
+# four are hatched: also after "She was", where the fourth has 0.037 and the third 0.066.
 
 # %% [markdown]
 # ## Nucleus sampling
 #
 # **Nucleus sampling**, also called top-p sampling, keeps the smallest set of tokens whose
-# probabilities sum to at least p. Where the model is sure, the set has one or two tokens, and
-# where it is unsure, hundreds.
+# probabilities sum to at least p. With p = 0.8, it keeps 40 tokens after our first prompt, and
+# 2 after the second one.
 #
 # To find the set, sort the probabilities in descending order and add them up. A token is kept
 # when the sum *before* it is still less than p. So the token that crosses p is kept, and the
 # first one always.
 #
-# **Task.** Write `top_p`. `np.put_along_axis` writes sorted values back to where they came from.
+# **Task.** Write `top_p`. `np.put_along_axis` writes what was sorted back to its old places.
 
 # %% exercise="top-p"
 #| export
@@ -288,12 +297,12 @@ def top_p(logits, p):
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
-    order = np.argsort(-logits.data, axis=-1, kind="stable")
-    ordered = np.take_along_axis(softmax(logits).data.astype(np.float64), order, axis=-1)
+    order = np.argsort(-logits.data)
+    ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
     before = ordered.cumsum(axis=-1) - ordered
     kept = np.empty(order.shape, dtype=bool)
     np.put_along_axis(kept, order, before < p, axis=-1)
-    return wrap(np.where(kept, logits.data, -np.inf).astype(logits.dtype))
+    return wrap(np.where(kept, logits.data, -np.inf))
     ### END SOLUTION
 
 # %% checks="top-p"
@@ -301,7 +310,8 @@ check("top-p")
 
 # %%
 draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for prompt in prompts})
-# alt: TODO
+# alt: The bars of the same two prompts. After "She was" all seven tokens are kept. After "Mr.
+# Darcy was very much sur" only p and g are kept, the other five are hatched.
 
 # %% [markdown]
 # ## Autoregressive generation
@@ -379,7 +389,8 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 check("generate")
 
 # %% [markdown]
-# Three texts at once, as three rows of one batch. `stop` is the token of a line's end.
+# Three texts at once, as three rows of one batch; then one that stops at the end of a line. The
+# default, `cache=True`, has to wait until you have written the cache.
 
 # %% tags=["demonstration"]
 prompt = tokenizer.encode("Emma could not")
@@ -402,15 +413,17 @@ def entropies(ids):
 row, start = rows[0], len(prompt)
 words = [tokenizer.token(id).decode() for id in row[start:].tolist()]
 draw_entropies(words, entropies(row)[start - 1 :])
-# alt: TODO
+# alt: The generated words "wish a want of this separance. Mrs. Collins was all the opening to
+# give some of her chara" in boxes. Most tokens that begin a word are orange; the letters that
+# complete "Mrs. Collins" are grey.
 
 # %% [markdown]
-# ## What is computed twice
+# ## Key-value cache
 #
-# To append token number T, the loop above runs the model on all T tokens, though T - 1 of them
-# were there before. In a causal model nothing that belongs to an old token has changed: an old
-# token cannot see the new one. Of its keys and values, lesson 14 says the same. Of the scores
-# of attention, only the last row is new.
+# To find token number T + 1, the loop above runs the model on all T tokens, though it has seen
+# T - 1 of them before. In a causal model an old token cannot look at a new one. So nothing that
+# was computed for the old tokens has changed, in no layer: neither their keys and values, nor
+# their scores. In each matrix of attention scores only the last row is new.
 
 # %%
 draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
@@ -420,12 +433,12 @@ draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
 
 # %% [markdown]
 # What must be kept? The last row needs the query of the new token alone, but the keys and
-# values of *all* tokens, in every layer. A **key-value cache** (KV cache) keeps the keys and
-# values of the tokens that a model has seen, for each of its layers. The memory is taken once,
-# for `context` tokens; a counter for each layer says how many are in use.
+# values of *all* tokens. A **key-value cache** (KV cache) keeps the keys and values of the
+# tokens that a model has seen, for each of its layers. The memory is allocated once, for
+# `context` tokens; a counter for each layer says how many are in use.
 #
-# **Task.** Write `append`. The given line makes arrays of `k` and `v`. `wrap` of lesson 01 makes
-# a Tensor on an array without copying it.
+# **Task.** Write `append`. The given line makes arrays of `k` and `v`. `wrap` of lesson 01
+# makes a Tensor of an array without copying it.
 
 # %% exercise="kv-cache"
 #| export
@@ -443,7 +456,8 @@ class KVCache:
     .lengths        list of int: how many tokens each layer holds
     .dropped        int: how many old tokens `slide` has dropped
 
-    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section 2.
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
+    2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -512,9 +526,9 @@ check("kv-cache")
 # ## Attention with a cache
 #
 # The new tokens look at everything in the cache, and at themselves: append first, then compute
-# attention. The mask depends on how many tokens are new. A **decoding step** gives the model one
-# new token, which may look at everything. **Prefill** is the first step, which gives the model
-# all tokens of the prompt at once; its tokens must not look at later ones. `causal_mask(t,
+# attention. The mask depends on how many tokens are new. A **decoding step** gives the model
+# one new token, which may look at everything. **Prefill** is the first step, which gives the
+# model all tokens of the prompt at once; these must not look at later ones. `causal_mask(t,
 # keys)` of lesson 14 covers both: its t queries are the *last* of the keys.
 #
 # **Task.** Write `attend_cached`.
@@ -634,27 +648,28 @@ def cached_logits(model, ids, cache):
 check("cached-logits")
 
 # %% [markdown]
-# Predict: how many times as fast is `generate` with the cache, for 60 tokens of our small model?
+# Predict: how many times as fast is `generate` with the cache, for 120 tokens? The model below
+# is larger and has random weights; it takes as long as a trained one.
 
 # %% tags=["answer"]
 import time
 
-seconds, texts = {}, {}
-for cached in (False, True, False, True):  # the first round warms up
+from tinytorch.core.transformers import GPT
+
+larger, seconds, texts = GPT(512, 256, 128, 2, 4).eval(), {}, {}
+for cached in (True, False):
     start = time.perf_counter()
-    texts[cached] = generate(model, np.array([[10]]), 60, rng=5, cache=cached)
+    texts[cached] = generate(larger, np.array([[0]]), 120, rng=5, cache=cached)
     seconds[cached] = time.perf_counter() - start
 print("the same tokens:", np.array_equal(texts[True], texts[False]))
 print(f"{seconds[False] / seconds[True]:.1f} times as fast")
 
 # %% [markdown]
-# The advantage grows with the length. Below is a larger model with random weights, which takes
-# as long as a trained one: the time of one token, over its position.
+# The advantage grows with the length of the text. Here is the time of one token over its
+# position:
 
 # %% tags=["demonstration"]
-from tinytorch.core.transformers import GPT
-
-larger, ids = GPT(512, 256, 128, 2, 4).eval(), np.zeros((1, 257), dtype=int)
+ids = np.zeros((1, 257), dtype=int)
 positions, times = [1, 64, 128, 192, 256], {"without a cache": [], "with a cache": []}
 with no_grad():
     for T in positions:
@@ -662,7 +677,7 @@ with no_grad():
         step(larger, ids[:, : max(1, T - 1)], cache)
         for name in times:
             runs = []
-            for _ in range(5):
+            for _ in range(3):
                 cache.truncate(T - 1)
                 start = time.perf_counter()
                 if name == "with a cache":
@@ -672,13 +687,14 @@ with no_grad():
                 runs.append(time.perf_counter() - start)
             times[name].append(1000 * min(runs))
 figure = plot_lines(positions, times, "position of the token", "milliseconds")
-# alt: TODO
+# alt: Milliseconds for one token over its position, from 1 to 256. Without a cache the line
+# rises steeply, with a cache it stays nearly flat near the bottom.
 
 # %% [markdown]
 # ## The memory of a cache
 #
-# The price is memory. A cache holds two numbers, one of a key and one of a value, for each
-# layer, row, head, token and place in a head.
+# The price is memory. A cache holds a key and a value, of `size` numbers each, for every layer,
+# row, head and token.
 #
 # **Task.** Write `cache_bytes`.
 
@@ -710,7 +726,9 @@ megabytes = [cache_bytes(12, 8, 12, T, 64) / 1e6 for T in lengths]
 weights = [4 * 124.4] * len(lengths)
 figure = plot_lines(lengths, {"cache, 8 texts": megabytes, "weights": weights},
                     "tokens in each text", "megabytes", xscale="log", yscale="log")
-# alt: TODO
+# alt: Megabytes over the tokens of each text, both axes logarithmic. The line of the weights is
+# level at 498. The line of the cache rises from 75 at 128 tokens to 4,832 at 8,192 tokens; the
+# lines cross below 1,000 tokens.
 
 # %% [markdown]
 # ## Sliding window
@@ -734,8 +752,8 @@ def slide(cache, n):
     n        int from 0 to `cache.length`, else ValueError with both numbers
     returns  None
 
-    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in the same
-    order, the values likewise; `lengths` and `dropped` count what was dropped.
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
+    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
@@ -767,15 +785,31 @@ for layers in (1, 2):
     print(f"{layers} blocks: {np.abs(logits - next_logits(rotary, ids).data).max():.1e}")
 
 # %% [markdown]
-# TODO With one block they are equal. In the second block, ...
+# With one block the two agree up to rounding. With two they do not: the keys of the second
+# block were computed from what the first block had seen, and that includes the dropped token.
+# So the cache remembers more than the window shows. Models that are used with a sliding window
+# are trained with one.
 
 # %% [markdown]
 # ## Speculative decoding: accepting a token
 #
-# A decoding step of a large model is slow because every weight is read from memory for a single
-# token; four tokens at once take hardly longer. **Speculative decoding** lets a small model
-# draft several tokens, which the large model then checks in one step. The **draft model** is a
-# cheap model that guesses what the large one would write; ours is the n-gram model of lesson 13.
+# A decoding step computes with every weight of the model for the sake of a single token.
+# Predict: how much longer does a step with five tokens take?
+
+# %% tags=["answer"]
+cache, ids, times = KVCache.for_model(larger), np.zeros((1, 133), dtype=int), {1: [], 5: []}
+step(larger, ids[:, :128], cache)
+for t in (1, 5) * 6:
+    cache.truncate(128)
+    start = time.perf_counter()
+    step(larger, ids[:, :t], cache)
+    times[t].append(time.perf_counter() - start)
+print(f"{min(times[5]) / min(times[1]):.1f} times as long")
+
+# %% [markdown]
+# **Speculative decoding** lets a small model draft several tokens, which the large model then
+# checks in one step. The **draft model** is a cheap model that guesses what the large one would
+# write; ours is the n-gram model of lesson 13.
 #
 # The result has *exactly* the distribution $p$ of the large model, if this rule is followed: a
 # token drawn with the draft's probabilities $q$ is accepted with the probability $\min(1, p_i /
@@ -783,7 +817,9 @@ for layers in (1, 2):
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
-# alt: TODO
+# alt: Two bars for each of three tokens, draft and model. "the": 0.2 and 0.6, the upper 0.4 of
+# the model's bar is orange. "a": 0.3 and 0.3, both blue. "his": 0.5 and 0.1, the upper 0.4 of
+# the draft's bar is hatched.
 
 # %% [markdown]
 # In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. What
@@ -966,15 +1002,17 @@ for ahead in lengths:
     per_step.append(150 / (150 - accepted))  # each step gives one token that was not drafted
 figure = plot_lines(lengths, {"trigram draft": per_step}, "tokens in a draft",
                     "tokens per step")
-# alt: TODO
+# alt: Tokens per step over the tokens in a draft: 1 without a draft, 1.6 with one token, 2 with
+# two and with four, 2.2 with eight.
 
 # %% [markdown]
 # ## Beam search
 #
-# Sampling looks at one token at a time. Which *text* of n tokens is the most probable one? There
-# are $V^n$, too many to try. **Beam search** keeps the `width` most probable beginnings: each of
-# them is continued with every token, and of all these texts again the best `width` are kept. The
-# probability of a text is the product of the probabilities of its tokens, so logarithms add.
+# Sampling looks at one token at a time. Which *text* of n tokens is the most probable one?
+# There are $V^n$, too many to try. **Beam search** keeps the `width` most probable beginnings:
+# each of them is continued with every token, and of all these texts again the best `width` are
+# kept. The probability of a text is the product of the probabilities of its tokens, so
+# logarithms add.
 #
 # **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T);
 # `scores` their log probabilities.
@@ -1000,7 +1038,7 @@ def beam(model, ids, width, n):
         for _ in range(n):
             ### BEGIN SOLUTION
             totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
-            best = np.argsort(-totals, axis=None, kind="stable")[:width]
+            best = np.argsort(-totals, axis=None)[:width]
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
             scores = totals[row, token]
@@ -1034,8 +1072,24 @@ for name, ids in texts.items():
           f"{repeated(ids):.0%} repeated\n    {tokenizer.decode(ids)!r}")
 
 # %% [markdown]
-# TODO
+# Greedy decoding is not even good at its own aim: beam search finds a far more probable text.
+# But neither of them is the better text. What people write is not what is most probable; it
+# tells something new. Beam search is used where one answer is right, as in translation; texts
+# are sampled.
 #
 # ## Look back
 #
-# 1. TODO
+# 1. `generate` draws at temperature 1 from all tokens. Which share of the words that it writes
+#    occurs in the novels, and how does this change with `top_p` from 0.5 to 1? Measure with 500
+#    tokens. What else changes?
+# 2. Time `speculative` against `generate`, both for 50 tokens. Does the draft pay for our small
+#    model? Which two numbers must be known to predict it for another pair of models?
+# 3. *Multi-query attention* gives all heads of a layer the same keys and values. How large is
+#    the cache of the 8 texts then? Which lines of `KVCache` and `attend_cached` would change?
+#
+# PyTorch draws with `torch.multinomial(p, 1)`, and `torch.topk` returns the k largest values
+# and their indices. `generate` and the cache are in the library *transformers* by Hugging Face:
+# `model.generate(input_ids, max_new_tokens=..., do_sample=True, temperature=..., top_k=...,
+# top_p=..., num_beams=..., use_cache=True)`; its cache grows by concatenation. In PyTorch's
+# `scaled_dot_product_attention`, `is_causal=True` aligns the mask at the *first* key: with a
+# cache, a single query would then see nothing but the oldest token.
