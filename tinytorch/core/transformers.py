@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6dd8ee3a2f5b9b31
+# checksum: 00fc37a59aa17a0d
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -295,7 +295,8 @@ def held_out_bits(model, ids, characters, stride=None):
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
-    scored, nats, total = min(stride, context - context // 2), 0.0, 0
+    nats, total = 0.0, 0  # of all scored targets: their losses, their characters
+    scored = min(stride, context - context // 2)
     starts = np.arange(0, len(ids) - context, stride)
     windows = ids[starts[:, None] + np.arange(context + 1)]
     with evaluation_mode(model):

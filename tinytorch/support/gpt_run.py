@@ -7,15 +7,43 @@ import numpy as np
 from tinytorch.support.curves import label_ends
 from tinytorch.support.drawing import panel
 
-__all__ = ["LEVELS", "RUN", "SAMPLES", "compressed_bits", "plot_losses", "plot_run", "plot_shares"]
+__all__ = [
+    "BY_POSITION",
+    "LEVELS",
+    "RUN",
+    "SAMPLES",
+    "compressed_bits",
+    "plot_losses",
+    "plot_positions",
+    "plot_run",
+    "plot_shares",
+]
 
 # Bits per character of `load_text("test")`, by programs that know `load_text("train")`.
 # A test computes zlib's and bz2's again; xz is lzma.compress(text, preset=9 | PRESET_EXTREME), and
 # the 6-gram is NGram(6) of lesson 13 on characters.
 LEVELS = {"zlib": 2.84, "xz": 2.10, "bz2": 1.85, "6-gram": 1.73}
 
-RUN = [(0, 3.4)]
-SAMPLES = {0: ""}
+RUN = [
+    (0, 3.405),
+    (3, 2.872),
+    (6, 2.538),
+    (11, 2.258),
+    (17, 2.138),
+    (23, 2.088),
+    (35, 2.033),
+    (46, 1.998),
+    (57, 1.96),
+    (71, 1.895),
+    (85, 1.828),
+    (98, 1.78),
+    (112, 1.736),
+    (125, 1.714),
+    (138, 1.701),
+    (144, 1.7),
+]
+SAMPLES = {6: "x", 57: "y"}
+BY_POSITION = [8.0, 7.0, 6.5]
 
 
 def compressed_bits(module, train, test):
@@ -38,9 +66,7 @@ def plot_run(run, levels):
     levels   {name: bits per character}
     returns  a matplotlib figure
     """
-    figure, axes = panel(
-        xlabel="seconds of processor time", ylabel="bits per character, held out"
-    )
+    figure, axes = panel(xlabel="seconds of processor time", ylabel="bits per character, held out")
     seconds, bits = zip(*run)
     for name, level in levels.items():
         axes.axhline(level, color="C3", linewidth=1, linestyle="--")
@@ -48,6 +74,20 @@ def plot_run(run, levels):
     axes.plot(seconds, bits, "C0")
     axes.annotate(f"GPT: {bits[-1]:.2f}", (seconds[-1], bits[-1]), color="C0", ha="right", va="top")
     axes.set_ylim(min(bits) - 0.25, max(bits) + 0.05)
+    return figure
+
+
+def plot_positions(bits):
+    """The mean loss at each position of a window.
+
+    bits     list of bits per token, for positions 0, 1, 2, ...
+    returns  a matplotlib figure; the second half of the window, which `held_out_bits` scores, is
+             shaded
+    """
+    figure, axes = panel(xlabel="position in the window", ylabel="bits per token")
+    axes.plot(range(len(bits)), bits)
+    axes.axvspan(len(bits) / 2, len(bits) - 1, color="C3", alpha=0.15, linewidth=0)
+    axes.annotate("scored", (0.75, 0.92), xycoords="axes fraction", color="C3", ha="center")
     return figure
 
 

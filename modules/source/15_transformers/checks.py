@@ -769,6 +769,11 @@ def learned_after(tie):
     return {name: float(abs(after[name] - before[name]).max()) for name in before}
 
 
+def first_deviation():
+    """The standard deviation of a new GPT's embedding."""
+    return float(GPT(50, 6, 64, 1, 2).embedding.weight.data.std())
+
+
 # %% gpt hidden points=2
 def test_other_models():
     for heads, layers, options in [(1, 1, {}), (4, 3, {"tie": False})]:
@@ -784,8 +789,10 @@ def test_other_models():
     assert block_options(rotary=True) == [(0.0, True, 4)] * 2
     moved = learned_after(True)
     assert abs(moved["embedding.weight"] - 0.01) < 2e-3, "a tied weight is updated once"
-    kind, message = refusal(gpt_values, np.zeros((1, 7), int), 1, 7, 6, 8, 1, 2)
-    assert kind == "ValueError" and "7" in message and "6" in message
+    for options in ({}, {"rotary": True}):
+        kind, message = refusal(gpt_values, np.zeros((1, 7), int), 1, 7, 6, 8, 1, 2, **options)
+        assert kind == "ValueError" and "7" in message and "6" in message
+    assert 0.017 < first_deviation() < 0.023, "init_gpt(self) must stay"
     assert refusal(gpt_values, np.array([[7]]), 1, 7, 6, 8, 1, 2)[0] == "IndexError"
 
 
