@@ -481,6 +481,10 @@ def test_the_rule_changes_nothing():
         "layer_norm_rule changed g, an input or what was saved; others still need them: "
         "make new arrays"
     )
+    assert len(gradients) == 3, (
+        f"the rule should return 3 gradients, yours has {len(gradients)}"
+    )
+    expect(gradients[2], g.sum(0), "the gradient of the bias")
     assert all(part.dtype == np.float32 for part in gradients), (
         f"float32 should stay float32, yours are {[str(part.dtype) for part in gradients]}"
     )
@@ -580,6 +584,8 @@ def test_other_layer_norms():
     layer = LayerNorm(3)
     again = LayerNorm(3)
     assert layer.weight is not again.weight and layer.bias is not layer.weight
+    out = layer(Tensor(np.array([[1.0, 2.0, 6.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     assert refusal(LayerNorm(3), Tensor(np.ones((2, 4), "float32")))[0] == "ValueError"
 
 
@@ -883,16 +889,22 @@ def test_running_statistics_are_no_part_of_the_graph():
 def test_a_saved_network_evaluates_as_before():
     rng = np.random.default_rng(11)
     first, second = BatchNorm2d(2), BatchNorm2d(2)
+    mean, var = np.zeros(2), np.ones(2)
     for _ in range(3):
-        first(Tensor(rng.normal(4, 3, size=(3, 2, 2, 2)).astype("float32")))
+        images = rng.normal(4, 3, size=(3, 2, 2, 2)).astype("float32")
+        first(Tensor(images))
+        mean = 0.9 * mean + 0.1 * images.mean((0, 2, 3))
+        var = 0.9 * var + 0.1 * images.var((0, 2, 3), ddof=1)
     second.load_state_dict(first.state_dict())
-    x = Tensor(rng.normal(size=(2, 2, 2, 2)).astype("float32"))
-    expect(
-        second.eval()(x),
-        first.eval()(x),
-        "a layer with the saved state of a trained one, in evaluation mode",
-        "Are the running statistics in the state dict?",
-    )
+    x = rng.normal(size=(2, 2, 2, 2)).astype("float32")
+    wanted = (x - mean[:, None, None]) / (var[:, None, None] + 1e-5) ** 0.5
+    for layer, case in [
+        (first, "a layer trained on three batches, in evaluation mode"),
+        (second, "another layer with its saved state, in evaluation mode"),
+    ]:
+        expect(
+            layer.eval()(Tensor(x)), wanted, case, "Are the statistics in the state dict?", 1e-4
+        )
 
 
 def test_options_of_batch_norm_layers():
@@ -947,6 +959,8 @@ def test_other_batch_norm_layers():
     one(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]], "float32")))
     expect(two.running_mean, [0, 0], "another layer has statistics of its own")
     expect(one.bias, [0, 0], "the bias shares no memory with the running mean")
+    out = two(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     plain_norm = BatchNorm1d(2, affine=False)
     assert sorted(plain_norm.state_dict()) == ["running_mean", "running_var"]
 
@@ -1127,9 +1141,11 @@ def test_the_folded_layer_computes_the_same():
 
 def test_folding_changes_neither_layer():
     layer = dense([[1.0, 2.0]], [5.0, 6.0])
-    norm = set_norm(BatchNorm1d(2), [3, 5], [10, 20], [1, 2], [9, 25])
+    norm = set_norm(BatchNorm1d(2, eps=0), [3, 10], [10, 20], [1, 2], [9, 25])
     before = [layer.state_dict(), norm.state_dict()]
-    folded(layer, norm)
+    weights, bias = folded(layer, norm)
+    expect(weights, [[1.0, 4.0]], "the folded weights for the factors [1, 2]")
+    expect(bias, [14.0, 28.0], "the folded bias")
     for part, state in zip((layer, norm), before):
         for name, now in part.state_dict().items():
             assert np.array_equal(now, state[name]), f"folded changed the {name} of {part}"
@@ -1189,6 +1205,14 @@ def test_the_gradient_passes_unchanged_beside_inner():
         [[3.0, 4.0]],
         "inner has only zeros as weights; the gradient of x for the upstream gradient [3, 4]",
         "The sum passes the upstream gradient to x as it is",
+    )
+    leaf = Variable(np.array([[1.0, 2.0]], "float32"))
+    Residual(dense([[2.0, 0.0], [0.0, 5.0]]))(leaf).backward(np.array([[3.0, 4.0]], "float32"))
+    expect(
+        leaf.grad,
+        [[9.0, 24.0]],
+        "inner multiplies with [2, 5]; the gradient of x for the upstream gradient [3, 4]",
+        "Add what comes around inner, [3, 4], and what comes through it, [6, 20]",
     )
 
 
