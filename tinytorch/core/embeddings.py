@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: cbc25801d34c74ce
+# checksum: 53bb619f718a4729
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -16,7 +16,7 @@ from tinytorch.support.segments import segment_sums
 
 __all__ = [
     "bigram_counts", "probabilities", "sample_bigram", "bits_per_character", "windows", "name_windows",
-    "embedding_forward", "embedding_gradient", "ONE_HOT_LIMIT", "embedding_rule", "embedding", "Embedding",
+    "embedding_forward", "ONE_HOT_LIMIT", "embedding_rule", "embedding", "embedding_gradient", "Embedding",
     "WindowModel", "nearest", "rnn_step", "RecurrentModel", "witten_bell", "NGram",
 ]
 
@@ -163,27 +163,6 @@ def embedding_forward(weight, ids):
     return weight[ids]
 
 
-def embedding_gradient(g, out, weight, ids):
-    """The gradient of the table, given the gradient of the rows that were looked up.
-
-    g        ndarray (..., D): the upstream gradient
-    out      the rows; not needed
-    weight   ndarray (V, D)
-    ids      int ndarray (...)
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
-             which ids[at] is i; zeros when there are none
-
-    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
-    array([[0., 0.],
-           [2., 2.],
-           [0., 0.]])
-
-    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
-    """
-    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
-    return one_hot.T @ g.reshape(-1, weight.shape[1])
-
-
 ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
 
 
@@ -212,6 +191,27 @@ def embedding(ids, weight):
     Source: torch.nn.functional.embedding.
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
+
+
+def embedding_gradient(g, out, weight, ids):
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    g        ndarray (..., D): the upstream gradient
+    out      the rows; not needed
+    weight   ndarray (V, D)
+    ids      int ndarray (...)
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
+             which ids[at] is i; zeros when there are none
+
+    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
+    array([[0., 0.],
+           [2., 2.],
+           [0., 0.]])
+
+    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
+    """
+    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
+    return one_hot.T @ g.reshape(-1, weight.shape[1])
 
 
 class Embedding(Module):

@@ -481,37 +481,7 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # adds `g` to copies of the rows and then writes them back, and of two copies of a row the last
 # one stays.
 #
-# **Task.** Write `embedding_gradient`.
-
-# %% exercise="embedding-gradient"
-#| export
-def embedding_gradient(g, out, weight, ids):
-    """The gradient of the table, given the gradient of the rows that were looked up.
-
-    g        ndarray (..., D): the upstream gradient
-    out      the rows; not needed
-    weight   ndarray (V, D)
-    ids      int ndarray (...)
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
-             which ids[at] is i; zeros when there are none
-
-    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
-    array([[0., 0.],
-           [2., 2.],
-           [0., 0.]])
-
-    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
-    """
-    ### BEGIN SOLUTION
-    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
-    return one_hot.T @ g.reshape(-1, weight.shape[1])
-    ### END SOLUTION
-
-# %% checks="embedding-gradient"
-check("embedding-gradient")
-
-# %% [markdown]
-# The given code registers your gradient as the rule of the operation. One-hot rows become large
+# The given code makes an operation of the look-up and its gradient. One-hot rows become large
 # when there are many tokens; then `segment_sums` sorts the rows of `g` by id and adds up
 # neighbours.
 
@@ -546,6 +516,36 @@ def embedding(ids, weight):
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
 
+# %% [markdown]
+# **Task.** Write `embedding_gradient`.
+
+# %% exercise="embedding-gradient"
+#| export
+def embedding_gradient(g, out, weight, ids):
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    g        ndarray (..., D): the upstream gradient
+    out      the rows; not needed
+    weight   ndarray (V, D)
+    ids      int ndarray (...)
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
+             which ids[at] is i; zeros when there are none
+
+    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
+    array([[0., 0.],
+           [2., 2.],
+           [0., 0.]])
+
+    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
+    """
+    ### BEGIN SOLUTION
+    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
+    return one_hot.T @ g.reshape(-1, weight.shape[1])
+    ### END SOLUTION
+
+# %% checks="embedding-gradient"
+check("embedding-gradient")
+
 # %% tags=["demonstration"]
 from tinytorch.core.autograd import no_grad, numerical_gradient_check
 
@@ -574,6 +574,9 @@ for tokens in (27, 1024):
         print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
 
 # %% [markdown]
+# The one-hot product is fastest as long as its matrix is small: `ONE_HOT_LIMIT` is about where
+# sorting overtakes it.
+#
 # The layer `Embedding` holds the table. At first its numbers are random, from the standard
 # normal distribution, as in PyTorch.
 #
