@@ -295,15 +295,8 @@ def test_a_workspace_is_refused(small_workspace):
     assert done.returncode == 2 and "is a workspace" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param(
-            entry, id=entry.name, marks=[] if entry.name == "activations" else pytest.mark.slow
-        )
-        for entry in COURSE.lessons
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
 def test_every_lesson_of_this_course_passes_the_gate(entry):
     """The gate itself, on the real course, with every mistake: this is where CI runs it. Of
     mutations, liars and what the judge says of mistakes,
