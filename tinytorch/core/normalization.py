@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2b06734d26b27512
+# checksum: d18259c6850e36b9
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -32,7 +32,7 @@ def spread(model, x):
     [3.0, 3.0]
 
     Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
-    networks (2010), section 4.2, figure 6.
+    networks (2010), figure 6.
     """
     stds = []
     with no_grad():
@@ -185,7 +185,7 @@ def running(old, new, momentum):
     >>> running(0.0, 10.0, momentum=0.1)
     1.0
 
-    Source: torch.nn.BatchNorm1d, whose momentum is 1 minus that of an optimizer.
+    Source: torch.nn.BatchNorm1d; the momentum of an optimizer is the share of the old value.
     """
     return (1 - momentum) * old + momentum * new
 
@@ -377,7 +377,9 @@ def folded(layer, norm):
              bias of shape (out,)
 
     >>> layer, norm = Dense(1, 1, rng=0), BatchNorm1d(1, eps=0)
-    >>> layer.weights.data[...], norm.running_mean.data[...], norm.running_var.data[...] = 6, 2, 9
+    >>> layer.load_state_dict({"weights": [[6]], "bias": [0]})
+    >>> norm.load_state_dict({"weight": [1], "bias": [0], "running_mean": [2],
+    ...                       "running_var": [9]})
     >>> folded(layer, norm)
     (array([[2.]], dtype=float32), array([-0.6666667], dtype=float32))
 
