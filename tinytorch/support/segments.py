@@ -1,6 +1,6 @@
 """Sums of the rows that belong together: the gradient of an embedding with many ids.
 
-`np.add.at` does the same, several times slower; measured with `benchmarks` sizes in lesson 13.
+`np.add.at` does the same; for rows of 64 numbers it took two to six times as long.
 """
 
 import numpy as np
