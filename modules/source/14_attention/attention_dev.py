@@ -19,6 +19,7 @@
 #     - activations
 #     - layers
 #     - autograd
+#     - embeddings
 #     pytorch:
 #       nn.scaled_dot_product_attention: torch.nn.functional.scaled_dot_product_attention
 #       nn.MultiHeadAttention: torch.nn.MultiheadAttention
@@ -46,6 +47,10 @@
 
 # %% [markdown]
 # # 14. Attention
+#
+# Twelve random letters, and then the same twelve again. A small network has to predict the
+# letters of the second half. The picture shows where it looks: a row for each letter that it
+# reads there, a column for each letter of the sequence, the darker the more the letter counts.
 
 # %% tags=["payoff"]
 #| default_exp core.attention
@@ -62,6 +67,70 @@ from tinytorch.support.allocator import keep_freed_memory
 from tinytorch.support.attention_shapes import (check_causal, check_heads, check_positions,
                                                 check_query_key_value)
 from tinytorch.support.dropout import dropout
+
+# %% tags=["payoff"]
+from tinytorch.support.attention_maps import (LEARNED, draw_lookup, draw_map, draw_masks,
+                                              draw_positions, draw_split, draw_weights)
+
+letters, learned_weights = LEARNED
+figure = draw_map(learned_weights, letters[12:], letters)
+# alt: Attention weights: eleven rows for the letters of the second half, 23 columns for all
+# letters. The dark cells form a diagonal: the second e looks at the f that followed the first
+# e, the second f at the h that followed the first f, and so on. The rest is almost white.
+
+# %% [markdown]
+# Nobody told it where to look. It has learned to find the letter that came next the first time,
+# and it predicts all of them. The recurrent model of lesson 13 has to carry twelve letters in
+# one hidden state; with more weights and more training it predicts fewer than half of them.
+#
+# **Attention** is an operation in which every position of a sequence computes a weighted mean
+# of vectors at other positions, with weights that depend on the content of both. It is the
+# heart of the transformer, which is the next lesson.
+#
+# **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
+# scaled dot-product attention with its masks, multi-head attention as one operation with its
+# own gradient, three ways to mark positions, and attention in chunks.
+
+# %% [markdown]
+# ## Queries, keys and values
+#
+# A Python dictionary returns the value of the one key that is equal to what was asked for.
+# Attention is a softer lookup. A **query** is a vector that says what a position is looking
+# for. A **key** is a vector that says what a position has to offer, and it is compared with
+# queries by a dot product. A **value** is the vector that a position contributes when its key
+# fits. Below, three keys are directions, and the query points to the north-east.
+
+# %%
+keys, values = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([10, 20, 40])
+scores = keys @ [2.0, 1.5]
+powers = np.exp(scores)
+draw_lookup(["east", "north", "west"], scores, powers / powers.sum(), values)
+# alt: A table with three keys. East has the score 2, the weight 62 % and the value 10; north
+# 1.5, 37 % and 20; west -2, 1 % and 40. Below a line stands the answer, 14.1.
+
+# %% [markdown]
+# No key equals the query, and the answer is a mixture. An **attention weight** is the share of
+# one value in the answer: the softmax of the scores of a query gives its weights, so they are
+# positive and sum to 1. All of it can be differentiated, so queries, keys and values can be
+# learned.
+#
+# ## The scale of the scores
+#
+# The dot product of two vectors of `d` independent standard normal numbers is a sum of `d`
+# products. Predict its standard deviation for `d` = 4 and for `d` = 256.
+
+# %% tags=["answer"]
+rng = np.random.default_rng(0)
+for d in (4, 16, 64, 256):
+    a, b = rng.normal(size=(2, 10_000, d))
+    print(f"d = {d:3}: standard deviation {(a * b).sum(axis=1).std():5.2f}")
+
+# %% [markdown]
+# It is $\sqrt d$. Large scores saturate the softmax: one weight is almost 1, the others have
+# almost no gradient. So the scores are divided by $\sqrt d$ and have standard deviation 1 at
+# any width.
+#
+# **Task.** Write `attention_scores` for all queries and keys at once: a matrix product.
 
 # %% exercise="scores"
 #| export
@@ -86,6 +155,43 @@ def attention_scores(query, key, scale=None):
 # %% checks="scores"
 check("scores")
 
+# %% [markdown]
+# The weights of one query over 16 random keys of width 64, with three factors. Which of them is
+# nearly a dictionary, and which is nearly a plain mean?
+
+# %%
+from tinytorch.core.activations import softmax
+
+query, key = Tensor(rng.normal(size=(1, 64))), Tensor(rng.normal(size=(16, 64)))
+factors = {"1": 1.0, "1 / √d": None, "1 / d": 1 / 64}
+rows = [softmax(attention_scores(query, key, scale)).data[0] for scale in factors.values()]
+figure = draw_weights(rows, list(factors))
+# alt: Attention weights of 16 keys, the largest first, for three factors. With 1, two keys have
+# more than 0.9 together. With 1 / sqrt(d) the weights fall slowly from 0.2. With 1 / d all are
+# about 0.06.
+
+# %% [markdown]
+# ## Causal masks
+#
+# A language model predicts the next token from those before it. In training, all positions of a
+# text are computed at once, and every position could simply look at the token it is to predict.
+# A **causal mask** allows a position to look at itself and the positions before it, and at
+# nothing after it.
+#
+# A model that writes adds one token at a time. It then has a few new queries, but the keys of
+# the whole text. The new queries are the *last* positions, so the mask is aligned at the end:
+
+# %%
+draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
+            "2 queries, 5 keys": [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
+            "aligned at the start: wrong": [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]})
+# alt: Three masks. With 4 queries and 4 keys, query 0 sees key 0, query 3 all four keys. With 2
+# queries and 5 keys, query 0 sees keys 0 to 3, and query 1 all five. The third, in red, is
+# aligned at the start: query 1 sees only keys 0 and 1.
+
+# %% [markdown]
+# **Task.** Write `causal_mask`. True means: may look.
+
 # %% exercise="causal-mask"
 #| export
 def causal_mask(queries, keys):
@@ -109,14 +215,28 @@ def causal_mask(queries, keys):
 # %% checks="causal-mask"
 check("causal-mask")
 
+# %% [markdown]
+# ## Masked softmax
+#
+# Where does the mask act? Setting weights to 0 *after* the softmax leaves rows that no longer
+# sum to 1. Multiplying the scores by 0 gives a score of 0, which is an average key, not an
+# impossible one. The mask has to act on the scores: $\exp(-\infty) = 0$, and the softmax
+# divides what is left.
+#
+# One case remains. A row in which every key is hidden is all $-\infty$, and its softmax is
+# 0 / 0. Such rows occur in padded batches. One `nan` would spread to the loss and to every
+# weight, so here the row is 0: a query that sees nothing gets nothing.
+#
+# **Task.** Write `masked_softmax`. A mask may be a Tensor; `operand(mask)` is its array.
+
 # %% exercise="masked-softmax"
 #| export
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
-    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
-             query may look, or of floats that are added to the scores
+    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
+             where a query may look, or of floats that are added to the scores
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -129,8 +249,8 @@ def masked_softmax(scores, mask=None):
     """
     ### BEGIN SOLUTION
     if mask is not None:
-        mask = operand(mask)
-        scores = where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        is_bool = operand(mask).dtype == bool
+        scores = where(mask, scores, -np.inf) if is_bool else scores + mask
     lowest = np.finfo(scores.dtype).min
     powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
     total = powers.sum(-1, keepdims=True)
@@ -139,6 +259,28 @@ def masked_softmax(scores, mask=None):
 
 # %% checks="masked-softmax"
 check("masked-softmax")
+
+# %% tags=["demonstration"]
+scores = Tensor(np.full((3, 3), 5.0, "float32"))
+print("causal\n", masked_softmax(scores, causal_mask(3, 3)).data.round(3))
+print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0].round(3))
+
+# %% [markdown]
+# The second mask consists of numbers that are added to the scores: 0 allows, $-\infty$ hides,
+# and what is in between makes a key less likely.
+#
+# ## Scaled dot-product attention
+#
+# **Scaled dot-product attention** is attention whose weights are the softmax of the dot
+# products of queries and keys, divided by the root of their width. With a mask:
+#
+# $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
+#
+# $M$ is the mask as numbers to add. Shapes, with any batch axes in front: $Q$ (Tq, d), $K$ (Tk,
+# d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights.
+#
+# **Task.** Write `scaled_dot_product_attention` with the functions above. What it refuses is
+# given.
 
 # %% exercise="attention"
 #| export
@@ -179,6 +321,37 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% checks="attention"
 check("attention")
+
+# %% [markdown]
+# Three small experiments. A causal result must not change when the future changes. Shuffling
+# keys *together with their values* must change nothing: attention is a lookup, and a dictionary
+# has no order. And new queries with older keys need `causal_mask`; PyTorch accepts
+# `is_causal=True` there, aligns the mask at the start, and hides the past without a word.
+
+# %% tags=["demonstration"]
+q, k, v = (Tensor(a) for a in rng.normal(size=(3, 5, 4)).astype(np.float32))
+changed = Tensor(v)
+changed.data[4] += 100
+before, after = (scaled_dot_product_attention(q, k, x, is_causal=True) for x in (v, changed))
+print("rows that see the change:", np.flatnonzero(np.abs((after - before).data).max(axis=1)))
+
+order = rng.permutation(5)
+shuffled = scaled_dot_product_attention(q, k[order], v[order])
+print("shuffled keys and values, largest difference:",
+      abs(shuffled - scaled_dot_product_attention(q, k, v)).max().item())
+try:
+    scaled_dot_product_attention(q[3:], k, v, is_causal=True)
+except ValueError as error:
+    print("ValueError:", error)
+
+# %% [markdown]
+# ## What one head can compute
+#
+# Before attention learns anything, write some of it by hand. Equal scores give a mean. A large
+# scale makes the softmax as hard as a dictionary, which copies one value. And a mean of one-hot
+# vectors is a share: times the number of positions, it counts.
+#
+# **Task.** Write the three functions, each with `scaled_dot_product_attention` and no loop.
 
 # %% exercise="by-hand"
 #| export
@@ -222,7 +395,7 @@ def running_counts(ids, vocab_size):
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
     vocab_size  int
-    returns     Tensor of shape (T, vocab_size)
+    returns     float32 Tensor of shape (T, vocab_size)
 
     >>> running_counts(np.array([1, 0, 1]), 2)
     Tensor([[0., 1.],
@@ -231,11 +404,226 @@ def running_counts(ids, vocab_size):
     """
     ### BEGIN SOLUTION
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
-    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
     ### END SOLUTION
 
 # %% checks="by-hand"
 check("by-hand")
+
+# %% [markdown]
+# Another two by hand, on a sentence. If queries are the one-hot vector of the *previous*
+# position and keys that of the own position, a head copies its neighbour. If both are the
+# one-hot vector of the word, it looks at earlier occurrences of the same word.
+
+# %%
+words = "the cat saw the dog and the dog ran".split()
+same_word = Tensor(np.float32([[a == b for b in set(words)] for a in words]))
+weights = masked_softmax(attention_scores(same_word, same_word, 10.0), causal_mask(9, 9))
+figure = draw_map(weights.data, words, words, "the same word")
+# alt: Weights of nine words, a row for each. The first "the" has weight 1 on itself; the second
+# shares its weight between both; the third between three. The second "dog" looks half at
+# itself and half at the first. All other words look at themselves.
+
+# %% tags=["demonstration"]
+place = Tensor(np.eye(9, dtype=np.float32))
+previous = Tensor(np.eye(9, k=-1, dtype=np.float32))  # row i is the one-hot vector of i - 1
+weights = masked_softmax(attention_scores(previous, place, 10.0), causal_mask(9, 9))
+figure = draw_map(weights.data, words, words, "the previous word")
+# alt: Weights of nine words: each word has all of its weight on the word before it, so the dark
+# cells lie one below the diagonal; the first word can look only at itself.
+
+# %% [markdown]
+# ## Positions
+#
+# The last head needed vectors that say where a word stands; the words alone do not.
+# **Permutation equivariance** is the property that permuting the inputs permutes the outputs in
+# the same way and changes nothing else. Attention without a mask has it: it cannot tell "dog
+# bites man" from "man bites dog".
+
+# %% tags=["demonstration"]
+x = Tensor(rng.normal(size=(6, 4)).astype(np.float32))
+order, out = rng.permutation(6), scaled_dot_product_attention(x, x, x)
+permuted = scaled_dot_product_attention(x[order], x[order], x[order])
+print("largest difference:", abs(permuted - out[order]).max().item())
+
+# %% [markdown]
+# A **positional encoding** is a vector that is added to each input and depends on its position
+# alone. The first transformer used sines and cosines of many frequencies, from fast to slow,
+# like the hands of a clock:
+#
+# $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
+# f_i = 10000^{-2i/D}$$
+#
+# **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
+
+# %% exercise="sinusoidal"
+#| export
+def sinusoidal(T, D):
+    """Sinusoidal positional encodings.
+
+    T        int: the number of positions
+    D        int: the width; may be odd
+    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
+             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
+
+    >>> sinusoidal(2, 4).round(3)
+    array([[0.   , 1.   , 0.   , 1.   ],
+           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    ### BEGIN SOLUTION
+    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
+    out = np.empty((T, D), np.float32)
+    out[:, 0::2] = np.sin(angles)
+    out[:, 1::2] = np.cos(angles)[:, : D // 2]
+    return out
+    ### END SOLUTION
+
+# %% checks="sinusoidal"
+check("sinusoidal")
+
+# %%
+figure = draw_positions(sinusoidal(64, 32))
+# alt: A picture of 64 positions, one below the other, and 32 numbers. In the left columns red
+# and blue alternate within a few positions; further right the bands become longer. The columns
+# from 16 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
+
+# %% [markdown]
+# GPT-2 learns the vectors instead: a table with one row per position, trained like every other
+# weight. It has no row for a position beyond its context.
+#
+# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself: rows taken from
+# `.data` are not recorded, and the table would keep its random numbers forever.
+
+# %% exercise="learned"
+#| export
+class LearnedPositions(Module):
+    """Adds a learned vector to each position of a sequence.
+
+    context    int: the longest sequence
+    embed_dim  int: D
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+
+    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
+    ValueError with T and the context when T is larger.
+
+    .weight    float32 Variable of shape (context, D), from the normal distribution with
+               standard deviation 0.02
+
+    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
+    (1, 3, 2)
+
+    Source: Radford et al., Improving language understanding by generative pre-training (2018),
+    section 4.1.
+    """
+
+    def __init__(self, context, embed_dim, rng=None):
+        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
+        self.weight = Variable(weight.astype(np.float32))
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        T, context = x.shape[-2], len(self.weight)
+        if T > context:
+            raise ValueError(f"{T} positions, and there are vectors for {context} only")
+        return x + self.weight[:T]
+        ### END SOLUTION
+
+    def __repr__(self):
+        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
+
+# %% checks="learned"
+check("learned")
+
+# %% [markdown]
+# ## Rotary position embeddings
+#
+# What matters is often not where a token stands but how far away it is. A **rotary position
+# embedding** (RoPE) rotates queries and keys by angles that grow with the position; their dot
+# product then depends on the difference of the positions alone. Most recent language models use
+# it. Nothing is added to the input, and the values are not rotated.
+#
+# A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
+# $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
+# $(x_0, x_1), (x_2, x_3), \dots$, each with its own speed, as in the sinusoidal encoding.
+#
+# **Task.** Write `rope`, with Tensor operations.
+
+# %% exercise="rope"
+#| export
+def rope(x, positions, base=10000.0):
+    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
+    position.
+
+    x          Tensor of shape (..., T, d), d even: queries or keys
+    positions  int array of shape (T,): the position of each row
+    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
+               radians, from the first axis of the pair toward the second
+    returns    Tensor of the shape and dtype of `x`
+
+    ValueError with d when d is odd.
+
+    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
+    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
+
+    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    """
+    check_positions(x, positions)
+    ### BEGIN SOLUTION
+    d = x.shape[-1]
+    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
+    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+    ### END SOLUTION
+
+# %% checks="rope"
+check("rope")
+
+# %% tags=["demonstration"]
+q, k = (Tensor(a[None]) for a in rng.normal(size=(2, 64)))
+def score(i, j):
+    return (rope(q, [i]) @ rope(k, [j]).T).item()
+
+
+print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
+      f"q(1) k(5) = {score(1, 5):.6f}")
+
+# %% [markdown]
+# The score of a query and an equal key, over the distance between them. The fast pairs make it
+# fall at once, the slow ones keep some of it for hundreds of positions:
+
+# %%
+from tinytorch.support.drawing import panel
+
+figure, axes = panel("", "distance in positions", "score / score at distance 0")
+same = Tensor(np.ones((1, 64)))
+far = rope(Tensor(np.ones((200, 64))), np.arange(200))
+curve = (rope(same, [0]) @ far.T).data[0] / 64
+lines = axes.plot(curve)
+# alt: A curve over the distance from 0 to 200. It starts at 1, falls quickly to 0.6 within 20
+# positions and then slowly, with many waves, to between 0.2 and 0.5.
+
+# %% [markdown]
+# ## Heads
+#
+# One set of weights answers one question. **Multi-head attention** runs several attentions side
+# by side, called heads, each on its own part of the numbers of every position. With D = 128 and
+# 4 heads, each head has 32 of the 128 numbers, so four heads cost no more than one.
+#
+# The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
+# (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
+# most numbers end up in the wrong head:
+
+# %%
+draw_split(3, 4, 2)
+# alt: An array of 3 positions with 4 numbers each, 0 to 11. Right: head 0 has 0 1, 4 5, 8 9,
+# and head 1 has 2 3, 6 7, 10 11. In red, reshaped to (2, 3, 2): head 0 has 0 1, 2 3, 4 5, so
+# that positions are mixed.
+
+# %% [markdown]
+# **Task.** Write `split_heads`, and `merge_heads`, its inverse.
 
 # %% exercise="heads"
 #| export
@@ -281,6 +669,22 @@ def merge_heads(x):
 # %% checks="heads"
 check("heads")
 
+# %% [markdown]
+# ## One operation for all heads
+#
+# **Self-attention** is attention in which queries, keys and values are computed from the same
+# sequence. A layer computes all three with one matrix product, of shape (B, T, 3D). From there,
+# the functions above record more than a dozen operations, and several keep an array of shape
+# (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
+#
+# A **fused operation** computes in one step what could be composed of several, and has a
+# gradient rule of its own. Here the rule needs a single (T, T) array for each head: the
+# weights. The forward function puts it into the dict `saved`; rules get that dict, too, and it
+# is freed with the graph.
+#
+# **Task.** Write `attention_forward` with NumPy arrays. In-place operators (`*=`, `-=`, `/=`,
+# `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as views.
+
 # %% exercise="forward"
 #| export
 def head_views(qkv, heads):
@@ -311,7 +715,7 @@ def attention_forward(qkv, heads, causal, saved):
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
     if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+        weights += np.where(causal_mask(T, T), 0, -np.inf)
     weights -= weights.max(-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
@@ -321,6 +725,24 @@ def attention_forward(qkv, heads, causal, saved):
 
 # %% checks="forward"
 check("forward")
+
+# %% [markdown]
+# ## The gradient of attention
+#
+# With $P$ the weights, $S$ the scaled scores, $G$ the upstream gradient, and bars for
+# gradients:
+#
+# $$\bar V = P^T G, \qquad \bar P = G V^T, \qquad
+# \bar S = P \odot (\bar P - \langle \bar P, P \rangle), \qquad
+# \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
+#
+# The brackets are the sum over a row of $\bar P \odot P$. This row term is there because the
+# weights of a row sum to 1: if one of them grows, the others must shrink. Without it, gradients
+# still look plausible and training still goes somewhere. How would you notice? Adding 1 to all
+# scores of a row changes nothing, so each row of $\bar S$ must sum to 0.
+#
+# **Task.** Write `softmax_rule`, then the body of `attention_rule`: fill `dq`, `dk` and `dv`
+# with `[...] =`. They are views of `gradient`, so the three results need no concatenation.
 
 # %% exercise="rule"
 #| export
@@ -374,6 +796,49 @@ keep_freed_memory()  # of arrays of B x heads x T x T numbers, one after the oth
 # %% checks="rule"
 check("rule")
 
+# %% [markdown]
+# Is it right, and is it worth it? Finite differences answer the first question. For the second,
+# count the bytes of all (T, T) arrays that the graph holds until the backward pass.
+
+# %% tags=["demonstration"]
+from tinytorch.core.autograd import numerical_gradient_check, topological_order
+
+def fused(qkv):
+    return apply(attention_forward, qkv, heads=4, causal=True, saved={})
+
+
+def composed(qkv):
+    q, k, v = (split_heads(qkv[..., i * 64:(i + 1) * 64], 4) for i in range(3))
+    return merge_heads(scaled_dot_product_attention(q, k, v, is_causal=True))
+
+
+def square_arrays(out):
+    creators = [node.creator for node in topological_order(out)]
+    kept = [a for c in creators for a in [*c.arrays, *c.options.get("saved", {}).values()]]
+    return {id(a): a for a in kept if np.shape(a)[-2:] == (64, 64)}.values()
+
+
+print("gradient check:", numerical_gradient_check(
+    lambda x: apply(attention_forward, x, heads=2, causal=True, saved={}),
+    [rng.normal(size=(1, 3, 12))]))
+x = Variable(rng.normal(size=(8, 64, 192)).astype(np.float32))
+for f in (composed, fused):
+    out, arrays = f(x), square_arrays(f(x))
+    print(f"{f.__name__:8} {len(topological_order(out)):2} operations, {len(arrays)} (T, T) "
+          f"arrays, {sum(a.nbytes for a in arrays) / 1e6:.1f} MB")
+print("largest difference:", abs(composed(x) - fused(x)).max().item())
+
+# %% [markdown]
+# ## Multi-head attention as a layer
+#
+# The layer is short now: a `Dense` layer for q, k and v, attention in each head, and a second
+# `Dense` layer that mixes the heads. `forward` uses the fused operation where it can. Your part
+# is the general case: an extra mask, dropout on weights, or rotated queries and keys.
+#
+# **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are all of q, then
+# all of k, then all of v. `project` is a method of its own because lesson 16 needs the keys and
+# values of new tokens alone; their positions do not begin at 0 then.
+
 # %% exercise="multi-head"
 #| export
 class MultiHeadAttention(Module):
@@ -408,6 +873,25 @@ class MultiHeadAttention(Module):
         self.qkv = Dense(embed_dim, 3 * embed_dim, bias, rng=rng)
         self.out = Dense(embed_dim, embed_dim, bias, rng=rng)
 
+    def combined_mask(self, length, attn_mask=None):
+        """`attn_mask` and, with causal=True, the causal mask in one; None if there is none."""
+        if not self.causal or attn_mask is None:
+            return causal_mask(length, length) if self.causal else attn_mask
+        hidden = False if operand(attn_mask).dtype == bool else -np.inf
+        return where(causal_mask(length, length), attn_mask, hidden)
+
+    def forward(self, x, attn_mask=None):
+        dropout_p = self.dropout if self.training else 0.0
+        if attn_mask is None and not self.rotary and not dropout_p:
+            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
+                          causal=self.causal, saved={})
+            return self.out(heads)
+        ### BEGIN SOLUTION
+        mask = self.combined_mask(x.shape[1], attn_mask)
+        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
+        return self.out(merge_heads(heads))
+        ### END SOLUTION
+
     def project(self, x, positions=None):
         """The queries, keys and values of all heads.
 
@@ -425,31 +909,10 @@ class MultiHeadAttention(Module):
         return q, k, v
         ### END SOLUTION
 
-    def mask(self, length, attn_mask=None):
-        """`attn_mask` and, with causal=True, the causal mask in one; None when there is none."""
-        if not self.causal or attn_mask is None:
-            return causal_mask(length, length) if self.causal else attn_mask
-        attn_mask, causal = operand(attn_mask), causal_mask(length, length)
-        if attn_mask.dtype == bool:
-            return attn_mask & causal
-        return np.where(causal, attn_mask, -np.inf).astype(attn_mask.dtype)
-
-    def weights(self, x, attn_mask=None):
+    def attention_weights(self, x, attn_mask=None):
         """The attention weights for `x`, an ndarray of shape (B, heads, T, T)."""
-        q, k, _ = self.project(x)
-        return masked_softmax(attention_scores(q, k), self.mask(x.shape[1], attn_mask)).data
-
-    def forward(self, x, attn_mask=None):
-        dropout_p = self.dropout if self.training else 0.0
-        if attn_mask is None and not self.rotary and not dropout_p:
-            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
-                          causal=self.causal, saved={})
-            return self.out(heads)
-        ### BEGIN SOLUTION
-        mask = self.mask(x.shape[1], attn_mask)
-        heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
-        return self.out(merge_heads(heads))
-        ### END SOLUTION
+        (q, k, _), mask = self.project(x), self.combined_mask(x.shape[1], attn_mask)
+        return masked_softmax(attention_scores(q, k), mask).data
 
     def __repr__(self):
         options = f", dropout={self.dropout}" * bool(self.dropout)
@@ -459,6 +922,22 @@ class MultiHeadAttention(Module):
 
 # %% checks="multi-head"
 check("multi-head")
+
+# %% tags=["demonstration"]
+layer = MultiHeadAttention(32, num_heads=4, causal=True, rng=0)
+x = Tensor(rng.normal(size=(2, 6, 32)).astype(np.float32))
+print(layer, sum(p.size for p in layer.parameters()), "parameters,", layer(x).shape)
+print(layer.attention_weights(x)[0, 0].round(2))
+
+# %% [markdown]
+# ## Sequences of unequal lengths
+#
+# Sequences in a batch are filled up to one length. A **padding mask** hides the keys that only
+# fill a short sequence up to the length of its batch. Each sequence has its own mask, and all
+# heads of a sequence share it. With shape (B, 1, 1, keys), broadcasting against (B, heads, Tq,
+# keys) does exactly this.
+#
+# **Task.** Write `padding_mask`.
 
 # %% exercise="padding"
 #| export
@@ -475,109 +954,83 @@ def padding_mask(lengths, keys):
            [ True, False, False, False]])
     """
     ### BEGIN SOLUTION
-    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
+    return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
     ### END SOLUTION
 
 # %% checks="padding"
 check("padding")
 
-# %% exercise="sinusoidal"
-#| export
-def sinusoidal(T, D):
-    """Sinusoidal positional encodings.
+# %% [markdown]
+# The result of a short sequence must not depend on what it is padded with. The layer here is
+# not causal: every position sees all others.
 
-    T        int: the number of positions
-    D        int: the width; may be odd
-    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
-             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
+# %% tags=["demonstration"]
+open_layer = MultiHeadAttention(32, num_heads=4, rng=0)
+other = x.numpy()
+other[1, 4:] = 1000  # sequence 1 has four positions, the other two are padding
+for name, mask in [("without a mask", None), ("with padding_mask", padding_mask([6, 4], 6))]:
+    difference = abs(open_layer(Tensor(other), mask) - open_layer(x, mask)).data[1, :4]
+    print(f"{name}: the four positions differ by up to {difference.max():.3g}")
 
-    >>> sinusoidal(2, 4).round(3)
-    array([[0.   , 1.   , 0.   , 1.   ],
-           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
+# %% [markdown]
+# ## Learning to look back
+#
+# Now the network of the first picture: embedding, positions, one attention layer, and a `Dense`
+# layer for the logits of the next letter. Beside it, the same without positions, and the
+# recurrent model. Predict the share of right letters for each; guessing gives 10 %.
 
-    Source: Vaswani et al. (2017), section 3.5.
-    """
-    ### BEGIN SOLUTION
-    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
-    out = np.empty((T, D), np.float32)
-    out[:, 0::2] = np.sin(angles)
-    out[:, 1::2] = np.cos(angles)[:, : D // 2]
-    return out
-    ### END SOLUTION
+# %% tags=["answer"]
+from tinytorch.core.embeddings import Embedding, RecurrentModel
+from tinytorch.core.layers import Sequential, manual_seed
+from tinytorch.core.optimizers import Adam
+from tinytorch.support.repeat_task import LETTERS, accuracy, repeated, train
 
-# %% checks="sinusoidal"
-check("sinusoidal")
+def attention_model(positions=True):
+    parts = [Embedding(10, 32), LearnedPositions(23, 32)][:1 + positions]
+    return Sequential(*parts, MultiHeadAttention(32, 2, causal=True), Dense(32, 10))
 
-# %% exercise="learned"
-#| export
-class LearnedPositions(Module):
-    """Adds a learned vector to each position of a sequence.
 
-    context    int: the longest sequence
-    embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+def recurrent_model():
+    return Sequential(RecurrentModel(10, 32, 64), lambda output: output[0])  # not the state
 
-    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError with T and the context when T is larger.
 
-    .weight    float32 Variable of shape (context, D), from the normal distribution with
-               standard deviation 0.02
+for name, build, steps, learning_rate in [
+        ("recurrent", recurrent_model, 300, 0.003),
+        ("without positions", lambda: attention_model(positions=False), 200, 0.01),
+        ("attention", attention_model, 200, 0.01)]:
+    manual_seed(0)
+    model = build()
+    train(model, Adam(model.parameters(), learning_rate), steps)
+    print(f"{name:17} {sum(p.size for p in model.parameters())} parameters, {steps} steps: "
+          f"{accuracy(model):4.0%} right")
 
-    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
-    (1, 3, 2)
+# %% [markdown]
+# Without positions, a causal layer knows which letters occurred and how often, but not where.
+# The recurrent network has to keep all twelve letters in 64 numbers. Attention keeps everything
+# and learns where to look. Its price comes in a moment: T times T scores.
 
-    Source: Radford et al., Improving language understanding by generative pre-training (2018),
-    section 4.1.
-    """
+# %% tags=["demonstration"]
+ids = repeated(np.random.default_rng(1), 1)[0]
+text = "".join(LETTERS[i] for i in ids[0])
+weights = model[2].attention_weights(model[:2](ids))[0]
+figure = draw_map(weights[0, 12:], text[12:], text, "head 0 of your layer")
+# alt: Attention weights of the first head after training: rows for the letters of the second
+# half, columns for all letters, with a diagonal of dark cells in the left half.
 
-    def __init__(self, context, embed_dim, rng=None):
-        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
-        self.weight = Variable(weight.astype(np.float32))
-
-    def forward(self, x):
-        ### BEGIN SOLUTION
-        T, context = x.shape[-2], len(self.weight)
-        if T > context:
-            raise ValueError(f"a sequence of {T} positions, and there are vectors for {context}")
-        return x + self.weight[:T]
-        ### END SOLUTION
-
-    def __repr__(self):
-        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
-
-# %% checks="learned"
-check("learned")
-
-# %% exercise="rope"
-#| export
-def rope(x, positions, base=10000.0):
-    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
-    position.
-
-    x          Tensor of shape (..., T, d), d even: queries or keys
-    positions  int array of shape (T,): the position of each row
-    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
-               radians, from the first axis of the pair toward the second
-    returns    Tensor of the shape and dtype of `x`
-
-    ValueError with d when d is odd.
-
-    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
-    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
-
-    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
-    """
-    check_positions(x, positions)
-    ### BEGIN SOLUTION
-    d = x.shape[-1]
-    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
-    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
-    ### END SOLUTION
-
-# %% checks="rope"
-check("rope")
+# %% [markdown]
+# ## Attention in chunks
+#
+# This section is hard, and optional. A text of 100,000 tokens would need 10,000,000,000 weights
+# per head. But the result of a query is only a sum over keys, and a sum can be computed in
+# parts. The softmax stands in the way: it needs the maximum and the sum of the whole row.
+#
+# An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
+# and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
+# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. The result is exact,
+# and no array is larger than Tq times the size of a block. FlashAttention does this in the fast
+# memory of a GPU.
+#
+# **Task.** Write `chunked_attention` on arrays.
 
 # %% exercise="chunked"
 #| export
@@ -604,7 +1057,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
     Tq, Tk = q.shape[-2], k.shape[-2]
     ### BEGIN SOLUTION
     q = q / math.sqrt(q.shape[-1])
-    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    highest = np.full_like(q[..., :1], np.finfo(q.dtype).min)
     total, out = np.zeros_like(highest), 0
     for start in range(0, Tk, block):
         keys = np.arange(start, min(start + block, Tk))
@@ -620,3 +1073,47 @@ def chunked_attention(q, k, v, block, is_causal=False):
 
 # %% checks="chunked"
 check("chunked")
+
+# %% [markdown]
+# The memory of both, measured. Predict the ratio of two neighbouring points on each curve.
+
+# %% tags=["answer"]
+import tracemalloc
+
+def peak(f):
+    tracemalloc.start()
+    f()
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size / 1e6
+
+
+lengths = [128, 256, 512, 1024, 2048]
+inputs = [Tensor(rng.normal(size=(T, 16)).astype(np.float32)) for T in lengths]
+plain = [peak(lambda: scaled_dot_product_attention(x, x, x)) for x in inputs]
+chunks = [peak(lambda: chunked_attention(x, x, x, 64)) for x in inputs]
+figure, axes = panel("", "positions T", "peak memory in MB", xscale="log", yscale="log")
+for values, label in [(plain, "plain"), (chunks, "chunks of 64")]:
+    (line,) = axes.plot(lengths, values, marker="o")
+    axes.annotate(label, (lengths[-2], values[-2]), xytext=(-10, 6), ha="right",
+                  textcoords="offset points", color=line.get_color())
+axes.minorticks_off()
+ticks = axes.set_xticks(lengths, lengths)
+print(f"T = 2048: {plain[-1]:.1f} MB and {chunks[-1]:.1f} MB")
+# alt: Peak memory over T, both axes logarithmic. The plain method rises by a factor of four
+# with each doubling of T, the method in chunks by a factor of two.
+
+# %% [markdown]
+# ## Look back
+#
+# 1. Train the model of "Learning to look back" with `lambda x: x + sinusoidal(23, 32)` instead
+#    of learned positions, and with `rotary=True` and no positions. All three can solve it.
+#    Which of them can be given a sequence that is longer than those they were trained on?
+# 2. Remove the row term from `softmax_rule` and train again. Which check, and which number of
+#    this chapter, would have told you?
+# 3. How many multiplications does `attention_forward` need for (B, T, D), and how many does
+#    `qkv` need? From which T on does attention cost more than its own projections?
+#
+# PyTorch: `torch.nn.functional.scaled_dot_product_attention` has the same arguments and picks a
+# fused kernel. `torch.nn.MultiheadAttention(..., batch_first=True)` also takes queries from
+# another sequence (*cross-attention*); in its boolean masks True means *hidden*.
