@@ -754,7 +754,7 @@ figure = plot_losses(curves, smooth=10, top=6)
 # %% [markdown]
 # Without warm-up, and with post-norm blocks, the loss stays where a model is that has learned
 # only how frequent each letter is. (With a learning rate three times lower, warm-up matters
-# little.) The first transformers were post-norm, and could not be trained without warm-up.
+# little.) The first transformers were post-norm; they depended on a long warm-up.
 #
 # Without `init_gpt` the first loss is far above that of a model that knows nothing: it is sure
 # of itself, and wrong. But this model is small; it recovers, and ends ahead of the others. The
