@@ -8,11 +8,13 @@ import pytest
 
 from tinytorch.support import gpt_run
 from tinytorch.support.gpt_run import (
+    BY_POSITION,
     LEVELS,
     RUN,
     SAMPLES,
     compressed_bits,
     plot_losses,
+    plot_positions,
     plot_run,
     plot_shares,
 )
@@ -35,7 +37,8 @@ def test_the_run_ends_below_all_levels():
     assert list(seconds) == sorted(seconds) and bits[-1] < min(LEVELS.values())
     assert set(SAMPLES) <= {round(time) for time in seconds}
     axes = plot_run(RUN, LEVELS).axes[0]
-    assert set(LEVELS) < {text.get_text() for text in axes.texts}
+    names = {text.get_text().split()[0] for text in axes.texts}
+    assert names == {*LEVELS, "GPT"}
 
 
 def test_losses_are_smoothed():
@@ -49,3 +52,8 @@ def test_bars_have_equal_length():
     for bar in axes.patches:
         ends[bar.get_y()] = bar.get_x() + bar.get_width()
     assert list(ends.values()) == pytest.approx([1, 1])
+
+
+def test_the_first_tokens_of_a_window_are_the_hardest():
+    line = plot_positions(BY_POSITION).axes[0].lines[0]
+    assert list(line.get_ydata()) == BY_POSITION and max(BY_POSITION) == BY_POSITION[0]
