@@ -2,7 +2,7 @@
 saves, what speculative decoding accepts.
 """
 
-from tinytorch.support.drawing import WIDTH, Drawing, panel
+from tinytorch.support.drawing import WIDTH, Drawing
 from tinytorch.support.tokens import wrapped
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "draw_choices",
     "draw_entropies",
     "draw_samples",
-    "plot_lines",
 ]
 
 MARGIN = 8  # pixels
@@ -216,27 +215,3 @@ def draw_acceptance(tokens, p, q):
     drawing.text(WIDTH / 2 + 4, bottom + 54, "hatched: rejected", "wrong")
     drawing.text(WIDTH - MARGIN, bottom + 54, "drawn instead", "gradient", "end")
     return drawing
-
-
-def plot_lines(x, curves, xlabel, ylabel, **subplot):
-    """Curves over x, each with its name at its end; unless the axis is logarithmic, it begins at 0.
-
-    curves   {name: list of numbers, as long as x}
-    subplot  such as yscale="log"
-    returns  a matplotlib figure
-    """
-    figure, axes = panel(xlabel=xlabel, ylabel=ylabel, **subplot)
-    for n, (name, values) in enumerate(curves.items()):
-        axes.plot(x, values, f"C{n}")
-        axes.annotate(
-            name,
-            (x[-1], values[-1]),
-            xytext=(-2, 7),
-            textcoords="offset points",
-            ha="right",
-            color=f"C{n}",
-        )
-    axes.margins(y=0.15)
-    if axes.get_yscale() == "linear":
-        axes.set_ylim(bottom=0)
-    return figure

@@ -12,7 +12,6 @@ from tinytorch.support.decoding import (
     draw_choices,
     draw_entropies,
     draw_samples,
-    plot_lines,
 )
 from tinytorch.support.small_gpt import load_small_gpt
 
@@ -55,11 +54,3 @@ def test_what_is_rejected_is_drawn_elsewhere():
     assert drawing.description == "accepted 0.60, rejected 0.40, drawn instead 0.40"
     assert drawing.svg().count("cell wrong hatched") == 1
     assert drawing.svg().count('class="cell gradient"') == 1
-
-
-def test_each_curve_has_its_name():
-    figure = plot_lines([1, 2], {"one": [1, 2], "two": [3, 4]}, "x", "y")
-    (axes,) = figure.axes
-    assert [text.get_text() for text in axes.texts] == ["one", "two"]
-    assert axes.get_ylim()[0] == 0
-    assert plot_lines([1, 2], {"a": [1, 2]}, "x", "y", yscale="log").axes[0].get_ylim()[0] > 0
