@@ -54,7 +54,7 @@ class Settings:
     batch: int = 8
     epochs: int = 26
     steps: int = 100
-    lr: float = 2e-3
+    lr: float = 3e-3
     without: str = ""
     text: str = ""
 
