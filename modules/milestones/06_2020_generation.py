@@ -18,7 +18,7 @@ model is trained on long windows for a hundred steps more.
 #     "tensor", "activations", "layers", "losses", "autograd", "optimizers", "training",
 #     "normalization", "tokenization", "embeddings", "attention", "transformers", "generation",
 # ]
-# seconds = 1800
+# seconds = 3600
 # after = "gpt"
 # alt = """Milliseconds for one token against its position: without a cache they grow with the \
 #     text, with a cache they hardly do. Below, tokens per second as bars with intervals: few \

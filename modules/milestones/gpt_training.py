@@ -52,7 +52,7 @@ class Settings:
     layers: int = 3
     num_heads: int = 4
     batch: int = 8
-    epochs: int = 26
+    epochs: int = 30
     steps: int = 100
     lr: float = 3e-3
     without: str = ""
