@@ -7,14 +7,20 @@
     w2  one training step: conv 5x5x8, ReLU, 2x2 max pool, conv 5x5x16, ReLU,
         2x2 max pool, linear 10, cross-entropy; 32 images of 1x28x28, float32,
         Adam                                                                    per step
+    w3  one training step: a GPT of 2 blocks, width 64, 4 heads, 65 tokens in
+        the vocabulary, 64 in the context, 8 windows, float32, AdamW            per step
     w4  a graph of 10,000 operations on scalars (`Value`), each result used
         several times                                                           per operation
     w5  x = x*1.0001 + 0.1, 50,000 times, on a Tensor of one number             per operation
     w6  (a + b).relu().sum().backward() on 4 numbers                            per call
+    w7  200 tokens, each the most probable one, from w3's GPT with a context of
+        256 tokens, after a prompt of one; w7_cached: with a key-value cache    per token
 
-Each is a forward and a backward pass. w1 and w2 are written as a user writes them, here and in
-PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer. The peers; those
-that do not import are listed with the command that brings them:
+w1 to w6 are a forward and a backward pass. w1 to w3 and w7 are written as a user writes them, here
+and in PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer; the GPT of
+lesson 15, and in PyTorch one of Embedding, LayerNorm, Linear and scaled_dot_product_attention,
+whose cache is grown by torch.cat (gpt.py). The peers; those that do not import are listed with the
+command that brings them:
 
     numpy      the same mathematics by hand, without an engine: nothing in Python can be much
                faster. For w4, which has no arrays, plain Python floats
@@ -26,7 +32,7 @@ Each library works in a process of its own, with one thread, and runs in turn wi
 (A B C A B C ...). What is timed is CPU time, with Python's garbage collector on. A ratio is ours
 divided by the peer's in the same turn, and the median of those: machines differ, and are busy at
 times, so a ratio is worth more than a time. Before that, in other processes, each library computes
-the result and all gradients three times in a row (for w1 and w2 after 0, 1 and 2 steps); if one
+the result and all gradients three times in a row (for w1 to w3 after 0, 1 and 2 steps); if one
 differs from the handmade mathematics by more than the tolerance, the program stops with 1. "apart"
 is the larger difference of the two, relative to the largest number of an array. A peer that cannot
 do a workload is listed with its error.
@@ -64,6 +70,10 @@ INSTALL = {
 }
 SIZES, BATCH, RATE = (784, 256, 128, 10), 64, 0.05  # w1; the learning rate is per step
 IMAGES, ADAM_RATE = 32, 1e-3  # w2; the learning rate is per step
+# w3 and w7; the learning rate is per step
+GPT = {"vocabulary": 65, "context": 64, "width": 64, "layers": 2}
+HEADS, WINDOWS, TOKENS = 4, 8, 200
+ADAMW = {"rate": 1e-3, "betas": (0.9, 0.99), "weight_decay": 0.1}
 NODES, CHAIN = 10_000, 50_000  # operations of w4, turns of w5 (two operations each)
 
 
@@ -99,6 +109,15 @@ WORKLOADS = {
         {"torch": 1.05},
         50_000_000,
     ),
+    "w3": Workload(
+        "GPT, width 64, 2 blocks, 8 x 64 tokens, AdamW",
+        "step",
+        1,
+        10,
+        1e-3,
+        {"torch": 1.2},
+        60_000_000,
+    ),
     "w4": Workload(
         "10,000 operations on scalars",
         "operation",
@@ -111,6 +130,10 @@ WORKLOADS = {
         "x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}
     ),
     "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.42}),
+    "w7": Workload("200 tokens from w3's GPT", "token", TOKENS, 1, 1e-9, {"torch": 1.5}),
+    "w7_cached": Workload(
+        "200 tokens from w3's GPT, cached", "token", TOKENS, 2, 1e-9, {"torch": 0.90}
+    ),
 }
 
 
@@ -150,10 +173,10 @@ def w1_tinytorch():
     return training_step(net, CrossEntropyLoss(), SGD(parameters, lr=RATE), x, labels)
 
 
-def training_step(net, loss_function, optimizer, x, labels, numbers=lambda g: g):
+def training_step(net, loss_function, optimizer, x, labels, gradient=lambda p: p.grad):
     """The two functions of a contestant, in the words that ours and PyTorch have in common.
 
-    numbers  makes of a gradient the one of our shape: PyTorch's weights are (out, in)
+    gradient  the gradient of a parameter, in our shape: PyTorch's weights are (out, in)
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
@@ -161,7 +184,7 @@ def training_step(net, loss_function, optimizer, x, labels, numbers=lambda g: g)
         optimizer.zero_grad()
         loss = loss_function(net(x), labels)
         loss.backward()
-        return [loss, *[numbers(p.grad) for p in parameters]]
+        return [loss, *map(gradient, parameters)]
 
     def improve(found):
         optimizer.step()
@@ -234,8 +257,8 @@ def w1_torch():
     return training_step(net, torch.nn.CrossEntropyLoss(), optimizer, x, labels, transposed)
 
 
-def transposed(g):
-    return g.T if g.ndim == 2 else g
+def transposed(p):
+    return p.grad.T if p.grad.ndim == 2 else p.grad
 
 
 def w1_mygrad():
@@ -465,6 +488,104 @@ def w2_torch():
     x, labels = torch.from_numpy(x), torch.from_numpy(labels)
     optimizer = torch.optim.Adam(parameters, lr=ADAM_RATE)
     return training_step(net, torch.nn.CrossEntropyLoss(), optimizer, x, labels, transposed)
+
+
+def w3_data():
+    """Ids (windows, tokens), the ids that follow them, and the weights to start from."""
+    import numpy as np
+    from gpt import first_weights
+
+    ids = np.random.default_rng(1).integers(0, GPT["vocabulary"], (WINDOWS, GPT["context"] + 1))
+    return ids[:, :-1].copy(), ids[:, 1:].copy(), first_weights(**GPT)
+
+
+def w3_tinytorch():
+    from gpt import tinytorch_model
+
+    from tinytorch.core.transformers import decay_groups
+    from tinytorch.nn import CrossEntropyLoss
+    from tinytorch.optim import AdamW
+
+    x, y, weights = w3_data()
+    net = tinytorch_model(weights, HEADS)
+    groups = decay_groups(net, ADAMW["weight_decay"])
+    optimizer = AdamW(groups, lr=ADAMW["rate"], betas=ADAMW["betas"])
+    return training_step(net, CrossEntropyLoss(), optimizer, x, y)
+
+
+def w3_numpy():
+    from gpt import numpy_step
+
+    x, y, weights = w3_data()
+    return numpy_step(weights, HEADS, x, y, **ADAMW)
+
+
+def w3_torch():
+    import torch
+    from gpt import torch_groups, torch_model
+
+    x, y, weights = w3_data()
+    net = torch_model(weights, HEADS)
+    groups = torch_groups(net, weights, ADAMW["weight_decay"])
+    optimizer = torch.optim.AdamW(groups, lr=ADAMW["rate"], betas=ADAMW["betas"])
+
+    def loss_function(logits, y):
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten())
+
+    tables = {id(net.embedding.weight), id(net.positions.weight)}
+    return training_step(
+        net,
+        loss_function,
+        optimizer,
+        *map(torch.from_numpy, (x, y)),
+        lambda p: p.grad if id(p) in tables else transposed(p),
+    )
+
+
+def w7_weights():
+    from gpt import first_weights
+
+    return first_weights(**GPT | {"context": 256})
+
+
+def w7_tinytorch(cache=False):
+    from gpt import tinytorch_model
+
+    from tinytorch.generate import generate
+
+    net = tinytorch_model(w7_weights(), HEADS)
+
+    def compute():
+        ids = generate(net, [[1]], TOKENS, temperature=0, cache=cache)
+        return [ids[0, 1:]]
+
+    return compute, None
+
+
+def w7_numpy(cache=False):
+    from gpt import numpy_generate
+
+    weights = w7_weights()
+    return lambda: [numpy_generate(weights, HEADS, [1], TOKENS, cache)], None
+
+
+def w7_torch(cache=False):
+    from gpt import torch_generate, torch_model
+
+    net = torch_model(w7_weights(), HEADS)
+    return lambda: [torch_generate(net, [1], TOKENS, cache)], None
+
+
+def w7_cached_tinytorch():
+    return w7_tinytorch(cache=True)
+
+
+def w7_cached_numpy():
+    return w7_numpy(cache=True)
+
+
+def w7_cached_torch():
+    return w7_torch(cache=True)
 
 
 def w4_plan():

@@ -1,6 +1,14 @@
 """The library that the lessons add up to."""
 
-from tinytorch import data, func, nn, optim, text, training  # noqa: F401  each opens without its lessons
+from tinytorch import (  # noqa: F401  each opens without its lessons
+    data,
+    func,
+    generate,
+    nn,
+    optim,
+    text,
+    training,
+)
 from tinytorch.lazy import door
 from tinytorch.support.users import name_lines_of_users
 

@@ -5,7 +5,7 @@ So `import tinytorch` works at every stage of the course, and what is not built 
 lesson builds it. `from tinytorch.nn import *` gives what is built.
 """
 
-import importlib
+import importlib.util
 import sys
 
 
@@ -13,7 +13,8 @@ def door(module, homes, instead=None):
     """The `__getattr__` and `__dir__` of a front door.
 
     module   its name
-    homes    {a lesson, or "support." and a module there: the names that come from it}
+    homes    {a lesson, or "support." and a module there: the names that come from it}; two lessons
+             with a space between: the first of them, once it is there, and before that the second
     instead  {what to write here, with {name} for the name: the names that PyTorch has for it}
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
@@ -24,7 +25,9 @@ def door(module, homes, instead=None):
             return [name for name in home if is_built(name)]
         if name not in home:
             raise unknown(module, name, write, home)
-        place = home[name]
+        place, *earlier = home[name].split()
+        if earlier and importlib.util.find_spec(f"tinytorch.core.{place}") is None:
+            (place,) = earlier
         full = f"tinytorch.{place}" if place.startswith("support.") else f"tinytorch.core.{place}"
         try:
             found = getattr(importlib.import_module(full), name)

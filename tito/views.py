@@ -28,6 +28,7 @@ STYLES = {
     "stale": "yellow",
     "skipped": "magenta",
     "helped": "magenta",
+    "tried": "green",
     "ok": "green",
     "problem": "red",
     "optional": "yellow",
@@ -541,8 +542,8 @@ def milestones(rows):
             str(row.year),
             row.name,
             Text(row.state, STYLES[row.state]),
-            _figures(row.bar),
-            _figures({name: row.measured[name] for name in row.bar if name in row.measured}),
+            _figures(row.bars()),
+            _figures({n: text for n, text in row.figures(row.measured).items() if n in row.bars()}),
             Text(_some(row.open), "yellow"),
         )
     following = next((row for row in rows if not row.open and row.state != "passed"), None)
@@ -563,14 +564,14 @@ def _some(names):
 def milestone_card(program):
     """What is about to be run."""
     return Text.assemble(
-        (f"{program.year} {program.title}", "bold"), f"\nbar: {_figures(program.bar)}", "\n"
+        (f"{program.year} {program.title}", "bold"), f"\nbar: {_figures(program.bars())}", "\n"
     )
 
 
 def milestone(result, picture):
     """What came of a milestone. `picture` is a link to it, or None."""
     explanation = (
-        [f"{_figures(result.measured)}  {result.seconds:.1f} s", result.reason]
+        [f"{_figures(result.figures(result.measured))}  {result.seconds:.1f} s", result.reason]
         if result.measured
         else [result.reason]
     )
@@ -594,11 +595,8 @@ def milestone(result, picture):
     return Group(*lines)
 
 
-def _figures(measured):
-    return ", ".join(
-        f"{name} {value:.1%}" if 0 <= value <= 1 else f"{name} {value:.4g}"
-        for name, value in measured.items()
-    )
+def _figures(texts):
+    return ", ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def check_table(findings, questions):

@@ -85,6 +85,7 @@ def test_the_doors_load_nothing_by_themselves(empty):
         "tinytorch.optim",
         "tinytorch.text",
         "tinytorch.training",
+        "tinytorch.generate",
     ],
 )
 def test_every_name_of_a_door_is_there_in_the_finished_course(door):

@@ -13,7 +13,7 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "activations": "relu sigmoid tanh gelu softmax log_softmax "
-        "ReLU Sigmoid Tanh GELU Softmax LogSoftmax",
+        "ReLU Sigmoid Tanh Softmax LogSoftmax",
         "layers": "Module Layer Dense Linear Sequential Flatten Dropout summary manual_seed "
         "xavier_uniform he_normal",
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
@@ -22,6 +22,8 @@ __getattr__, __dir__ = door(
         "normalization": "layer_norm rms_norm batch_norm LayerNorm RMSNorm BatchNorm1d BatchNorm2d",
         "embeddings": "embedding Embedding",
         "attention": "scaled_dot_product_attention MultiHeadAttention LearnedPositions",
+        "transformers": "GPT TransformerBlock",
+        "transformers activations": "GELU",
         "support.containers": "ModuleDict ModuleList Parameter",
         "support.l1_loss": "L1Loss l1_loss",
     },
@@ -41,11 +43,11 @@ __getattr__, __dir__ = door(
         "MultiheadAttention",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
         "there is one device, the CPU": "DataParallel",
+        "write TransformerBlock, which is pre-norm and causal": "TransformerEncoderLayer",
         "rnn_step and RecurrentModel are in tinytorch.text": "RNN RNNCell",
         "this library has no such layer": "LSTM GRU LSTMCell GRUCell EmbeddingBag "
-        "GroupNorm BatchNorm3d InstanceNorm2d Transformer TransformerEncoder "
-        "TransformerEncoderLayer "
-        "TransformerDecoder TransformerDecoderLayer Conv1d Conv3d ConvTranspose2d MaxPool1d "
-        "AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
+        "GroupNorm BatchNorm3d InstanceNorm2d "
+        "Transformer TransformerEncoder TransformerDecoder TransformerDecoderLayer Conv1d Conv3d "
+        "ConvTranspose2d MaxPool1d AvgPool1d Upsample PixelShuffle Unfold Fold Unflatten",
     },
 )

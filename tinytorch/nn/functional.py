@@ -33,7 +33,7 @@ __getattr__, __dir__ = door(
         "write x.pad(...)": "pad",
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
-        "this library has no such function": "group_norm conv1d conv3d conv_transpose2d "
-        "interpolate unfold fold",
+        "this library has no such function": "group_norm "
+        "conv1d conv3d conv_transpose2d interpolate unfold fold",
     },
 )

@@ -3,19 +3,31 @@
 import importlib
 import sys
 
-__all__ = ["autograd_lesson"]
+__all__ = ["autograd_lesson", "generation_lesson"]
 
 
 def autograd_lesson():
-    """The module of the autograd lesson, which has the function `backward`.
+    """The module of the autograd lesson, which has the function `backward`."""
+    return later_lesson("autograd", "backward")
 
-    ImportError when there is none yet. (An import statement would take a microsecond also where
-    the module was imported long ago; a small backward pass takes ten.)
+
+def generation_lesson():
+    """The module of the generation lesson, which has the function `step` of a GPT."""
+    return later_lesson("generation", "step")
+
+
+def later_lesson(lesson, function):
+    """The module of a lesson; ImportError, naming the function, when there is none yet.
+
+    (An import statement would take a microsecond also where the module was imported long ago; a
+    small backward pass takes ten.)
     """
-    name = "tinytorch.core.autograd"
+    name = f"tinytorch.core.{lesson}"
     try:
         return sys.modules.get(name) or importlib.import_module(name)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # the lesson is there, and something that it needs is not
         raise ImportError(
-            "backward() is built in the autograd lesson; then `tito export autograd`"
+            f"{function}() is built in the {lesson} lesson; then `tito export {lesson}`"
         ) from None

@@ -62,10 +62,12 @@ def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
         )
         for program in reversed(programs)
     }  # first, and the last of them before the others: it takes longest
+    later = [f"milestones/{program.path.stem}" for program in programs if program.after]
     jobs |= {
         f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch))
         for entry in root.lessons
     }
+    jobs |= {page: jobs.pop(page) for page in later}  # when what they use is there
     places = {page: cache / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
 
     def run(page):
@@ -281,11 +283,12 @@ def _plain(output):
 
 def _run_milestone(root, program, scratch):
     """Run a milestone as `tito milestone run` does. Returns what it measured, printed and drew."""
+    (scratch / milestone.SOURCE).mkdir(parents=True, exist_ok=True)  # where it may keep its run
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         report, picture = milestone.execute(course.open_root(scratch), program, {}, 0, output)
         output.seek(0)
         printed = output.read()
-    if wrong := report.get("error") or "; ".join(milestone.missed(program.bar, report["measured"])):
+    if wrong := report.get("error") or "; ".join(program.missed(report["measured"])):
         raise TitoError(
             f"{place_of_milestone(program)}: this milestone does not pass: {wrong}",
             f"`tito milestone run {program.name}` runs it alone. Mend it or a lesson it needs, "

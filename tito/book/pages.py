@@ -128,11 +128,9 @@ def of_milestone(root, entry, outputs):
     summary, _, prose = about.partition("\n\n")
     rows = [
         ("Needs", _lessons(root, entry.needs)),
-        (
-            "To reach",
-            ", ".join(f"{name} {milestone.figure(least)}" for name, least in entry.bar.items()),
-        ),
+        ("To reach", ", ".join(f"{name} {text}" for name, text in entry.bars().items())),
         ("Run it", f"`tito milestone run {entry.name}`"),
+        ("Options", ", ".join(f"`{option}`" for option in entry.options)),
     ]
     parts = [
         _prose(0, f"# {entry.year}. {entry.title}"),
@@ -185,10 +183,10 @@ def summary_of(program):
 
 
 def _reached(program, measured):
+    bars = program.bars()
     rows = [
-        f"| {name} | {milestone.figure(value)} | "
-        f"{milestone.figure(program.bar[name]) if name in program.bar else ''} |"
-        for name, value in measured
+        f"| {name} | {text} | {bars.get(name, '')} |"
+        for name, text in program.figures(dict(measured)).items()
     ]
     return "\n".join(
         [
@@ -196,7 +194,7 @@ def _reached(program, measured):
             "",
             "With the course's own lessons and seed 0:",
             "",
-            "| | measured | at least |",
+            "| | measured | to reach |",
             "| --- | ---: | ---: |",
             *rows,
         ]

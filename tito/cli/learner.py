@@ -616,7 +616,7 @@ def doctor_(json: Json = False, root: RootOption = None):
 
 
 milestone_app = typer.Typer(
-    help="Programs that run on your finished package: from the perceptron to digits."
+    help="Programs that run on your finished package: from the perceptron to a GPT."
 )
 app.add_typer(milestone_app, name="milestone")
 
@@ -647,7 +647,7 @@ def list_milestones(json: Json = False, root: RootOption = None):
     echo(views.milestones(rows))
 
 
-@milestone_app.command("run")
+@milestone_app.command("run", context_settings={"ignore_unknown_options": True})
 def run_milestone(
     name: Annotated[
         str,
@@ -655,6 +655,14 @@ def run_milestone(
             metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
         ),
     ],
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OPTION]...",
+            help="What some milestones let you change: the page of the milestone lists it.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="What chance begins with.")] = 0,
     json: Json = False,
     root: RootOption = None,
@@ -674,7 +682,9 @@ def run_milestone(
 
         echo(views.milestone_card(program))
         sys.stdout.flush()
-    result = milestone.run(root, program, seed, sys.stderr if json else None, warn)
+    result = milestone.run(
+        root, program, seed, sys.stderr if json else None, warn, tuple(options or ())
+    )
     if json:
         echo_json(
             asdict(result)

@@ -8,11 +8,16 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # needs = ["tensor", "layers", "training"]     the lessons whose modules it imports, in the end
     # seconds = 300                                it may take
     # alt = "Loss against epoch: it falls to 0.1"  what its picture shows, in words, for the book
+    # after = "gpt"                                the milestone whose kept run it uses, if any
     # [bar]
     # "test accuracy" = 0.97                       at least
+    # [at_most]                                    left out where there is nothing of the kind
+    # "bits per character" = 1.65
     # ///
 
 and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
+One that also says `options = ["--without norm|mask"]` defines `run(seed, words)`: the words after
+its name are an experiment of the learner's, which is shown and neither judged nor recorded.
 It runs in a process of its own (`milestone_runner.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that a bar is the same for everybody; a learner's
 edited copy runs with plain `python`.
@@ -44,11 +49,42 @@ HEADER = {"title": str, "needs": list, "seconds": (int, float), "bar": dict}
 RUNNER = Path(__file__).with_name("milestone_runner.py")
 
 
+class Wanted:
+    """What must be reached: `bar` {name: at least} and `at_most` {name: at most}."""
+
+    def missed(self, measured):
+        """What was not reached, as sentences without a full stop; empty when all was."""
+        short = [
+            name for name, least in self.bar.items() if not measured.get(name, math.nan) >= least
+        ]
+        short += [
+            name for name, most in self.at_most.items() if not measured.get(name, math.nan) <= most
+        ]
+        ours, bars = self.figures(measured), self.bars()
+        return [f"{name} is {ours.get(name, 'missing')}, the bar is {bars[name]}" for name in short]
+
+    def bars(self):
+        """{name: what must be reached, as it is shown}."""
+        at_most = self.figures(self.at_most)
+        return self.figures(self.bar) | {name: f"at most {at_most[name]}" for name in at_most}
+
+    def figures(self, measured):
+        """{name: a measured number as it is shown}: from 0 to 1 it is a share, such as 98.3%,
+        unless `at_most` has its name.
+        """
+        return {
+            name: f"{value:.1%}" if 0 <= value <= 1 and name not in self.at_most else f"{value:.4g}"
+            for name, value in measured.items()
+        }
+
+
 @dataclass(frozen=True)
-class Milestone:
+class Milestone(Wanted):
     """One program.
 
-    `bar` is {name: the least that must be measured}, `seconds` how long it may take.
+    `bar` is {name: the least that must be measured}, `at_most` {name: the most}, `seconds` how long
+    it may take, `options` what may be written after its name, `after` the name of the milestone
+    whose kept run it uses.
     """
 
     path: Path
@@ -60,18 +96,23 @@ class Milestone:
     seconds: float
     bar: dict = field(hash=False)
     alt: str = ""
+    at_most: dict = field(default_factory=dict, hash=False)
+    options: tuple = ()
+    after: str = ""
 
-    @property
-    def picture(self):
-        """What its picture is called, beside the learner's copy of the program."""
-        return self.path.with_suffix(".png").name
+    def picture(self, words=()):
+        """What its picture is called, beside the learner's copy of the program; that of an
+        experiment has the experiment's words in its name.
+        """
+        return "_".join(re.findall(r"\w+", " ".join([self.path.stem, *words])))[:80] + ".png"
 
 
 @dataclass
-class Result:
+class Result(Wanted):
     """What came of one run.
 
-    verdict   "passed", "failed", or "helped": the bar was reached with lessons that are skipped
+    verdict   "passed", "failed", "helped": the bar was reached with lessons that are skipped, or
+              "tried": an experiment came to its end
     reason, remedy   why it is no pass, and what to do
     lesson    the lesson to look at, when one is known
     picture   its path, None if there was none
@@ -88,14 +129,16 @@ class Result:
     measured: dict = field(default_factory=dict)
     seconds: float = 0.0
     picture: Path | None = None
+    at_most: dict = field(default_factory=dict)
+    words: tuple = ()
 
     @property
     def passed(self):
-        return self.verdict == "passed"
+        return self.verdict in ("passed", "tried")
 
 
 @dataclass
-class Row:
+class Row(Wanted):
     """A milestone's state: passed, stale (passed once, the code was changed
     since), failed, helped or new.
     """
@@ -109,6 +152,7 @@ class Row:
     bar: dict
     measured: dict
     last_run: str | None
+    at_most: dict = field(default_factory=dict)
 
 
 def milestones(root):
@@ -155,6 +199,9 @@ def _read(path):
         meta["seconds"],
         meta["bar"],
         str(meta.get("alt", "")).strip(),
+        meta.get("at_most", {}),
+        tuple(meta.get("options", ())),
+        str(meta.get("after", "")),
     )
 
 
@@ -210,6 +257,7 @@ def rows(root, warn=lambda text: None):
                 program.bar,
                 record.get("measured", {}),
                 record.get("when"),
+                program.at_most,
             )
         )
     return out
@@ -235,14 +283,30 @@ def code_of(milestone, texts):
     return digest.hexdigest()
 
 
-def run(root, milestone, seed=0, out=None, warn=lambda text: None):
+def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
     """Bring the package up to date, run a milestone on it, and record what came of it.
 
     Returns a Result.
 
-    out   where the program's own output goes, a file; None for this process's standard output
+    out    where the program's own output goes, a file; None for this process's standard output
+    words  what is to be different in this run, an experiment, which is not recorded
+
+    Raises TitoError, code 2, for words that the program does not know.
     """
-    result = Result(milestone.name, milestone.title, seed, bar=milestone.bar)
+    if words and not milestone.options:
+        raise TitoError(
+            f"The milestone {milestone.name} takes no options: {' '.join(words)}.",
+            f"tito milestone run {milestone.name}",
+            2,
+        )
+    result = Result(
+        milestone.name,
+        milestone.title,
+        seed,
+        bar=milestone.bar,
+        at_most=milestone.at_most,
+        words=tuple(words),
+    )
     entries = [root.lesson(name) for name in milestone.needs]
     helped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
     records, modules_by_path = progress.load(root, warn)["lessons"], {}
@@ -264,10 +328,10 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
                 )
                 return _recorded(root, milestone, result, {}, warn)
     texts = modules(root, milestone)
-    report, picture = execute(root, milestone, texts, seed, out)
+    report, picture = execute(root, milestone, texts, seed, out, words)
     result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
     if picture:
-        result.picture = root.path / SOURCE / milestone.picture
+        result.picture = root.path / SOURCE / milestone.picture(words)
         files.write(result.picture, picture)
     _judge(result, report, entries, helped, modules_by_path, warn)
     if result.verdict == "helped":
@@ -276,7 +340,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None):
     return _recorded(root, milestone, result, texts, warn)
 
 
-def execute(root, milestone, texts, seed, out):
+def execute(root, milestone, texts, seed, out, words=()):
     """Run a milestone's program in a process of its own.
 
     Returns what it told, and the picture's bytes, or None.
@@ -292,6 +356,7 @@ def execute(root, milestone, texts, seed, out):
             "texts": texts,
             "program": str(milestone.path),
             "seed": seed,
+            "words": list(words),
             "seconds": milestone.seconds,
             "answer": str(answer),
             "picture": str(picture),
@@ -311,6 +376,12 @@ def execute(root, milestone, texts, seed, out):
         finally:
             process.kill()
             process.wait()
+        if words and process.returncode == 2:  # argparse has said on standard error what is wrong
+            raise TitoError(
+                f"The milestone {milestone.name} does not know {' '.join(words)}.",
+                f"It takes {', '.join(milestone.options)}.",
+                2,
+            )
         try:
             report = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -327,10 +398,10 @@ def _judge(result, report, entries, helped, modules_by_path, warn):
     modules_by_path  {module's path: (lesson, source, module)} of the lessons that are the
                      learner's own
     """
-    short = missed(result.bar, result.measured)
+    short = [] if result.words else result.missed(result.measured)
     if not report.get("error") and not short:
-        result.verdict = "helped" if helped else "passed"
-        if helped:
+        result.verdict = "tried" if result.words else "helped" if helped else "passed"
+        if result.verdict == "helped":
             result.reason = (
                 f"This counts for nothing yet: {' and '.join(helped)} "
                 f"{'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
@@ -384,21 +455,9 @@ def _way_back(entry, records):
         return "start"
 
 
-def missed(bar, measured):
-    """What was not reached of a bar, as sentences without a full stop; empty when all was."""
-    return [
-        f"{name} is {figure(measured.get(name))}, the bar is {figure(least)}"
-        for name, least in bar.items()
-        if not measured.get(name, math.nan) >= least
-    ]
-
-
-def figure(value):
-    """A measured number as it is shown: a share as 98.3%."""
-    return "missing" if value is None else f"{value:.1%}" if 0 <= value <= 1 else f"{value:.4g}"
-
-
 def _recorded(root, milestone, result, texts, warn):
+    if result.words:
+        return result
     with progress.change(root, milestone.name, warn, "milestones") as record:
         record |= {
             "when": progress.now(),

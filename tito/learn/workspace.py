@@ -180,7 +180,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
 `tito restore ZIP` brings it back |
-| `tito milestone list` | shows what your package can do in the end: it reads handwritten digits |
+| `tito milestone list` | shows what your package can do in the end: it reads digits, and writes |
 | `tito doctor` | looks for what is missing on this machine |
 
 Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.

@@ -240,6 +240,39 @@ def test_a_pass_is_stale_when_the_code_has_changed(work):
     assert milestone.rows(work)[0].state == "stale"
 
 
+def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
+    solved(work)
+    replaced(work, "# ///\n\nfrom", '# [at_most]\n# "total of two" = 0.25\n# ///\n\nfrom')
+    replaced(work, '{"total": total([1, 2])}', '{"total": total([1, 2]), "total of two": 0.75}')
+    result = go(work)
+    assert result.verdict == "failed"
+    assert result.missed(result.measured) == ["total of two is 0.75, the bar is at most 0.25"]
+    assert milestone.rows(work)[0].bars() == {"total": "6", "total of two": "at most 0.25"}
+    replaced(work, "0.75", "0.25")
+    assert go(work).verdict == "passed"
+
+
+def test_an_experiment_is_shown_and_neither_judged_nor_recorded(work):
+    solved(work)
+    replaced(work, "# [bar]", '# options = ["--twice"]\n# [bar]')
+    replaced(work, "def run(seed=0):", "def run(seed=0, words=()):")
+    replaced(work, "total([1, 2])}", "total([1, 2]) - len(words)}")
+    ran = tito(work, "milestone", "run", "sum", "--twice", "--seed", "3")
+    assert (ran.returncode, "tried  total 5" in ran.stdout) == (0, True), ran.stdout + ran.stderr
+    assert "sum_twice.png" in ran.stdout and "milestones" not in progress.load(work)
+    assert go(work).verdict == "passed"
+
+
+def test_an_option_that_a_milestone_does_not_know_is_wrong_usage(work):
+    solved(work)
+    ran = tito(work, "milestone", "run", "sum", "--twice")
+    assert ran.returncode == 2 and "takes no options: --twice" in ran.stderr
+    replaced(work, "# [bar]", '# options = ["--once"]\n# [bar]')
+    replaced(work, "def run(seed=0):", "def run(seed=0, words=()):\n    raise SystemExit(2)")
+    ran = tito(work, "milestone", "run", "sum", "--twice")
+    assert ran.returncode == 2 and "It takes --once." in ran.stderr, ran.stderr
+
+
 def test_rows_tell_what_a_milestone_waits_for(work):
     from tito.learn import verdict
 
@@ -344,13 +377,15 @@ def test_the_commands_say_it_all(work):
 # The course's own
 
 
-def test_the_courses_milestones_are_the_four_and_name_lessons_that_exist():
+def test_the_courses_milestones_name_lessons_that_exist():
     found = milestone.milestones(COURSE)
     assert [(one.year, one.name) for one in found] == [
         (1958, "perceptron"),
         (1986, "xor"),
         (1989, "digits_mlp"),
         (1998, "digits_cnn"),
+        (2018, "gpt"),
+        (2020, "generation"),
     ]
     for one in found:
         numbers = [COURSE.lesson(name).number for name in one.needs]

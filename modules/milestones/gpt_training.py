@@ -1,0 +1,241 @@
+"""How a GPT is trained on a text, and how the run is kept in a file, to be continued.
+
+Milestone 05 trains it; milestone 06 takes its weights.
+"""
+
+import hashlib
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tinytorch.core.layers import Sequential, generator, manual_seed
+from tinytorch.core.losses import cross_entropy
+from tinytorch.core.optimizers import AdamW, LambdaLR, warmup_cosine
+from tinytorch.core.tokenization import CharTokenizer, Tokenizer, train_bpe, train_bpe_fast
+from tinytorch.core.training import Trainer, predict, snapshot
+from tinytorch.core.transformers import (
+    GPT,
+    TransformerBlock,
+    decay_groups,
+    held_out_bits,
+    init_gpt,
+    text_batch,
+)
+from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
+from tinytorch.support.run import restore
+from tinytorch.support.texts import load_text
+
+LESSONS = (  # that this program needs
+    "tensor activations layers losses autograd optimizers training normalization tokenization "
+    "embeddings attention transformers"
+).split()
+TRIED = 10_000  # characters of the held-out text that are scored after each epoch
+BITS = "held-out bits per character"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run depends on, besides the code and the seed.
+
+    vocab_size  tokens of the tokenizer; 0 for one token per character
+    epochs      of `steps` steps each; the rate of the optimizer falls until the last one
+    lr          the highest learning rate, per step
+    without     a part of the model to leave out: norm, residual, positions or mask; "" for none
+    text        the file to learn from; "" for the novels
+    """
+
+    vocab_size: int = 1024
+    context: int = 64
+    embed_dim: int = 128
+    layers: int = 3
+    num_heads: int = 4
+    batch: int = 8
+    epochs: int = 30
+    steps: int = 100
+    lr: float = 3e-3
+    without: str = ""
+    text: str = ""
+
+
+class Windows:
+    """The batches of an epoch: `steps` times random windows of a text."""
+
+    def __init__(self, ids, settings, rng):
+        self.ids, self.settings, self.rng = ids, settings, rng
+
+    def __len__(self):
+        return self.settings.steps
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield text_batch(self.ids, self.settings.batch, self.settings.context, self.rng)
+
+
+class WithoutResidual(TransformerBlock):
+    """A transformer block that replaces the stream instead of adding to it."""
+
+    def forward(self, x):
+        return self.mlp(self.norm2(self.attention(self.norm1(x))))
+
+
+def build(settings, vocab_size):
+    """A new GPT, without the part that is to be left out."""
+    width, heads = settings.embed_dim, settings.num_heads
+    model = GPT(vocab_size, settings.context, width, settings.layers, heads)
+    if settings.without == "residual":
+        model.blocks = [WithoutResidual(width, heads) for _ in model.blocks]
+        init_gpt(model)
+    if settings.without == "positions":
+        model.positions = None
+    # A standard deviation of 0.02 is that of GPT-2, which is 768 wide or more. A model that is
+    # 128 wide learns more quickly with a larger one: in a run of 400 steps, the mean loss of
+    # the last hundred is 4.10 instead of 4.47.
+    model.embedding.weight.data *= 4
+    for block in model.blocks:
+        block.attention.qkv.weights.data *= 3
+        block.mlp[0].weights.data *= 3
+        if settings.without == "norm":
+            block.norm1, block.norm2, model.norm = Sequential(), Sequential(), Sequential()
+        if settings.without == "mask":
+            block.attention.causal = False
+    return model
+
+
+@dataclass
+class Corpus:
+    """A text and its tokens. The last 5 % are held out."""
+
+    train: str
+    test: str
+    tokenizer: object
+    train_ids: np.ndarray
+    test_ids: np.ndarray
+    characters: np.ndarray  # that each token stands for, (V,)
+
+    @property
+    def tried_ids(self):
+        """The beginning of the held-out text, which is scored after each epoch."""
+        return self.test_ids[: np.searchsorted(self.characters[self.test_ids].cumsum(), TRIED)]
+
+
+def corpus(settings):
+    """The text that the settings name, cut into the tokens of a tokenizer trained on it."""
+    train, test = texts(settings.text)
+    if not settings.vocab_size:
+        tokenizer = CharTokenizer(train + test)
+    else:
+        try:
+            merges = train_bpe_fast(train, settings.vocab_size)
+        except NotImplementedError:  # it is an optional exercise
+            merges = train_bpe(train, settings.vocab_size)
+        tokenizer = Tokenizer(merges)
+    tokens = [tokenizer.token(id) for id in range(tokenizer.vocab_size)]
+    # A character begins with a byte that is not 10xxxxxx in binary.
+    lengths = [sum(byte & 0xC0 != 0x80 for byte in token) for token in tokens]
+    ids = [tokenizer.encode(part) for part in (train, test)]
+    return Corpus(train, test, tokenizer, *ids, np.array(lengths))
+
+
+def texts(path):
+    """The first 95 % of the characters of a text, and the rest."""
+    if not path:
+        return load_text("train"), load_text("test")
+    text = Path(path).read_text(encoding="utf-8")
+    cut = len(text) * 95 // 100
+    return text[:cut], text[cut:]
+
+
+def origin(text):
+    """A hash of a text and of the lessons' code: a run is not continued with others."""
+    digest = hashlib.sha256((text.train + text.test).encode())
+    for name in LESSONS:
+        digest.update(Path(sys.modules[f"tinytorch.core.{name}"].__file__).read_bytes())
+    return digest.hexdigest()
+
+
+def place(name):
+    """Where a run is kept: beside the learner's copies of the milestones, if `tito` has started
+    this one in their course, or else beside this file."""
+    folder = Path("modules", "milestones")
+    return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
+
+
+def train(
+    settings, path=None, seed=0, report=lambda trainer, text: None, *, again=True, start=None
+):
+    """Train a GPT, or continue a run that was interrupted.
+
+    settings  Settings
+    path      of the file that holds the run after each epoch; None to keep nothing
+    report    is called with the Trainer and the Corpus after each epoch
+    again     whether a run that has come to its end is begun anew
+    start     a state dict to begin with; None for random weights
+    returns   (Trainer, Corpus)
+    """
+    text = corpus(settings)
+    manual_seed(seed)
+    model = build(settings, text.tokenizer.vocab_size)
+    if start:
+        model.load_state_dict(start)
+    total = settings.epochs * settings.steps
+    optimizer = AdamW(decay_groups(model, 0.1), lr=settings.lr, betas=(0.9, 0.99))
+    schedule = LambdaLR(optimizer, lambda step: warmup_cosine(step, total // 20, total, 0.02))
+    trainer = Trainer(
+        model, optimizer, cross_entropy, schedule=schedule, per="step", max_norm=1.0, show=False
+    )
+    batches = Windows(text.train_ids, settings, generator().spawn(1)[0])
+    about = {"settings": asdict(settings), "seed": seed, "origin": origin(text)}
+    if path and path.exists():
+        resume(trainer, path, about, settings.epochs + (not again))
+    if trainer.epoch < settings.epochs:
+        trainer.begin_fit(batches, settings.epochs, None, None)
+    while trainer.epoch < settings.epochs:
+        metrics = trainer.train_epoch(batches)
+        metrics[BITS] = held_out_bits(model, text.tried_ids, text.characters)
+        trainer.end_epoch(metrics)
+        if path:
+            save_state(path, about | {"run": snapshot(trainer)})
+        report(trainer, text)
+    return trainer, text
+
+
+def resume(trainer, path, about, epochs):
+    """Continue the run in the file `path`, if it is the same one and has fewer epochs."""
+    try:
+        kept = load_state(path)
+        same = {name: kept.pop(name, None) for name in about} == about
+    except (CheckpointError, AttributeError) as error:
+        print(f"{path.name} cannot be read, the run begins anew: {error}", flush=True)
+        return
+    if not same:
+        print(f"{path.name} is of another seed, text or code: the run begins anew", flush=True)
+    elif kept["run"]["epoch"] < epochs:
+        restore(trainer, kept["run"])
+        trainer.resumed = True
+        print(f"{path.name}: the run goes on after epoch {trainer.epoch}", flush=True)
+
+
+def kept_seed(path):
+    """The seed of the run in the file `path`; 0 if there is none."""
+    try:
+        return load_state(path)["seed"]
+    except (OSError, CheckpointError, KeyError, TypeError):
+        return 0
+
+
+def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8):
+    """Lines of text that the model writes, all at once.
+
+    rows, tokens  int: how many lines, of how many tokens at most
+    temperature   what the logits are divided by: below 1, frequent tokens are drawn more often
+    returns       list of str
+    """
+    ids = np.full((rows, 1), tokenizer.encode("\n")[0])
+    for _ in range(tokens):
+        logits = predict(model, ids[:, -model.context :])[:, -1] / temperature
+        # The largest of logit + Gumbel noise is a draw from softmax(logits).
+        new = (logits + rng.gumbel(size=logits.shape)).argmax(-1)
+        ids = np.concatenate([ids, new[:, None]], axis=1)
+    return [tokenizer.decode(row).strip().split("\n")[0] for row in ids]

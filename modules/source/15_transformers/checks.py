@@ -1,0 +1,1330 @@
+# The checks of lesson 15, by exercise. `check("block")` in the chapter runs the visible ones.
+
+# %% setup
+import math
+
+import numpy as np
+
+from tinytorch.core.attention import MultiHeadAttention
+from tinytorch.core.convolutions import Conv2d
+from tinytorch.core.embeddings import Embedding
+from tinytorch.core.layers import Dense, Module, Sequential, manual_seed, manual_seed
+from tinytorch.core.normalization import LayerNorm, RMSNorm
+from tinytorch.core.optimizers import AdamW
+from tinytorch.core.tensor import Tensor, Variable
+
+C, K = math.sqrt(2 / math.pi), 0.044715
+
+
+def plain(numbers):
+    """Numbers as short nested lists, for messages."""
+    return np.round(np.asarray(numbers, "float64"), 4).tolist()
+
+
+def expect(found, wanted, case, cause="", near=1e-4):
+    """Assert that `found` has the shape and the numbers of `wanted`.
+
+    cause  the likely cause if it does not, or {cause: what one gets by it}
+    """
+    wanted = np.asarray(wanted)
+    assert found is not None, f"{case}: yours is None. Is `return` missing?"
+    found = np.asarray(found)
+    if isinstance(cause, dict):
+        likely = ""
+        for text, wrong in cause.items():
+            wrong = np.asarray(wrong)
+            if not likely and wrong.shape == found.shape:
+                likely = text if np.allclose(found, wrong, near, near) else ""
+        cause = likely
+    assert found.shape == wanted.shape, (
+        f"{case}: the shape should be {wanted.shape}, yours is {found.shape}. {cause}"
+    )
+    if np.allclose(found, wanted, near, near):
+        return
+    if wanted.size <= 12:
+        assert False, f"{case}: should be {plain(wanted)}, yours is {plain(found)}. {cause}"
+    wrong = ~np.isclose(found, wanted, near, near)
+    at = tuple(np.argwhere(wrong)[0].tolist())
+    assert False, (
+        f"{case}: {np.count_nonzero(wrong)} of {wanted.size} numbers are wrong, the first at "
+        f"{at}: it should be {wanted[at]:.5g}, yours is {found[at]:.5g}. {cause}"
+    )
+
+
+def gelu_by_definition(x):
+    x = np.asarray(x, "float64")
+    return x / 2 + x / 2 * np.tanh(C * (x + K * np.power(x, 3)))
+
+
+def normed(x, state, name):
+    centered = x - np.average(x, axis=-1)[..., None]
+    variance = np.average(centered**2, axis=-1)[..., None]
+    return centered / np.sqrt(variance + 1e-5) * state[f"{name}.weight"] + state[f"{name}.bias"]
+
+
+def dense(x, state, name):
+    return np.einsum("...i,io->...o", x, state[f"{name}.weights"]) + state[f"{name}.bias"]
+
+
+def attention_by_loops(x, state, name, heads):
+    """Causal attention, one position at a time."""
+    q, k, v = np.split(dense(x, state, f"{name}.qkv"), 3, axis=-1)
+    out, size = np.zeros_like(q), x.shape[-1] // heads
+    for b, t, h in np.ndindex(x.shape[0], x.shape[1], heads):
+        part = slice(h * size, (h + 1) * size)
+        scores = k[b, : t + 1, part] @ q[b, t, part] / math.sqrt(size)
+        p = np.exp(scores - scores.max())
+        out[b, t, part] = (p / p.sum()) @ v[b, : t + 1, part]
+    return dense(out, state, f"{name}.out")
+
+
+def mlp_by_definition(x, state, name):
+    return dense(gelu_by_definition(dense(x, state, f"{name}.0")), state, f"{name}.2")
+
+
+def double(state):
+    return {name: np.asarray(array, "float64") for name, array in state.items()}
+
+
+def under(state, prefix):
+    """The part of a state dict below a prefix."""
+    return {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
+
+
+def block_by_definition(x, state, heads):
+    x = x + attention_by_loops(normed(x, state, "norm1"), state, "attention", heads)
+    return x + mlp_by_definition(normed(x, state, "norm2"), state, "mlp")
+
+
+def wrong_blocks(x, state, heads):
+    """{what went wrong: the block's output then}"""
+
+    def attend(x):
+        return attention_by_loops(x, state, "attention", heads)
+
+    def think(x):
+        return mlp_by_definition(x, state, "mlp")
+
+    def norm(x, n):
+        return normed(x, state, f"norm{n}")
+
+    a = x + attend(norm(x, 1))
+    post = norm(x + attend(x), 1)
+    return {
+        "Nothing is added to the stream: x + ... is missing": think(
+            norm(attend(norm(x, 1)), 2)
+        ),
+        "The result of the attention replaces the stream; it should be added": attend(
+            norm(x, 1)
+        )
+        + think(norm(attend(norm(x, 1)), 2)),
+        "The result of the mlp replaces the stream; it should be added": think(norm(a, 2)),
+        "That is post-norm: the stream is normalized. Normalize the inputs of the branches "
+        "only": norm(post + think(post), 2),
+        "Both branches read the same stream: the second one should read it after the result of "
+        "the attention has been added": a + think(norm(x, 2)),
+        "Both branches use the same norm; the second one has norm2": a + think(norm(a, 1)),
+        "Nothing is normalized": x + attend(x) + think(x + attend(x)),
+        "norm1 is applied to the stream itself": norm(x, 1)
+        + attend(norm(x, 1))
+        + think(norm(norm(x, 1) + attend(norm(x, 1)), 2)),
+        "The mlp comes before the attention": x
+        + think(norm(x, 2))
+        + attend(norm(x + think(norm(x, 2)), 1)),
+    }
+
+
+def gpt_by_definition(ids, state, heads, layers, last_norm=True, positions=True):
+    state = double(state)
+    x = state["embedding.weight"][ids]
+    if positions:
+        x = x + state["positions.weight"][: np.shape(ids)[1]]
+    for n in range(layers):
+        x = block_by_definition(x, under(state, f"blocks.{n}."), heads)
+    if last_norm:
+        x = normed(x, state, "norm")
+    return x @ state.get("head.weights", np.transpose(state["embedding.weight"]))
+
+
+def ladder_by_loops(context, ids, characters, stride=None, scored=None, of=1, first=False):
+    """The bits per character of a Ladder, one window and one target at a time."""
+    V, nats, total = len(characters), 0.0, 0.0
+    stride = max(1, context // 2) if stride is None else stride
+    scored = min(stride, context - context // 2) if scored is None else scored
+    for start in range(0, len(ids) - context, stride):
+        for t in range(scored) if first else range(context - scored, context):
+            now, following = int(ids[start + t]), int(ids[start + t + 1])
+            strength = 0.5 * (t + 1)
+            chosen = strength if (now + 1) % V == following else 0.0
+            nats += math.log(math.exp(strength) + V - 1) - chosen
+            total += float(characters[int(ids[start + t + of])])
+    return nats / math.log(2) / total
+
+
+def leak_by_loops(table, reads, ids):
+    T, V = len(ids), len(table)
+    leak = 0.0
+    for k in range(T - 1):
+        changed = [(token + 1) % V if place > k else token for place, token in enumerate(ids)]
+        for i in range(k + 1):
+            rows = sum(reads[i][j] * (table[changed[j]] - table[ids[j]]) for j in range(T))
+            leak = max(leak, float(np.max(np.abs(rows))))
+    return leak
+
+
+TABLE = np.random.default_rng(8).normal(0, 3, (4, 4)).round(1).astype("float32")
+
+
+def counted(V, T, D, L, tie=True):
+    """The parameters of a GPT, array by array."""
+    shapes = [(V, D), (T, D), (D,), (D,)] + ([] if tie else [(D, V)])
+    for _ in range(L):
+        shapes += [(D,)] * 4 + [(D, 3 * D), (3 * D,), (D, D), (D,)]
+        shapes += [(D, 4 * D), (4 * D,), (4 * D, D), (D,)]
+    return sum(math.prod(shape) for shape in shapes)
+
+
+def multiplied(V, T, D, L):
+    """The FLOPs of each product in a GPT, for one token: 2 n m for a vector and an (n, m)."""
+    products = [(D, V)]
+    for _ in range(L):
+        products += [(D, 3 * D), (D, D), (D, 4 * D), (4 * D, D)]  # qkv, out, mlp
+        products += [(D, T), (T, D)]  # query with keys, weights with values; all heads together
+    return 2 * sum(n * m for n, m in products)
+
+
+# %% learner-side
+def refusal(action, *given, **named):
+    """The name of the error that a call raises, and its message, or two empty texts."""
+    try:
+        action(*given, **named)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "", ""
+
+
+def shaken(module, seed, scale=0.4):
+    """`module`, with random numbers in all parameters, biases and gains included."""
+    rng = np.random.default_rng(seed)
+    for name, p in module.named_parameters():
+        p.data[...] = rng.normal(0, scale, p.shape) + ("norm" in name and "weight" in name)
+    return module
+
+
+def values_of(module, *inputs):
+    """The output of a module in evaluation mode, an ndarray."""
+    module.eval()
+    return module(*inputs).data
+
+
+# %% gelu points=4
+def test_gelu_by_hand():
+    x = np.array([-1000.0, -2.0, -0.5, 0.0, 1.0, 3.0, 1000.0])
+    found = gelu_forward(x, {})
+    expect(
+        found,
+        gelu_by_definition(x),
+        f"gelu_forward of {x.tolist()}",
+        {
+            "tanh is applied to x alone": x / 2 * (1 + np.tanh(x)),
+            "The factor 0.5 is missing": 2 * gelu_by_definition(x),
+            "The constant is sqrt(2 / pi), not 2 / pi": x
+            / 2
+            * (1 + np.tanh(2 / np.pi * (x + K * x**3))),
+            "That is 0.5 x t; the second factor is 1 + t": x / 2 * np.tanh(C * (x + K * x**3)),
+            "x cubed is needed, and yours takes the square": x
+            / 2
+            * (1 + np.tanh(C * (x + K * x**2))),
+        },
+        near=1e-9,
+    )
+
+
+def test_the_forward_function_saves_tanh():
+    x, saved = np.array([[0.5, -1.5]]), {}
+    gelu_forward(x, saved)
+    assert "tanh" in saved, (
+        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; after yours, '
+        f"saved holds {sorted(saved)}"
+    )
+    wanted = np.tanh(C * (x + K * x * x * x))
+    expect(saved["tanh"], wanted, f'saved["tanh"] for x = {x.tolist()}', near=1e-9)
+
+
+def test_the_rule_agrees_with_finite_differences():
+    x = np.array([-3.0, -0.75, 0.0, 0.4, 2.0])
+    g, step = np.array([1.0, -2.0, 3.0, 0.5, 10.0]), 1e-5
+    t = np.tanh(C * (x + K * x**3))
+    found = gelu_rule(g, gelu_by_definition(x), x, {"tanh": t})
+    wanted = gelu_by_definition(x + step) - gelu_by_definition(x - step)
+    inner = C * (1 + 3 * K * x * x)
+    expect(
+        found,
+        g * wanted / (2 * step),
+        f"the gradient for x = {x.tolist()} and g = {g.tolist()}",
+        {
+            "The upstream gradient g is missing": wanted / (2 * step),
+            "Only one term of the product rule: x changes the second factor, too": g
+            * (1 + t)
+            / 2,
+            "Only one term of the product rule: the derivative of 0.5 x is 0.5": g
+            * x
+            / 2
+            * (1 - t * t)
+            * inner,
+            "tanh' is 1 - t^2; the derivative of what stands inside is missing": g
+            * ((1 + t) / 2 + x / 2 * (1 - t * t)),
+            "The derivative of 0.044715 x^3 has a factor 3": g
+            * ((1 + t) / 2 + x / 2 * (1 - t * t) * C * (1 + K * x * x)),
+            "The derivative of tanh is 1 - t^2, not 1 - t": g
+            * ((1 + t) / 2 + x / 2 * (1 - t) * inner),
+        },
+        near=1e-6,
+    )
+
+
+def test_arrays_stay_as_they_are():
+    x = np.array([[-1.0, 0.5], [2.0, -0.25]], "float32")
+    before, saved = x.copy(), {}
+    out = gelu_forward(x, saved)
+    assert np.array_equal(x, before), (
+        f"gelu_forward changed its input: {plain(before)} became {plain(x)}. The first step "
+        "must make a new array"
+    )
+    assert np.asarray(out).dtype == np.float32, (
+        f"for float32 the result should be float32, yours is {np.asarray(out).dtype}"
+    )
+    g = np.ones_like(x)
+    gradient = gelu_rule(g, out, x, saved)
+    assert np.array_equal(x, before) and np.array_equal(g, np.ones_like(x)), (
+        "gelu_rule changed x or g, which others use"
+    )
+    expect(saved["tanh"], np.tanh(C * (before + K * before**3)), 'saved["tanh"] after the rule')
+    assert np.asarray(gradient).dtype == np.float32, (
+        f"for float32 the gradient should be float32, yours is {np.asarray(gradient).dtype}"
+    )
+
+
+# %% learner-side
+def gradient_of_gelu(x, g):
+    """The output of GELU() for x, and the gradient of x when that of the output is g."""
+    x = Variable(x)
+    out = GELU()(x)
+    out.backward(g)
+    return out.data, x.grad
+
+
+# %% gelu hidden points=1
+def test_other_shapes_and_the_module():
+    rng = np.random.default_rng(4)
+    for shape in ((), (1,), (3, 1, 5), (0, 2)):
+        x, g = rng.normal(0, 2, shape), rng.normal(size=shape)
+        saved = {}
+        expect(gelu_forward(x, saved), gelu_by_definition(x), f"shape {shape}", near=1e-9)
+        up, down = gelu_by_definition(x + 1e-5), gelu_by_definition(x - 1e-5)
+        expect(gelu_rule(g, None, x, saved), g * (up - down) / 2e-5, f"{shape}", near=1e-6)
+    x, g = (rng.normal(0, 2, (4, 3)).astype("float32") for _ in range(2))
+    out, gradient = gradient_of_gelu(x, g)
+    double_x = x.astype("float64")
+    up, down = gelu_by_definition(double_x + 1e-5), gelu_by_definition(double_x - 1e-5)
+    expect(out, gelu_by_definition(double_x), "GELU()")
+    expect(gradient, g * (up - down) / 2e-5, "its gradient", near=1e-3)
+
+
+# %% learner-side
+def layers_of(net):
+    """(class, its sizes or its p) of each layer."""
+    described = []
+    for layer in net.layers:
+        kind = type(layer).__name__
+        sizes = [getattr(layer, name, None) for name in ("in_features", "out_features", "p")]
+        described.append((kind, [size for size in sizes if size is not None]))
+    return described
+
+
+def feed_forward_values(x, seed, *sizes, **options):
+    """The state of a feed_forward with random numbers, and its output."""
+    net = shaken(feed_forward(*sizes, **options), seed)
+    return net.state_dict(), values_of(net, Tensor(x))
+
+
+# %% feed-forward points=3
+def test_the_layers():
+    found = layers_of(feed_forward(6))
+    wanted = [("Dense", [6, 24]), ("GELU", []), ("Dense", [24, 6])]
+    assert [kind for kind, _ in found] == [kind for kind, _ in wanted], (
+        "feed_forward(6) should be Dense, GELU, Dense, and with dropout=0 nothing more; yours "
+        f"is {', '.join(kind for kind, _ in found)}"
+    )
+    assert found == wanted, (
+        "feed_forward(6) should widen 6 numbers to 4 * 6 = 24 and bring them back to 6; yours "
+        f"has layers of {[sizes for _, sizes in found]}"
+    )
+
+
+def test_the_hidden_size_can_be_chosen():
+    found = layers_of(feed_forward(4, 5))
+    assert found[0][1] == [4, 5] and found[2][1] == [5, 4], (
+        "feed_forward(4, 5) should have layers of 4 to 5 and 5 to 4; yours has "
+        f"{[sizes for _, sizes in found]}"
+    )
+
+
+def test_dropout_is_the_last_layer():
+    found = layers_of(feed_forward(4, dropout=0.25))
+    assert found[3:] == [("Dropout", [0.25])], (
+        "feed_forward(4, dropout=0.25) should end with Dropout(0.25); yours is "
+        f"{', '.join(kind for kind, _ in found)}"
+    )
+
+
+# %% feed-forward hidden points=1
+def test_the_output():
+    x = np.random.default_rng(3).normal(size=(2, 3, 4)).astype("float32")
+    for sizes, options in [((4,), {}), ((4, 3), {}), ((4,), {"dropout": 0.5, "hidden": 7})]:
+        state, out = feed_forward_values(x, 5, *sizes, **options)
+        state = {f"mlp.{name}": array for name, array in state.items()}
+        expect(out, mlp_by_definition(x, double(state), "mlp"), f"feed_forward{sizes}")
+
+
+# %% learner-side
+def block_values(x, seed, heads, **options):
+    """The state of a block with random numbers, and its output in evaluation mode."""
+    block = shaken(TransformerBlock(x.shape[-1], heads, **options), seed)
+    return block.state_dict(), values_of(block, Tensor(x))
+
+
+def added_by_attention(x, p, seed):
+    """What a block adds to x in training mode, when its mlp gives zeros."""
+    manual_seed(seed)
+    block = shaken(TransformerBlock(x.shape[-1], 2, dropout=p), seed)
+    for name, parameter in block.mlp.named_parameters():
+        parameter.data[...] = 0
+    return block(Tensor(x)).data - x
+
+
+def added_by_mlp(x, p, seed):
+    """What a block adds to x in training mode, when its attention gives zeros."""
+    manual_seed(seed)
+    block = shaken(TransformerBlock(x.shape[-1], 2, dropout=p), seed)
+    for name, parameter in block.attention.out.named_parameters():
+        parameter.data[...] = 0
+    return block(Tensor(x)).data - x
+
+
+def block_gradients(x, g, seed):
+    """{name: gradient} of a block's parameters and of "x", with its state."""
+    block, x = shaken(TransformerBlock(x.shape[-1], 2), seed), Variable(x)
+    block(x).backward(g)
+    return block.state_dict(), {n: p.grad for n, p in block.named_parameters()} | {"x": x.grad}
+
+
+# %% block points=6
+def test_a_block_adds_two_branches_to_the_stream():
+    x = np.random.default_rng(0).normal(0, 2, (2, 5, 8)).astype("float32")
+    state, out = block_values(x, 1, 2)
+    state = double(state)
+    expect(
+        out,
+        block_by_definition(x.astype("float64"), state, 2),
+        "TransformerBlock(8, 2) of x (2, 5, 8)",
+        wrong_blocks(x.astype("float64"), state, 2),
+        near=1e-3,
+    )
+
+
+def test_gradients_reach_every_parameter():
+    rng = np.random.default_rng(2)
+    x, g = (rng.normal(size=(1, 3, 4)).astype("float32") for _ in range(2))
+    state, found = block_gradients(x, g, 3)
+    missing = [name for name, gradient in found.items() if gradient is None]
+    assert not missing, (
+        f"after backward(), {', '.join(missing[:3])} has no gradient: use Tensor operations, "
+        "not .data"
+    )
+    state, x = double(state), x.astype("float64")
+    wanted, step = np.zeros_like(x), 1e-5
+    for at in np.ndindex(*x.shape):
+        up, down = x.copy(), x.copy()
+        up[at] += step
+        down[at] -= step
+        change = block_by_definition(up, state, 2) - block_by_definition(down, state, 2)
+        wanted[at] = (change * g).sum() / (2 * step)
+    expect(found["x"], wanted, "the gradient of the input x (1, 3, 4)", near=3e-3)
+
+
+def test_the_result_of_the_attention_is_dropped_out():
+    x = np.random.default_rng(4).normal(size=(4, 6, 16)).astype("float32")
+    zeros = float(np.mean(np.abs(added_by_attention(x, 0.75, 5)) < 1e-6))
+    assert zeros > 0.5, (
+        "with dropout=0.75, about three quarters of the numbers that the attention adds should "
+        f"be 0 in training mode; yours has {zeros:.0%}. Apply self.dropout to the attention's "
+        "result"
+    )
+    assert zeros < 0.95, (
+        f"with dropout=0.75, {zeros:.0%} of the numbers that the attention adds are 0: is "
+        "self.dropout applied twice?"
+    )
+
+
+# %% block hidden points=2
+def test_other_blocks():
+    rng = np.random.default_rng(7)
+    for shape, heads in [((1, 1, 4), 1), ((3, 4, 6), 3)]:
+        x = rng.normal(size=shape).astype("float32")
+        state, out = block_values(x, 8, heads)
+        wanted = block_by_definition(x.astype("float64"), double(state), heads)
+        expect(out, wanted, f"{shape}, {heads} heads", near=1e-3)
+    x = rng.normal(size=(4, 6, 16)).astype("float32")
+    zeros = float(np.mean(np.abs(added_by_mlp(x, 0.5, 5)) < 1e-6))
+    assert 0.35 < zeros < 0.65, "the mlp's result is dropped out once, by the mlp's own layer"
+
+
+# %% learner-side
+def initialized(blocks, width, rng, more=False):
+    """After init_gpt of a stack: what it returned, {name: array}, whether all arrays are still
+    the same objects."""
+    parts = [TransformerBlock(width, 2) for _ in range(blocks)]
+    stack = Sequential(*parts)
+    if more:
+        stack = Sequential(Embedding(200, width), Sequential(*parts), Dense(width, 90))
+    for name, p in stack.named_parameters():
+        p.data[...] = 3.0
+    arrays = [p.data for p in stack.parameters()]
+    result = init_gpt(stack, rng)
+    same = all(p.data is array for p, array in zip(stack.parameters(), arrays))
+    return result, stack.state_dict(), same
+
+
+# %% init points=5
+def test_matrices_have_standard_deviation_002():
+    for blocks in (1, 4):
+        _, state, _ = initialized(blocks, 48, 0)
+        for name, array in state.items():
+            if array.ndim == 2 and not name.endswith(
+                ("attention.out.weights", "mlp.2.weights")
+            ):
+                std = float(np.std(array))
+                assert abs(std - 0.02) < 0.001, (
+                    f"in a stack of {blocks} blocks, {name} {array.shape} should have standard "
+                    f"deviation 0.02, yours has {std:.4f}"
+                    + (
+                        ". Is the factor 1 / sqrt(2 L) applied to all matrices?"
+                        if abs(std - 0.02 / math.sqrt(2 * blocks)) < 0.001
+                        else ""
+                    )
+                )
+                mean = float(np.average(array))
+                assert abs(mean) < 0.002, f"{name} should have mean 0, yours has {mean:.4f}"
+
+
+def test_the_last_layers_of_branches_are_smaller():
+    for blocks in (3, 8, 1):
+        _, state, _ = initialized(blocks, 48, 1)
+        wanted = 0.02 / math.sqrt(2 * blocks)
+        causes = {
+            0.02: "They are initialized like all others",
+            0.02 / math.sqrt(blocks): "A block has two branches: divide by sqrt(2 L)",
+            0.02 / (2 * blocks): "Divide by the root of 2 L: variances add up, not deviations",
+            0.02 / math.sqrt(2): "Is L the number of blocks in the whole model?",
+        }
+        for name, array in state.items():
+            if name.endswith(("attention.out.weights", "mlp.2.weights")):
+                std = float(np.std(array))
+                likely = [c for s, c in causes.items() if abs(std - s) < 0.05 * s]
+                assert abs(std - wanted) < 0.06 * wanted, (
+                    f"in a stack of {blocks} blocks, {name} should have standard deviation "
+                    f"0.02 / sqrt({2 * blocks}) = {wanted:.4f}, yours has {std:.4f}. "
+                    + "".join(likely[:1])
+                )
+
+
+def test_biases_are_zero_and_gains_stay():
+    _, state, _ = initialized(2, 8, 2)
+    for name, array in state.items():
+        if name.endswith("bias"):
+            assert not np.any(array), (
+                f"{name} should be all 0, yours holds {plain(array.ravel()[:3])}..."
+            )
+        elif array.ndim == 1:
+            assert np.array_equal(array, np.full_like(array, 3)), (
+                f"{name} is the gain of a norm and should stay as it was, 3; yours holds "
+                f"{plain(array[:3])}..."
+            )
+
+
+def test_arrays_are_filled_in_place():
+    result, state, same = initialized(1, 8, 3)
+    assert result is None, f"init_gpt should return None, yours returns {result!r:.60}"
+    assert same, (
+        "init_gpt should write into the arrays that are there, p.data[...] = ...; yours has "
+        "put new arrays in their place, and an optimizer would keep the old ones"
+    )
+    kinds = sorted({array.dtype.name for array in state.values()})
+    assert kinds == ["float32"], f"all parameters should stay float32, yours are {kinds}"
+
+
+def test_the_generator_decides():
+    first, second, other = (initialized(1, 8, seed)[1] for seed in (5, 5, 6))
+    name = "0.attention.qkv.weights"
+    assert np.array_equal(first[name], second[name]), (
+        "init_gpt(model, rng=5) twice should give the same weights: draw from generator(rng)"
+    )
+    assert not np.array_equal(first[name], other[name]), (
+        "init_gpt with rng=5 and with rng=6 gives the same weights: draw from generator(rng)"
+    )
+    again, here = first["0.mlp.0.weights"].ravel(), first[name].ravel()
+    assert not np.array_equal(here[:64], again[:64]), (
+        "two matrices hold the same numbers: make one generator before the loop"
+    )
+
+
+# %% init hidden points=2
+def test_other_matrices_and_the_distribution():
+    _, state, same = initialized(3, 64, np.random.default_rng(1), more=True)
+    assert same
+    for name, array in state.items():
+        if array.ndim == 2:
+            ends = name.endswith(("attention.out.weights", "mlp.2.weights"))
+            std = 0.02 / math.sqrt(6) if ends else 0.02
+            assert abs(np.std(array) - std) < 0.05 * std, name
+            scaled = np.sort(np.abs(array.ravel())) / std
+            assert 0.6 < scaled[scaled.size // 2] < 0.75 and scaled[-1] > 3, f"{name}: normal?"
+        elif name.endswith("bias"):
+            assert not np.any(array), name
+
+
+# %% learner-side
+def gpt_values(ids, seed, *sizes, **options):
+    """The state of a GPT with random numbers, and its logits in evaluation mode."""
+    model = shaken(GPT(*sizes, **options), seed)
+    return model.state_dict(), values_of(model, ids)
+
+
+def gpt_parts(*sizes, **options):
+    """What a GPT is made of, as plain data."""
+    model = GPT(*sizes, **options)
+    wanted = ["embedding", "positions", "blocks", "norm", "head"]
+    return {
+        "missing": [name for name in wanted if not hasattr(model, name)],
+        "kinds": {n: type(getattr(model, n, None)).__name__ for n in wanted if n != "blocks"},
+        "blocks": [type(block).__name__ for block in getattr(model, "blocks", [])],
+        "shapes": {name: p.shape for name, p in model.named_parameters()},
+    }
+
+
+def parts_by_hand(ids, seed, *sizes, **options):
+    """The logits of a GPT, and the same computed from its parts, one after the other."""
+    model = shaken(GPT(*sizes, **options), seed).eval()
+    x = model.embedding(ids)
+    if model.positions is not None:
+        x = x + model.positions.weight[: np.shape(ids)[1]]
+    for block in model.blocks:
+        x = block(x)
+    x = model.norm(x)
+    return model(ids).data, (model.head(x) if model.head else x @ model.embedding.weight.T).data
+
+
+def tied_gradients(ids, g):
+    """The gradient of a tied embedding, and those of embedding and head of an untied model with
+    the same numbers."""
+    tied, untied = GPT(7, 4, 8, 1, 2), GPT(7, 4, 8, 1, 2, tie=False)
+    shaken(tied, 3)
+    state = tied.state_dict()
+    untied.load_state_dict(state | {"head.weights": state["embedding.weight"].T})
+    for model in (tied, untied):
+        model(ids).backward(g)
+    return tied.embedding.weight.grad, untied.embedding.weight.grad, untied.head.weights.grad
+
+
+def logits_without_branches(p, seed):
+    """Logits in training mode, twice, and in evaluation mode, twice, when all blocks add 0."""
+    manual_seed(seed)
+    model = shaken(GPT(6, 5, 16, 1, 2, dropout=p), seed)
+    for layer in (model.blocks[0].attention.out, model.blocks[0].mlp[2]):
+        for parameter in layer.parameters():
+            parameter.data[...] = 0
+    ids = np.array([[0, 1, 2, 3, 4]])
+    training = [model(ids).data for _ in range(2)]
+    model.eval()
+    return training, [model(ids).data for _ in range(2)]
+
+
+# %% gpt points=6
+def test_the_parts():
+    found = gpt_parts(11, 6, 8, 3, 2)
+    assert not found["missing"], f"a GPT has no attribute {', '.join(found['missing'])}"
+    assert found["blocks"] == ["TransformerBlock"] * 3, (
+        f"GPT(11, 6, 8, layers=3, ...) should have 3 blocks, yours: {found['blocks']}"
+    )
+    shapes = found["shapes"]
+    assert "blocks.2.norm1.weight" in shapes, (
+        "each block should have weights of its own, and yours are one block in three places: "
+        "make a new TransformerBlock for each"
+    )
+    for name, wanted in [("embedding.weight", (11, 8)), ("positions.weight", (6, 8))]:
+        assert shapes.get(name) == wanted, (
+            f"GPT(11, 6, 8, ...) should have {name} of shape {wanted}, yours is "
+            f"{shapes.get(name)}; there are {', '.join(list(shapes)[:4])}, ..."
+        )
+    assert found["kinds"]["norm"] == "LayerNorm" and found["kinds"]["head"] == "NoneType", (
+        "norm should be a LayerNorm and, when tied, head None; yours are "
+        f"{found['kinds']['norm']} and {found['kinds']['head']}"
+    )
+    own = [name for name in shapes if "block" not in name]
+    assert len(own) == 4, (
+        "besides the blocks' a tied GPT has four parameters: embedding.weight, "
+        f"positions.weight, norm.weight and norm.bias; yours has {', '.join(own)}"
+    )
+
+
+def test_an_untied_head_is_a_layer_of_its_own():
+    shapes = gpt_parts(11, 6, 8, 1, 2, tie=False)["shapes"]
+    assert shapes.get("head.weights") == (8, 11), (
+        "with tie=False, head should be Dense(8, 11) for 8 numbers per token and 11 tokens; "
+        f"yours has weights of shape {shapes.get('head.weights')}"
+    )
+    assert "head.bias" not in shapes, "the head should have no bias: Dense(..., bias=False)"
+
+
+def test_the_logits():
+    ids = np.array([[1, 0, 4, 4], [6, 2, 3, 5]])
+    for options in ({}, {"tie": False}):
+        state, out = gpt_values(ids, 2, 7, 6, 8, 2, 2, **options)
+        expect(
+            out,
+            gpt_by_definition(ids, state, 2, 2),
+            f"the logits of GPT(7, 6, 8, layers=2, num_heads=2{', tie=False' * bool(options)})",
+            {
+                "The last norm is missing": gpt_by_definition(
+                    ids, state, 2, 2, last_norm=False
+                ),
+                "The positions are missing": gpt_by_definition(
+                    ids, state, 2, 2, positions=False
+                ),
+                "Only the first block is applied": gpt_by_definition(ids, state, 2, 1),
+            },
+            near=3e-3,
+        )
+
+
+def test_the_tied_weight_gets_both_gradients():
+    rng = np.random.default_rng(1)
+    ids, g = np.array([[1, 5, 0, 5]]), rng.normal(size=(1, 4, 7)).astype("float32")
+    tied, embedding, head = tied_gradients(ids, g)
+    assert tied is not None, "the tied embedding has no gradient after backward()"
+    expect(
+        tied,
+        embedding + np.transpose(head),
+        "the gradient of a tied embedding, as the sum of those of a table and of a head",
+        {
+            "The head uses a copy of the weight: use embedding.weight.T itself, so that it is "
+            "recorded": embedding,
+            "The gradient of the table is missing": np.transpose(head),
+        },
+        near=3e-3,
+    )
+
+
+def test_rotary_models_have_no_position_vectors():
+    found = gpt_parts(7, 6, 8, 1, 2, rotary=True)
+    assert (
+        found["kinds"]["positions"] == "NoneType" and "positions.weight" not in found["shapes"]
+    ), "with rotary=True, positions should be None, yours is a " + found["kinds"]["positions"]
+    ids = np.array([[1, 2, 3, 1]])
+    out, wanted = parts_by_hand(ids, 1, 7, 6, 8, 1, 2, rotary=True)
+    expect(out, wanted, "the logits with rotary=True")
+    _, out = gpt_values(ids, 1, 7, 6, 8, 1, 2, rotary=True)
+    _, other = gpt_values(ids[:, [1, 0, 2, 3]], 1, 7, 6, 8, 1, 2, rotary=True)
+    assert not np.allclose(out[:, -1], other[:, -1], atol=1e-4), (
+        "with rotary=True the order of earlier tokens should change the logits at the last "
+        "position; yours stay the same: rotary must reach the blocks"
+    )
+
+
+def test_dropout_follows_the_positions():
+    training, evaluation = logits_without_branches(0.5, 2)
+    assert np.array_equal(*evaluation), "in evaluation mode, logits must not be random"
+    assert not np.array_equal(*training), (
+        "with dropout=0.5 and blocks that add 0, logits should still be random in training "
+        "mode: apply self.dropout to the embeddings"
+    )
+
+
+# %% learner-side
+def block_options(**options):
+    """The dropout and rotary of each block's attention, and the number of its heads."""
+    model = GPT(7, 6, 8, 2, 4, **options)
+    found = [block.attention for block in model.blocks]
+    return [(float(a.dropout), bool(a.rotary), int(a.num_heads)) for a in found]
+
+
+def learned_after(tie):
+    """The parameters' largest changes after one step of AdamW, and how many there are."""
+    model = shaken(GPT(7, 4, 8, 1, 2, tie=tie), 1)
+    optimizer, before = AdamW(model.parameters(), lr=0.01, weight_decay=0.0), model.state_dict()
+    model(np.array([[1, 2, 3, 4]])).backward(np.ones((1, 4, 7), "float32") * np.arange(7))
+    optimizer.step()
+    after = model.state_dict()
+    return {name: float(abs(after[name] - before[name]).max()) for name in before}
+
+
+def first_deviation():
+    """The standard deviation of a new GPT's embedding."""
+    return float(GPT(50, 6, 64, 1, 2).embedding.weight.data.std())
+
+
+# %% gpt hidden points=2
+def test_other_models():
+    for heads, layers, options in [(1, 1, {}), (4, 3, {"tie": False})]:
+        for tokens in (1, 5):
+            ids = np.random.default_rng(tokens).integers(0, 9, (3, tokens))
+            state, out = gpt_values(ids, 6, 9, 5, 8, layers, heads, **options)
+            expect(out, gpt_by_definition(ids, state, heads, layers), f"{tokens}", near=3e-3)
+    ids = np.array([[0, 3, 1]])
+    for options in ({"rotary": True}, {"rotary": True, "tie": False}, {"dropout": 0.5}):
+        out, wanted = parts_by_hand(ids, 4, 7, 6, 8, 2, 2, **options)
+        expect(out, wanted, f"{options}")
+    assert block_options(dropout=0.125) == [(0.125, False, 4)] * 2
+    assert block_options(rotary=True) == [(0.0, True, 4)] * 2
+    moved = learned_after(True)
+    assert abs(moved["embedding.weight"] - 0.01) < 2e-3, "a tied weight is updated once"
+    for options in ({}, {"rotary": True}):
+        kind, message = refusal(gpt_values, np.zeros((1, 7), int), 1, 7, 6, 8, 1, 2, **options)
+        assert kind == "ValueError" and "7" in message and "6" in message
+    assert 0.017 < first_deviation() < 0.023, "init_gpt(self) must stay"
+    assert refusal(gpt_values, np.array([[7]]), 1, 7, 6, 8, 1, 2)[0] == "IndexError"
+
+
+# %% learner-side
+def batches(n, batch, context, seed, times=1):
+    """x and y of several calls of text_batch, for a text of ids 100, 110, 120, ..."""
+    rng = np.random.default_rng(seed)
+    ids = 100 + 10 * np.arange(n)
+    return [
+        [np.asarray(part) for part in text_batch(ids, batch, context, rng)]
+        for _ in range(times)
+    ]
+
+
+# %% text-batch points=4
+def test_a_window_and_what_follows():
+    x, y = batches(50, 4, 6, 0)[0]
+    for name, array in [("x", x), ("y", y)]:
+        assert array.shape == (4, 6), (
+            f"for batch=4 and context=6, {name} should have shape (4, 6), yours {array.shape}"
+        )
+        assert array.dtype.kind in "iu", f"{name} should hold ints, yours {array.dtype}"
+    assert (np.diff(x, axis=1) == 10).all(), (
+        f"each row of x should be consecutive tokens of the text 100, 110, ...; yours {x[0]}"
+    )
+    if np.array_equal(x, y):
+        assert False, "y equals x: the model would copy its input. y is shifted by one token"
+    assert np.array_equal(y, x + 10), (
+        f"y should hold the token after each token of x; for x {x[0]} yours is {y[0]}"
+    )
+
+
+def test_every_window_can_occur():
+    (x, y), *_ = batches(8, 2000, 3, 1)
+    starts, counts = np.unique(x[:, 0], return_counts=True)
+    assert starts.tolist() == [100, 110, 120, 130, 140], (
+        "a text of 8 tokens has windows of 3, each with one token after it, at 0 to 4; your "
+        f"2,000 windows start at {sorted((starts - 100) // 10)}"
+    )
+    assert counts.min() > 300, (
+        f"all starts should be equally frequent, yours occur {counts.tolist()} times"
+    )
+    x, y = batches(4, 1, 3, 2)[0]
+    assert x.tolist() == [[100, 110, 120]] and y.tolist() == [[110, 120, 130]], (
+        "a text of 4 tokens has one window of 3, "
+        f"x = [[100, 110, 120]] and y = [[110, 120, 130]]; yours are {x.tolist()}, {y.tolist()}"
+    )
+
+
+def test_rows_and_calls_differ():
+    (x, _), (again, _) = batches(1000, 8, 4, 3, times=2)
+    assert np.unique(x[:, 0]).size > 4, (
+        f"each row should have a start of its own, yours start with {x[:, 0].tolist()}"
+    )
+    assert not np.array_equal(x, again), "two calls with one generator return the same windows"
+    (same, _), *_ = batches(1000, 8, 4, 3)
+    assert np.array_equal(x, same), (
+        "two generators with the same seed should give the same windows: draw from rng"
+    )
+
+
+def test_a_text_that_is_too_short_is_refused():
+    for n in (6, 2):
+        kind, message = refusal(batches, n, 1, 6, 0)
+        assert kind == "ValueError" and str(n) in message and "6" in message, (
+            f"{n} tokens hold no window of 6 and one more token: text_batch should raise a "
+            f"ValueError with both numbers; yours "
+            + (f"raises {kind}: {message[:70]}" if kind else "raises nothing")
+        )
+
+
+# %% text-batch hidden points=1
+def test_other_texts():
+    for n, batch, context in [(12, 1, 11), (300, 16, 1), (40, 3, 7)]:
+        for x, y in batches(n, batch, context, 9, times=3):
+            assert x.shape == y.shape == (batch, context)
+            assert np.array_equal(x[:, :1] + 10 * np.arange(context), x)
+            assert np.array_equal(y, x + 10) and x.min() >= 100 and y.max() < 100 + 10 * n
+
+
+# %% learner-side
+class Scores(Module):
+    """A model whose logits for id i are row i of a table; `.calls` are the ids it was given."""
+
+    def __init__(self, table):
+        self.table, self.calls = Variable(table), []
+
+    def forward(self, ids):
+        ids = np.asarray(ids)
+        self.calls.append(ids)
+        return self.table[ids]
+
+
+def loss_and_gradient(table, x, y):
+    """lm_loss as an array, the gradient of the table, and what the model was given."""
+    model = Scores(table)
+    loss = lm_loss(model, x, y)
+    loss.backward()
+    return loss.data, model.table.grad, model.calls
+
+
+# %% lm-loss points=3
+def test_the_mean_cross_entropy():
+    table = np.array([[2.0, 0.0, -1.0], [0.5, 1.5, 0.0], [0.0, 0.0, 3.0]], "float32")
+    x, y = np.array([[0, 1, 2, 0], [2, 2, 1, 0]]), np.array([[1, 2, 0, 1], [2, 1, 0, 0]])
+    logp = table - np.log(np.exp(table).sum(axis=1, keepdims=True))
+    wanted = -np.mean([logp[a, b] for a, b in zip(x.ravel(), y.ravel())])
+    loss, gradient, calls = loss_and_gradient(table, x, y)
+    expect(
+        loss,
+        wanted,
+        f"the loss of x {x.tolist()} and y {y.tolist()}",
+        {
+            "The mean over all positions is wanted, yours is the sum": 8 * wanted,
+            "y is shifted already; yours shifts it again": -np.mean(
+                [logp[a, b] for a, b in zip(x[:, :-1].ravel(), y[:, 1:].ravel())]
+            ),
+            "The targets are y, not x": -np.mean([logp[a, a] for a in x.ravel()]),
+            "Nats are wanted, yours are bits": wanted / math.log(2),
+        },
+    )
+    assert gradient is not None and np.any(gradient), "the loss must be recorded"
+    assert len(calls) == 1 and np.array_equal(calls[0], x), (
+        "the model should be called once, with x; yours was called with "
+        f"{[np.asarray(call).tolist() for call in calls]}"
+    )
+
+
+# %% lm-loss hidden points=1
+def test_other_losses():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(6, 6)).astype("float32")
+    x, y = rng.integers(0, 6, (2, 5, 7))
+    logp = table - np.log(np.exp(table).sum(axis=1, keepdims=True))
+    loss, _, _ = loss_and_gradient(table, x, y)
+    expect(loss, -np.mean(logp[x, y]), "x and y of shape (5, 7)")
+
+
+# %% learner-side
+class Odd(Module):
+    """A module with a table, a convolution, a dense layer and parameters of its own."""
+
+    def __init__(self):
+        self.convolution = Conv2d(2, 3, 2)
+        self.inner = [Embedding(5, 4), {"layer": Dense(4, 3)}]
+        self.norm, self.scale = LayerNorm(4), Variable(np.ones(3, "float32"))
+        self.cube = Variable(np.ones((2, 2, 2), "float32"))
+
+
+def groups_of(model, weight_decay):
+    """[(names, {option: value})] of decay_groups, each name once per time that it occurs."""
+    names = {id(p): name for name, p in model.named_parameters()}
+    groups = decay_groups(model, weight_decay)
+    return [
+        (
+            [names.get(id(p), "?") for p in group["params"]],
+            {key: value for key, value in group.items() if key != "params"},
+        )
+        for group in groups
+    ]
+
+
+def groups_of_gpt(weight_decay, **options):
+    return groups_of(GPT(7, 4, 8, 1, 2, **options), weight_decay)
+
+
+def optimized(weight_decay):
+    """The weight decay of each group of an AdamW that was given decay_groups."""
+    optimizer = AdamW(decay_groups(GPT(7, 4, 8, 1, 2), weight_decay), lr=0.1)
+    return [group["weight_decay"] for group in optimizer.param_groups]
+
+
+MATRICES = ["attention.qkv.weights", "attention.out.weights", "mlp.0.weights", "mlp.2.weights"]
+
+
+# %% decay-groups points=4
+def test_matrices_decay_and_the_others_do_not():
+    (first, one), (second, two) = groups_of_gpt(0.25)
+    matrices = [f"blocks.0.{name}" for name in MATRICES]
+    for name, cause in [
+        ("embedding.weight", "it is the weight of an Embedding, tied or not"),
+        ("positions.weight", "it is the weight of an Embedding"),
+        ("norm.weight", "the gain of a norm has one axis"),
+        ("blocks.0.attention.qkv.bias", "a bias has one axis"),
+    ]:
+        assert name not in first, f"{name} should not decay: {cause}"
+    assert first == matrices, (
+        f"the first group should hold {', '.join(matrices)}, in this order; yours holds "
+        f"{', '.join(first) or 'nothing'}"
+    )
+    assert one == {"weight_decay": 0.25} and two == {"weight_decay": 0.0}, (
+        "the groups should have weight_decay 0.25 and 0.0 and no other option; yours have "
+        f"{one} and {two}"
+    )
+    assert len(second) == 12, (
+        f"the second group should hold the 12 other parameters, yours holds {len(second)}: "
+        "every parameter belongs into one of the groups"
+    )
+    assert optimized(0.25) == [0.25, 0.0], "AdamW should accept both groups"
+
+
+def test_an_untied_head_decays():
+    (first, _), (second, _) = groups_of_gpt(0.1, tie=False)
+    assert "head.weights" in first and "head.weights" not in second, (
+        "with tie=False, head.weights is a matrix and should decay"
+    )
+
+
+# %% decay-groups hidden points=1
+def test_other_modules():
+    (first, one), (second, two) = groups_of(Odd(), 0.5)
+    assert first == ["convolution.weights", "inner.1.layer.weights", "cube"], f"{first}"
+    names = ["convolution.bias", "inner.0.weight", "inner.1.layer.bias"]
+    assert second == [*names, "norm.weight", "norm.bias", "scale"], f"{second}"
+    assert (one, two) == ({"weight_decay": 0.5}, {"weight_decay": 0.0})
+    (first, _), (second, _) = groups_of_gpt(0.1, rotary=True)
+    assert len(first) == 4 and "positions.weight" not in second
+
+
+# %% learner-side
+class Ladder(Module):
+    """Logits that favour (id + 1) % vocabulary, more so at later positions. In training mode,
+    and while a graph is recorded, they favour nothing. `.sizes`: the batches it was given."""
+
+    def __init__(self, context, vocabulary):
+        self.context, self.vocabulary = context, vocabulary
+        self.scale, self.sizes = Variable([1.0]), []
+
+    def forward(self, ids):
+        ids = np.asarray(ids)
+        self.sizes.append(ids.shape)
+        strength = 0.5 * np.arange(1, ids.shape[1] + 1)
+        hit = (ids[..., None] + 1) % self.vocabulary == np.arange(self.vocabulary)
+        logits = (hit * strength[:, None]).astype("float32")
+        out = Tensor(logits) * self.scale
+        return Tensor(logits * 0) if self.training or out.requires_grad else out
+
+
+def ladder_bits(context, ids, characters, stride=None, training=True):
+    """held_out_bits of a Ladder; its mode afterwards; the sizes of its batches."""
+    model = Ladder(context, len(characters))
+    model.train(training)
+    options = {} if stride is None else {"stride": stride}
+    bits = held_out_bits(model, ids, characters, **options)
+    return bits, bool(model.training), model.sizes
+
+
+# %% held-out-bits points=10
+def test_the_bits_of_a_text():
+    ids = np.random.default_rng(0).integers(0, 5, 40)
+    ids[10:25] = np.arange(15) % 5
+    characters = np.array([1, 2, 5, 3, 1])
+    for context in (8, 6):
+        found, _, _ = ladder_bits(context, ids, characters)
+        case = f"a text of 40 tokens, context {context}"
+        assert isinstance(found, float), (
+            f"{case}: the result should be a float, yours {found!r}"
+        )
+        nats = ladder_by_loops(context, ids, characters) * math.log(2)
+        untrained = ladder_by_loops(context, ids, characters)
+        expect(
+            found,
+            untrained,
+            case,
+            {
+                "That is nats per character; bits_per_character divides by ln 2 itself": nats,
+                "Every target of each window is scored, most of them more than once, and some "
+                "without context": ladder_by_loops(context, ids, characters, scored=context),
+                "The first targets of each window are scored, not the last": ladder_by_loops(
+                    context, ids, characters, first=True
+                ),
+                "The windows do not overlap, and every target is scored": ladder_by_loops(
+                    context, ids, characters, stride=context, scored=context
+                ),
+                "Count the characters of the targets, not of the inputs": ladder_by_loops(
+                    context, ids, characters, of=0
+                ),
+                "That is bits per token: divide by the characters": ladder_by_loops(
+                    context, ids, np.ones(5)
+                ),
+            },
+            near=1e-5,
+        )
+
+
+def test_every_stride():
+    ids = np.tile(np.array([0, 1, 2, 3, 0, 2]), 7)
+    characters = np.array([1, 4, 2, 1])
+    for context, stride in [(6, 1), (6, 2), (6, 6), (7, None), (5, 3), (1, None)]:
+        found, _, _ = ladder_bits(context, ids, characters, stride)
+        expect(
+            found,
+            ladder_by_loops(context, ids, characters, stride),
+            f"a text of {len(ids)} tokens, context {context}, stride {stride}",
+            "Windows start at 0, stride, 2 stride, ...; the last min(stride, context - "
+            "context // 2) targets of each are scored",
+            near=1e-5,
+        )
+
+
+def test_the_last_window_that_fits_is_scored():
+    characters = np.array([1, 2, 3])
+    for n in (5, 6, 7, 8, 9):
+        ids = np.arange(n) % 3
+        kind, message = refusal(ladder_bits, 4, ids, characters)
+        assert not kind, f"{n} tokens, context 4: yours raises {kind}: {message[:80]}"
+        found, _, _ = ladder_bits(4, ids, characters)
+        expect(
+            found,
+            ladder_by_loops(4, ids, characters),
+            f"a text of {n} tokens, context 4: a window at {n - 5} still has all its targets",
+            near=1e-5,
+        )
+
+
+def test_the_mean_is_over_all_tokens():
+    ids = np.random.default_rng(2).integers(0, 3, 700)
+    ids[-60:] = np.arange(60) % 3
+    characters = np.array([1, 2, 3])
+    found, _, sizes = ladder_bits(4, ids, characters)
+    expect(
+        found,
+        ladder_by_loops(4, ids, characters),
+        "a text of 700 tokens, context 4",
+        "Add up the losses of all windows, and divide once: the mean of the means of batches "
+        "is wrong when the last batch is smaller",
+        near=1e-5,
+    )
+    assert max(tokens for _, tokens in sizes) <= 4, (
+        f"the model has a context of 4 and was given {max(t for _, t in sizes)} tokens"
+    )
+
+
+def test_the_model_is_evaluated_and_not_changed():
+    ids, characters = np.arange(30) % 4, np.array([1, 1, 2, 2])
+    for training in (True, False):
+        found, after, _ = ladder_bits(6, ids, characters, training=training)
+        expect(
+            found,
+            ladder_by_loops(6, ids, characters),
+            "a model that predicts nothing in training mode or while a graph is recorded",
+            "Use evaluation_mode(model)",
+            near=1e-5,
+        )
+        assert after == training, (
+            f"before the call training was {training}, afterwards it is {after}"
+        )
+
+
+# %% held-out-bits hidden points=2
+def test_other_texts_and_contexts():
+    rng = np.random.default_rng(5)
+    for n, context, stride in [(200, 9, 4), (333, 16, None), (77, 10, 7), (12, 3, 50)]:
+        ids, characters = rng.integers(0, 6, n), rng.integers(1, 6, 6)
+        ids[n // 3 :] = np.arange(n - n // 3) % 6
+        found, _, sizes = ladder_bits(context, ids, characters, stride)
+        wanted = ladder_by_loops(context, ids, characters, stride)
+        expect(found, wanted, f"{n} tokens, context {context}, stride {stride}", near=1e-5)
+        assert max(rows for rows, _ in sizes) <= 2048, "some windows at a time, not all of them"
+    assert refusal(ladder_bits, 5, np.zeros(5, int), np.ones(2))[0] == "ValueError"
+
+
+# %% learner-side
+class Reader(Module):
+    """A model whose logits at position i are the sum of rows of a table, of the tokens j with
+    reads[i, j]. In training mode they are random. `.seen` are the shapes it was given."""
+
+    def __init__(self, table, reads):
+        self.table, self.reads, self.seen = Variable(table), np.asarray(reads, "float32"), []
+        self.rng = np.random.default_rng(0)
+
+    def forward(self, ids):
+        ids = np.asarray(ids)
+        self.seen.append(ids.shape)
+        out = Tensor(self.reads[: ids.shape[1], : ids.shape[1]]) @ self.table[ids]
+        return out + self.rng.normal(size=out.shape).astype("float32") if self.training else out
+
+
+def leak_of(table, reads, ids):
+    """causality_leak of a Reader; its mode afterwards; whether ids stayed as they were."""
+    model, given = Reader(table, reads), np.array(ids)
+    return causality_leak(model, given), model.training, np.array_equal(given, ids)
+
+
+def leak_of_gpt(causal, ids, **options):
+    """causality_leak of a GPT with random numbers."""
+    model = shaken(GPT(5, len(ids), 8, 2, 2, **options), 1)
+    for block in model.blocks:
+        block.attention.causal = causal
+    return causality_leak(model, ids)
+
+
+# %% causality-leak points=10
+def test_a_causal_model_has_no_leak():
+    ids = np.array([0, 3, 1, 1, 2, 0])
+    found, _, same = leak_of(TABLE, np.tri(6), ids)
+    assert same, "causality_leak has changed the ids that it was given: make a new array"
+    assert isinstance(found, float), f"the result should be a float, yours is {found!r}"
+    assert found == 0.0, (
+        "the logits of this model depend on the tokens up to their own position, so the leak "
+        f"is 0; yours is {found:.4g}. Compare positions up to k only, k included"
+    )
+    assert leak_of_gpt(True, np.array([1, 4, 0, 2])) == 0.0, "a causal GPT should have leak 0"
+
+
+def test_every_leak_is_found():
+    ids, difference = np.array([2, 0, 3, 1, 0, 2]), np.tri(6)
+    difference[0, [1, 4]] = 1, -1
+    cases = {
+        "every position reads all tokens": np.ones((6, 6)),
+        "every position reads the next token": np.eye(6) + np.eye(6, k=1),
+        "position 0 reads the last token": np.tri(6) + np.eye(6, k=5),
+        "position 4 reads token 5": np.tri(6) + (np.arange(36) == 29).reshape(6, 6),
+        "position 0 reads token 1": np.tri(6) + (np.arange(36) == 1).reshape(6, 6),
+        "position 0 reads token 1 minus token 4": difference,
+    }
+    for name, reads in cases.items():
+        found, _, _ = leak_of(TABLE, reads, ids)
+        wanted = leak_by_loops(TABLE, reads, ids)
+        expect(
+            found,
+            wanted,
+            f"the leak of a model in which {name}",
+            "For every k from 0 to T - 2, change all tokens after k, and look at all positions "
+            "up to k" + (". This leak was not found" if found == 0 else ""),
+        )
+
+
+def test_a_gpt_without_its_mask_leaks():
+    found = leak_of_gpt(False, np.array([1, 4, 0, 2]))
+    assert found > 0.01, (
+        f"a GPT with attention.causal = False should leak, yours is {found:.4g}"
+    )
+
+
+def test_the_model_is_examined_in_evaluation_mode():
+    ids = np.array([0, 1, 2, 3])
+    found, training, _ = leak_of(TABLE, np.tri(4), ids)
+    assert found == 0.0 and training is True, (
+        "a model that is random in training mode should be examined in evaluation mode, and be "
+        f"in training mode again afterwards; leak {found:.4g}, training afterwards {training}"
+    )
+
+
+def test_nan_is_not_lost():
+    table = np.ones((4, 4), "float32")
+    table[3] = np.nan
+    found, _, _ = leak_of(table, np.ones((3, 3)), np.array([0, 3, 2]))
+    assert np.isnan(found), (
+        f"all changes of the logits are nan, so the leak is nan, yours is {found!r}: Python's "
+        "max(0.0, nan) is 0.0, np.max keeps nan"
+    )
+
+
+# %% causality-leak hidden points=2
+def test_other_leaks():
+    rng = np.random.default_rng(6)
+    for T in (2, 5, 9):
+        ids, reads = rng.integers(0, 4, T), rng.normal(size=(T, T)) * (rng.random((T, T)) < 0.3)
+        expect(leak_of(TABLE, reads, ids)[0], leak_by_loops(TABLE, reads, ids), f"{T} tokens")
+    assert leak_of(TABLE, np.ones((1, 1)), np.array([3]))[0] == 0.0
+    assert leak_of(TABLE, np.tri(3), [1, 2, 0])[0] == 0.0
+
+
+# %% parameters points=4
+def test_the_number_of_parameters():
+    for sizes in [(10, 6, 4, 1), (10, 6, 4, 3), (100, 7, 8, 2), (27, 16, 48, 2)]:
+        V, T, D, L = sizes
+        found, wanted = parameters_of(*sizes), counted(*sizes)
+        causes = {
+            counted(V, 0, D, L): "The vectors of the positions are missing",
+            counted(*sizes, tie=False): "When tied, the head has no weights of its own",
+            wanted - 2 * D: "The last norm is missing",
+            wanted - 9 * D * L: "Biases are missing: D * (3 + 1 + 4 + 1) per block",
+            wanted - 4 * D * L: "The two norms of each block are missing, 4 D per block",
+            wanted - 13 * D * L: "The biases and the norms of the blocks are missing",
+            wanted - 13 * D * L - 2 * D: "Biases and norms are missing",
+        }
+        assert found == wanted, (
+            f"GPT({V}, {T}, {D}, layers={L}) has {wanted:,} parameters, yours says {found:,}. "
+            + causes.get(found, "")
+        )
+
+
+def test_an_untied_head_is_counted():
+    found, wanted = parameters_of(10, 6, 4, 2, tie=False), counted(10, 6, 4, 2, False)
+    assert found == wanted, (
+        f"GPT(10, 6, 4, layers=2, tie=False) has {wanted:,} parameters, yours says {found:,}"
+        + (": with 44 more it would be right" if found == wanted - 44 else "")
+        + (": the head has no bias" if found == wanted + 10 else "")
+    )
+
+
+# %% learner-side
+def built(*sizes, **options):
+    """The parameters of a GPT that was built."""
+    return sum(p.size for p in GPT(*sizes, 2, **options).parameters())
+
+
+# %% parameters hidden points=1
+def test_other_sizes():
+    for sizes in [(3, 2, 2, 1), (50, 9, 6, 4), (64, 32, 16, 3), (5, 4, 2, 0)]:
+        for tie in (True, False):
+            wanted = counted(*sizes, tie)
+            assert parameters_of(*sizes, tie) == wanted, f"{sizes}, tie={tie}"
+            assert built(*sizes, tie=tie) == wanted
+    assert parameters_of(1024, 64, 128, 3) == 734336
+
+
+# %% flops points=4
+def test_the_work_per_token():
+    for sizes in [(10, 6, 4, 1), (10, 6, 4, 3), (27, 16, 48, 2), (1024, 64, 128, 3)]:
+        V, T, D, L = sizes
+        found, wanted = flops_per_token(*sizes), multiplied(*sizes)
+        causes = {
+            multiplied(0, T, D, L): "The head multiplies each vector with V rows, too",
+            multiplied(V, 0, D, L): "The products of queries with keys, and of attention "
+            "weights with values, are missing",
+            wanted // 2: "A multiplication and an addition are two operations",
+            3 * wanted: "That is training; this is the forward pass only",
+            wanted - 2 * L * T * D: "Attention has two products: queries with keys, and "
+            "weights with values",
+            wanted + 2 * V * D: "An embedding is looked up, not multiplied",
+            wanted + 2 * T * D: "Positions are added, not multiplied",
+        }
+        assert found == wanted, (
+            f"GPT({V}, {T}, {D}, layers={L}) takes {wanted:,} FLOPs per token, yours says "
+            f"{found:,}. {causes.get(found, '')}"
+        )
+
+
+# %% flops hidden points=1
+def test_the_work_of_other_sizes():
+    for sizes in [(2, 3, 2, 1), (50, 9, 6, 4), (64, 32, 16, 3), (7, 5, 4, 0), (0, 5, 4, 1)]:
+        assert flops_per_token(*sizes) == multiplied(*sizes), f"{sizes}"

@@ -1,0 +1,1039 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     difficulty: 4
+#     enables:
+#     - generation
+#     hours: 7
+#     prerequisites:
+#     - activations
+#     - layers
+#     - losses
+#     - autograd
+#     - optimizers
+#     - training
+#     - normalization
+#     - tokenization
+#     - embeddings
+#     - attention
+#     pytorch:
+#       nn.TransformerBlock: torch.nn.TransformerEncoderLayer
+#       nn.GELU: torch.nn.GELU
+#       transformer block: torch.nn.TransformerEncoderLayer
+#       transformer: torch.nn.TransformerEncoder
+#     summary: A stack of equal blocks that predicts the next token
+#     terms:
+#     - transformer
+#     - GPT
+#     - transformer block
+#     - residual stream
+#     - feed-forward network
+#     - pre-norm
+#     - post-norm
+#     - next-token prediction
+#     - weight tying
+#     - held-out text
+#     - sliding window
+#     - causal model
+#     - perplexity
+#     title: Transformers
+# ---
+
+# %% [markdown]
+# # 15. Transformers
+#
+# How can a program learn to write? It learns to predict the next token of a text. Nearly all
+# programs that do this well today are transformers: stacks of attention layers and small
+# networks. The picture shows one that learns from two novels by Jane Austen, on one processor
+# core. It uses your own tensors, layers, optimizer and tokenizer, and you write the rest of it
+# in this chapter. Lower is better: the better a model predicts, the fewer bits it needs.
+
+# %% tags=["payoff"]
+#| default_exp core.transformers
+#| export
+import math
+
+import numpy as np
+
+from tinytorch.core.activations import Activation
+from tinytorch.core.attention import MultiHeadAttention
+from tinytorch.core.autograd import derivative
+from tinytorch.core.embeddings import Embedding, bits_per_character
+from tinytorch.core.layers import Dense, Dropout, Module, Sequential, generator
+from tinytorch.core.losses import as_float_tensor, cross_entropy
+from tinytorch.core.normalization import LayerNorm
+from tinytorch.core.tensor import Tensor, apply
+from tinytorch.core.training import evaluation_mode
+from tinytorch.support.late_import import generation_lesson
+
+# %% tags=["payoff"]
+from tinytorch.support.gpt_run import (BY_POSITION, LEVELS, RUN, SAMPLES, plot_losses,
+                                       plot_positions, plot_run, plot_shares)
+
+figure = plot_run(RUN, LEVELS)
+# alt: Bits per character of text that was not trained on, over seconds of processor time. The
+# curve of the GPT falls steeply at first, crosses the level lines of zlib, xz, bz2 and a 6-gram
+# model one after the other, and ends below all of them.
+
+# %% tags=["payoff"]
+for seconds, text in SAMPLES.items():
+    print(f"after {seconds} s: {text}\n")
+
+# %% [markdown]
+# The level lines are three programs that compress files, and the best n-gram model of lesson
+# 13; all of them were given the same text to learn from. The milestone after this chapter,
+# `tito milestone run gpt`, is such a run.
+#
+# **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
+# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** a fused GELU,
+# the transformer block, a GPT and its initialization, what trains it, two tests of a trained
+# model, and the formulas for its size and its cost.
+
+# %% [markdown]
+# ## The transformer block
+#
+# A **transformer** is a model that passes a sequence of vectors, one for each token, through a
+# stack of blocks of the same form, each with attention and a small network. A **GPT**
+# (generative pre-trained transformer) is a transformer with causal attention that predicts the
+# next token at every position.
+#
+# A **transformer block** has two branches: attention, which carries information from earlier
+# tokens to later ones, and a small network, which processes each token alone. Neither of them
+# replaces the vectors. Each reads them, and *adds* its result.
+
+# %%
+from tinytorch.support.next_tokens import draw_dependence, draw_scored, draw_shifted
+from tinytorch.support.residual_stream import draw_block, draw_gpt, plot_depths, plot_stream
+
+draw_block(embed_dim=64, hidden=256)
+# alt: A vertical line, the stream, runs from x at the top to the block's output. Twice a branch
+# leaves it and comes back to a plus sign on it: first through norm1 and attention, which mixes
+# the tokens, then through norm2 and mlp, which handles each token alone, 64 to 256 to 64.
+
+# %% [markdown]
+# The **residual stream** is the sequence of vectors that runs through all blocks, and to which
+# each block adds its results. A token's vector starts as its embedding; what attention and the
+# small networks find out about its context is added on top. Whatever one block writes into the
+# stream, every later block can read.
+#
+# ## GELU as one operation
+#
+# The small network needs an activation function; in a GPT that is the GELU of lesson 02. There,
+# it is composed of many Tensor operations, and each of them creates an array in the forward
+# pass and another one in the backward pass. As for layer norm and attention, we make it one
+# *fused operation* with a rule of its own:
+#
+# $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
+# t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
+#
+# The forward function computes $t$; the rule needs it again. So the forward function keeps it
+# in the dictionary `saved`. NumPy needs much longer for `x**3` than for `x * x * x`.
+#
+# **Task.** Write `gelu_forward`, and then its rule: what is the derivative of a product whose
+# second factor is $1 + t$?
+
+# %% exercise="gelu"
+#| export
+def gelu_forward(x, saved):
+    """The GELU of lesson 02, 0.5 x (1 + t) with t = tanh(c (x + 0.044715 x^3)) and
+    c = sqrt(2 / pi), as one operation.
+
+    x        ndarray of floats, any shape; not changed
+    saved    dict; saved["tanh"] becomes t, which `gelu_rule` reads
+    returns  ndarray of the same shape and dtype
+
+    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
+    [-0.0, 0.0, 1000.0]
+
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
+    """
+    ### BEGIN SOLUTION
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
+    ### END SOLUTION
+
+
+def gelu_rule(g, out, x, saved):
+    """The vector-Jacobian product of `gelu_forward`.
+
+    g        ndarray: the upstream gradient
+    out      the result of gelu_forward
+    x        its input, ndarray of the same shape
+    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
+    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
+
+    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
+    array([5.])
+
+    Source: the product rule, and tanh' = 1 - tanh^2.
+    """
+    ### BEGIN SOLUTION
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    return factor * g
+    ### END SOLUTION
+
+
+derivative(gelu_forward, gelu_rule)
+
+
+class GELU(Activation):
+    """`gelu_forward` as a module: elementwise, smooth."""
+
+    def forward(self, x):
+        return apply(gelu_forward, as_float_tensor(x), saved={})
+
+# %% checks="gelu"
+check("gelu")
+
+# %% [markdown]
+# The class `GELU` in the cell applies your operation. Predict: by what factor is it faster than
+# the composed function, forward and backward together? How many operations does each record?
+
+# %% tags=["answer"]
+from timeit import repeat
+
+from tinytorch.core.activations import gelu as composed_gelu
+from tinytorch.core.autograd import no_grad, topological_order
+
+
+def forward_and_backward(f, x):
+    x.grad = None
+    f(x).sum().backward()
+    return x.grad
+
+
+x = Tensor(np.random.default_rng(0).normal(size=(512, 256)).astype("float32"),
+           requires_grad=True)
+times = {}
+for name, f in [("composed", composed_gelu), ("fused", GELU())]:
+    times[name] = min(repeat(lambda: forward_and_backward(f, x), number=1, repeat=7))
+    print(f"{name:9} {times[name] * 1000:5.2f} ms, {len(topological_order(f(x)))} operations")
+print(f"{times['composed'] / times['fused']:.1f} times as fast; largest difference",
+      abs(forward_and_backward(composed_gelu, x) - forward_and_backward(GELU(), x)).max())
+
+# %% [markdown]
+# ## The feed-forward network
+#
+# A **feed-forward network** in a transformer is two dense layers with an activation function
+# between them, applied to each token's vector by itself. It widens the vector, usually to four
+# times its length, and brings it back. Two thirds of the weights of a block are in it.
+#
+# **Task.** Write `feed_forward`. With `dropout=0` there is no dropout layer: it would draw a
+# mask for nothing in every step.
+
+# %% exercise="feed-forward"
+#| export
+def feed_forward(embed_dim, hidden=None, dropout=0.0):
+    """The feed-forward network of a transformer block: the same two layers for each token.
+
+    embed_dim  int: numbers per token, in and out
+    hidden     int: numbers per token in between; 4 * embed_dim if None
+    dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
+    returns    Sequential of Dense, GELU, Dense and, if asked for, Dropout; it maps a Tensor of
+               shape (..., embed_dim) to another one
+
+    >>> feed_forward(8)
+    Sequential(Dense(8, 32), GELU(), Dense(32, 8))
+
+    Source: Vaswani et al., Attention is all you need (2017), section 3.3, with GELU.
+    """
+    ### BEGIN SOLUTION
+    hidden = 4 * embed_dim if hidden is None else hidden
+    layers = [Dense(embed_dim, hidden), GELU(), Dense(hidden, embed_dim)]
+    return Sequential(*layers, *([Dropout(dropout)] if dropout else []))
+    ### END SOLUTION
+
+# %% checks="feed-forward"
+check("feed-forward")
+
+# %% [markdown]
+# "Each token by itself" can be tested: when the tokens of the input change places, the outputs
+# change places in the same way, and nothing else changes.
+
+# %% tags=["demonstration"]
+net = feed_forward(8)
+x = Tensor(np.random.default_rng(1).normal(size=(5, 8)).astype("float32"))
+order = [3, 0, 4, 1, 2]
+print("largest difference:", abs(net(x[order]) - net(x)[order]).max().item())
+print(net, sum(p.size for p in net.parameters()), "parameters")
+
+# %% [markdown]
+# ## Pre-norm and post-norm
+#
+# Where does the normalization go? A transformer is **post-norm** when the stream itself is
+# normalized after each addition; the first transformers were. It is **pre-norm** when only the
+# input of each branch is normalized, so that the stream stays a plain sum; GPT-2 and most
+# models after it are. Your block is pre-norm:
+#
+# $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
+# x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
+#
+# Each norm has its own weights, and the second one reads the stream *after* attention has been
+# added.
+#
+# **Task.** Write `forward` of `TransformerBlock`. `self.dropout` belongs on the result of the
+# attention; the mlp has a dropout layer of its own. (Without dropout, `self.dropout` is an
+# empty `Sequential`, which returns its input.)
+
+# %% exercise="block"
+#| export
+class TransformerBlock(Module):
+    """A pre-norm transformer block: attention, then the feed-forward network, each of which
+    adds its result to its input.
+
+    embed_dim  int: numbers per token
+    num_heads  int: heads of the attention; a divisor of embed_dim
+    dropout    the probability of dropout: of attention weights, and of both branches' results
+    rotary     whether the attention rotates queries and keys by their positions
+    norm       the class of the two normalizations, called as norm(embed_dim)
+
+    .norm1, .attention, .norm2, .mlp   the layers, in order; attention is causal
+
+    forward takes a Tensor of shape (batch, tokens, embed_dim) and returns one of that shape.
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.3; Xiong et al., On layer normalization in the transformer architecture (2020), section 3.
+    """
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, rotary=False, norm=LayerNorm):
+        self.norm1 = norm(embed_dim)
+        self.attention = MultiHeadAttention(embed_dim, num_heads, dropout, causal=True,
+                                            rotary=rotary)
+        self.dropout = Dropout(dropout) if dropout else Sequential()
+        self.norm2 = norm(embed_dim)
+        self.mlp = feed_forward(embed_dim, dropout=dropout)
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        x = x + self.dropout(self.attention(self.norm1(x)))
+        return x + self.mlp(self.norm2(x))
+        ### END SOLUTION
+
+# %% checks="block"
+check("block")
+
+# %% [markdown]
+# Twelve blocks, pre-norm and post-norm, with a random input. Predict how the standard deviation
+# of the stream develops in each stack. And how much of the input is left at the end? The cosine
+# of the angle between input and output says it: 1 when they point in the same direction, 0 when
+# they have nothing in common.
+
+# %% tags=["answer"]
+from tinytorch.core.layers import manual_seed
+
+
+class PostNormBlock(TransformerBlock):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.mlp(x))
+
+
+def cosine(a, b):
+    return np.vdot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+manual_seed(0)
+spreads, start = {}, np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+for name, kind in [("pre-norm", TransformerBlock), ("post-norm", PostNormBlock)]:
+    stream = [Tensor(start)]
+    with no_grad():
+        for _ in range(12):
+            stream.append(kind(64, 4)(stream[-1]))
+    spreads[name] = [x.data.std() for x in stream]
+    print(f"{name:9} cosine of input and output {cosine(start, stream[-1].data):.2f}")
+figure = plot_stream(spreads)
+# alt: The standard deviation of the stream over twelve blocks. It grows from 1 to more than 2
+# in the pre-norm stack, and stays at 1 in the post-norm stack.
+
+# %% [markdown]
+# In a pre-norm stack the stream grows as results are added to it, and the input remains a part
+# of it. In a post-norm stack each normalization scales down everything that was there before;
+# after twelve blocks little of the input is left, and little of the gradient comes back on this
+# way. Below you will see what that means for training.
+#
+# ## Initialization
+#
+# In the picture, the pre-norm stream grows with every block: a sum of $n$ independent terms of
+# variance $v$ has the variance $nv$. A deep stack would begin with a large stream, in which
+# each further result counts for little. GPT-2 therefore starts small, with weights of standard
+# deviation 0.02, and makes the *last* layer of every branch smaller still. With $L$ blocks
+# there are $2L$ branches. Predict: by which factor must the standard deviation of each branch
+# shrink, so that the variance of their sum no longer depends on $L$?
+#
+# **Task.** Write `init_gpt`. `model.named_parameters()` gives names such as
+# `blocks.0.attention.out.weights`, and `model.modules()` all modules. A module that contains
+# blocks may be a GPT or a `Sequential` of blocks; its other matrices get 0.02 as well.
+
+# %% exercise="init"
+#| export
+def init_gpt(model, rng=None):
+    """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
+
+    model    a Module that contains L TransformerBlocks, L >= 1
+    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
+    returns  None
+
+    Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
+    deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
+    of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
+    Arrays and their dtypes stay the same objects.
+
+    Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
+    """
+    ### BEGIN SOLUTION
+    rng, parameters = generator(rng), model.named_parameters()
+    blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())
+    for name, p in parameters:
+        if p.ndim == 2:
+            ends = name.endswith(("attention.out.weights", "mlp.2.weights"))
+            p.data[...] = rng.normal(0, 0.02 / math.sqrt(2 * blocks) if ends else 0.02, p.shape)
+        elif name.endswith("bias"):
+            p.data[...] = 0
+    ### END SOLUTION
+
+# %% checks="init"
+check("init")
+
+# %% [markdown]
+# Stacks of 2 to 24 blocks, initialized with your function; in the second line, the last layers
+# of the branches are scaled up again by $\sqrt{2L}$, so that all weights have standard
+# deviation 0.02.
+
+# %% tags=["answer"]
+depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
+start = 0.03 * np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+for depth in depths:
+    stack = Sequential(*[TransformerBlock(64, 4) for _ in range(depth)])
+    init_gpt(stack, rng=0)
+    for name in ("init_gpt", "0.02 everywhere"):
+        with no_grad():
+            deviations[name].append(stack(Tensor(start)).data.std())
+        for block in stack:
+            block.attention.out.weights.data *= math.sqrt(2 * depth)
+            block.mlp[2].weights.data *= math.sqrt(2 * depth)
+figure = plot_depths(depths, deviations)
+# alt: The standard deviation of the stream after the last block, for stacks of 2, 6, 12 and 24
+# blocks. With 0.02 everywhere it grows with the depth, more than twofold; with init_gpt it is
+# the same for every depth.
+
+# %% [markdown]
+# ## GPT
+#
+# A GPT has an embedding before the stack: a vector for each token, plus a vector for each
+# position, which is learned too. (With `rotary=True`, attention rotates queries and keys
+# instead, as in lesson 14, and there are no position vectors.) After the stack come a last
+# norm, because the stream itself was never normalized, and the *head*, a matrix product that
+# turns each vector into one logit per token of the vocabulary.
+
+# %%
+draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
+# alt: From top to bottom: token ids (B, T); embedding, a row of a table of 1,024 by 128 per
+# id; positions, a row of 64 by 128 per place; block 1 to block 3; norm; head, times the same
+# table, transposed; logits (B, T, 1,024). A dashed line joins embedding and head: one table,
+# used twice.
+
+# %% [markdown]
+# The embedding has shape (V, D), and a head needs (D, V). **Weight tying** means that the head
+# uses the embedding's own weight, transposed, instead of a second matrix: the logit of a token
+# is the dot product of its embedding with the vector at this position. That saves V · D
+# parameters. The one array gets two gradients, as the table that is read from and as the head,
+# and autograd adds them, as for every tensor that is used twice. A *copy* of the weight would
+# not do this.
+#
+# **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. The
+# modules of `blocks` are found in a plain list. Dropout comes after the positions have been
+# added.
+
+# %% exercise="gpt"
+#| export
+class GPT(Module):
+    """A language model: a stack of transformer blocks between an embedding and a head.
+
+    vocab_size  int: tokens in the vocabulary, V
+    context     int: the largest number of tokens that it looks at
+    embed_dim   int: numbers per token, D
+    layers      int: transformer blocks
+    num_heads   int: heads of the attention in each block
+    dropout     the probability of dropout: after the embeddings, and in each block
+    tie         whether the head is the embedding's own weight, transposed
+    rotary      whether positions are told by rotating queries and keys in each attention
+                instead of by learned embeddings
+
+    .embedding  Embedding(V, D)
+    .positions  Embedding(context, D); None if rotary
+    .blocks     list of TransformerBlocks
+    .norm       LayerNorm(D): the stream is normalized before the head
+    .head       None if tied; else Dense(D, V) without bias
+
+    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
+    a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
+    with both numbers for more than `context` tokens; IndexError with the id and V for an id
+    outside of the vocabulary.
+
+    Source: Radford et al. (2019), section 2.3; Press, Wolf, Using the output embedding to
+    improve language models (2017), for the tied head.
+    """
+
+    def __init__(self, vocab_size, context, embed_dim, layers, num_heads, dropout=0.0, tie=True,
+                 rotary=False):
+        self.vocab_size, self.context = vocab_size, context
+        self.dropout = Dropout(dropout) if dropout else Sequential()
+        ### BEGIN SOLUTION
+        self.embedding = Embedding(vocab_size, embed_dim)
+        self.positions = None if rotary else Embedding(context, embed_dim)
+        self.blocks = [TransformerBlock(embed_dim, num_heads, dropout, rotary)
+                       for _ in range(layers)]
+        self.norm = LayerNorm(embed_dim)
+        self.head = None if tie else Dense(embed_dim, vocab_size, bias=False)
+        ### END SOLUTION
+        init_gpt(self)
+
+    def forward(self, ids):
+        tokens = np.shape(ids)[-1]
+        if tokens > self.context:
+            raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"
+                             "give the last ones only: ids[:, -model.context:]")
+        ### BEGIN SOLUTION
+        x = self.embedding(ids)
+        if self.positions is not None:
+            x = x + self.positions.weight[:tokens]
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x)
+        x = self.norm(x)
+        return x @ self.embedding.weight.T if self.head is None else self.head(x)
+        ### END SOLUTION
+
+    def step(self, ids, cache):
+        """The logits of new tokens, computed with a key-value cache: see lesson 16."""
+        return generation_lesson().step(self, ids, cache)
+
+# %% checks="gpt"
+check("gpt")
+
+# %% [markdown]
+# An untrained model knows nothing, so it should give each token about the same probability.
+# What is its loss then, in nats, for a vocabulary of 1,024 tokens? A first loss that is far
+# from this number is the quickest sign of a wrong initialization.
+
+# %% tags=["answer"]
+manual_seed(0)
+model = GPT(vocab_size=1024, context=64, embed_dim=128, layers=3, num_heads=4)
+ids = np.random.default_rng(0).integers(0, 1024, (8, 65))
+print("first loss", cross_entropy(model(ids[:, :-1]), ids[:, 1:]).item(),
+      " ln 1024 =", math.log(1024))
+for tie in (True, False):
+    size = sum(p.size for p in GPT(1024, 64, 128, 3, 4, tie=tie).parameters())
+    print(f"tie={tie!s:5} {size:,} parameters")
+
+# %% [markdown]
+# ## Next-token prediction
+#
+# **Next-token prediction** is the task of giving, at every position of a text, a probability to
+# each token that could follow. A window of `context` tokens is then not one example but
+# `context` of them: causal attention makes sure that each position sees only what comes before.
+# So the targets are the inputs, shifted by one token.
+
+# %%
+draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
+# alt: A row of eight tokens, It is a tr uth uni ver sal. Below it the inputs x: is, a, tr, uth,
+# uni; and the targets y: a, tr, uth, uni, ver. Arrows lead from each input to its target, which
+# stands one place further right in the text.
+
+# %% [markdown]
+# In each step of training we draw some windows at random. Which starts are possible in a text
+# of $n$ tokens, when each window needs `context` inputs and one more token?
+#
+# **Task.** Write `text_batch`. One array of indices with an axis for the windows and one for
+# the positions does it without a loop.
+
+# %% exercise="text-batch"
+#| export
+def text_batch(ids, batch, context, rng):
+    """Random windows of a text, and the tokens that follow.
+
+    ids      ndarray of ints, shape (n,): the text, n > context
+    batch    int: windows
+    context  int: tokens per window
+    rng      a NumPy Generator
+    returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
+             x[b, t] in the text. Every window has the same probability, the last one included
+
+    ValueError with n and context when the text is too short.
+
+    >>> x, y = text_batch(np.arange(100, 104), 1, 3, np.random.default_rng(0))
+    >>> x, y
+    (array([[100, 101, 102]]), array([[101, 102, 103]]))
+
+    Source: Karpathy, nanoGPT (2022), get_batch.
+    """
+    ### BEGIN SOLUTION
+    if len(ids) <= context:
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+    starts = rng.integers(0, len(ids) - context, batch)
+    at = starts[:, None] + np.arange(context)
+    return ids[at], ids[at + 1]
+    ### END SOLUTION
+
+# %% checks="text-batch"
+check("text-batch")
+
+# %% [markdown]
+# The loss is the cross-entropy of lesson 04, over all positions of all windows. Its classes are
+# the last axis of the logits, as here. (In PyTorch they are the second axis, so people reshape
+# there.)
+#
+# **Task.** Write `lm_loss`. `y` is shifted already.
+
+# %% exercise="lm-loss"
+#| export
+def lm_loss(model, x, y):
+    """The mean cross-entropy of the next token, in nats per token.
+
+    model    maps ids of shape (batch, tokens) to logits of shape (batch, tokens, V)
+    x, y     int arrays of shape (batch, tokens), as `text_batch` returns them
+    returns  Tensor of shape (); recorded
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
+    """
+    ### BEGIN SOLUTION
+    return cross_entropy(model(x), y)
+    ### END SOLUTION
+
+# %% checks="lm-loss"
+check("lm-loss")
+
+# %% [markdown]
+# ## Weight decay for matrices only
+#
+# Weight decay pulls weights toward 0. For the matrices of a model that is a mild and useful
+# regularization. The gain of a norm should be near 1, though, and a bias where the data puts
+# it; and the rows of an embedding would shrink in every step, also in those in which their
+# token does not occur. The optimizers of lesson 07 take *parameter groups* for this purpose.
+#
+# **Task.** Write `decay_groups`. A tied embedding is an embedding. Which test tells whether a
+# parameter belongs to a module, when tensors are compared elementwise by `==`?
+
+# %% exercise="decay-groups"
+#| export
+def decay_groups(model, weight_decay):
+    """The parameters of a model as two groups for an optimizer.
+
+    model         a Module
+    weight_decay  of the first group
+    returns       [{"params": matrices, "weight_decay": weight_decay},
+                   {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
+                  order of `model.parameters()`. A matrix has two axes or more, and is not the
+                  weight of an Embedding
+
+    Source: Karpathy, nanoGPT (2022), configure_optimizers, which decays embeddings too.
+    """
+    ### BEGIN SOLUTION
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, Embedding)}
+    matrices, others = [], []
+    for p in model.parameters():
+        (matrices if p.ndim >= 2 and id(p) not in tables else others).append(p)
+    return [{"params": matrices, "weight_decay": weight_decay},
+            {"params": others, "weight_decay": 0.0}]
+    ### END SOLUTION
+
+# %% checks="decay-groups"
+check("decay-groups")
+
+# %% tags=["demonstration"]
+for group in decay_groups(model, weight_decay=0.1):
+    shapes = sorted({p.shape for p in group["params"]})
+    print(f"weight_decay {group['weight_decay']}: {len(group['params'])} tensors, {shapes}")
+
+# %% [markdown]
+# ## Training a small GPT
+#
+# Everything is there. The novels take minutes; the 5,163 names of lesson 13 take seconds. Each
+# character is a token, and the last tenth of the names is kept for later. The loop below has
+# the usual recipe: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1.
+
+# %%
+from tinytorch.core.optimizers import AdamW, clip_grad_norm_, warmup_cosine
+from tinytorch.core.tokenization import CharTokenizer
+from tinytorch.support.texts import load_names
+
+names = "\n".join(np.random.default_rng(0).permutation(load_names())) + "\n"
+letters = CharTokenizer(names)
+ids = letters.encode(names)
+training_ids, held_out = np.split(ids, [len(ids) * 9 // 10])
+
+
+def train(model, steps, lr=3e-3, warmup=12, batch=16):
+    """The loss of each step, in bits per character (a token is a character here)."""
+    optimizer = AdamW(decay_groups(model, 0.1), lr=lr, betas=(0.9, 0.99))
+    rng, losses = np.random.default_rng(0), []
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = lr * warmup_cosine(step, warmup, steps, lowest=0.02)
+        loss = lm_loss(model, *text_batch(training_ids, batch, model.context, rng))
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item() / math.log(2))
+    return losses
+
+# %% [markdown]
+# To see what it has learned, we let it write: draw a token from the probabilities at the last
+# position, append it, and repeat. Lesson 16 is about doing this well.
+
+# %% tags=["demonstration"]
+def write(model, count, rng):
+    text = [letters.ids["\n"]]
+    with no_grad():
+        for _ in range(count):
+            logits = model(np.array([text[-model.context:]])).data[0, -1].astype("float64")
+            p = np.exp(logits - logits.max())
+            text.append(int(rng.choice(len(p), p=p / p.sum())))
+    return " ".join(letters.decode(text).split())
+
+
+manual_seed(0)
+namer = GPT(letters.vocab_size, context=16, embed_dim=48, layers=2, num_heads=4)
+print("before:", write(namer, 70, np.random.default_rng(0)))
+losses = train(namer, 250)
+print("after: ", write(namer, 70, np.random.default_rng(0)))
+print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:]):.2f}")
+
+# %% [markdown]
+# Now the parts are removed one at a time, in shorter runs with a higher learning rate. Predict
+# which change does the most damage: no warm-up, post-norm blocks, or weights as the layers
+# initialize themselves, without `init_gpt`?
+
+# %% tags=["answer"]
+def fresh(kind=TransformerBlock, start=True):
+    manual_seed(0)
+    model = GPT(letters.vocab_size, 16, 48, 2, 4)
+    if not start:  # every layer as its class initializes it
+        model.embedding = Embedding(letters.vocab_size, 48)
+        model.positions = Embedding(16, 48)
+        model.blocks = [TransformerBlock(48, 4) for _ in range(2)]
+    for block in model.blocks:
+        block.__class__ = kind
+    return model
+
+
+curves = {"all of it": train(fresh(), 100, lr=1e-2),
+          "no warm-up": train(fresh(), 100, lr=1e-2, warmup=0),
+          "post-norm": train(fresh(PostNormBlock), 100, lr=1e-2),
+          "no init_gpt": train(fresh(start=False), 100, lr=1e-2)}
+print(f"no init_gpt begins at {curves['no init_gpt'][0]:.1f} bits; "
+      f"log2 of {letters.vocab_size} tokens is {math.log2(letters.vocab_size):.2f}")
+figure = plot_losses(curves, smooth=10, top=6)
+# alt: Four curves of the loss over 100 steps, each a mean of 10. The complete model falls
+# to 3.7. Without warm-up and with post-norm the loss stays near 4.05. Without init_gpt it comes
+# from far above the picture, and ends at 3.6.
+
+# %% [markdown]
+# Without warm-up, and with post-norm blocks, the loss stays where a model is that has learned
+# only how frequent each letter is. (With a learning rate three times lower, warm-up matters
+# little.) The first transformers were post-norm; they depended on a long warm-up.
+#
+# Without `init_gpt` the first loss is far above that of a model that knows nothing: it is sure
+# of itself, and wrong. But this model is small; it recovers, and ends ahead of the others. The
+# 0.02 was chosen for vectors of 768 numbers and 12 or more blocks.
+#
+# ## Held-out bits per character
+#
+# The loss on the training text says how well a model remembers. **Held-out text** is text that
+# a model was not trained on; only there can we see how well it predicts. Papers often report
+# the **perplexity**, which is $e$ to the mean loss per token: as if the model chose evenly
+# among so many tokens. It depends on the tokenizer. *Bits per character*, from lesson 13, do
+# not.
+#
+# One thing needs care. The first tokens of a window have almost nothing before them. Predict
+# how the mean loss of the model of the first picture depends on the position in the window:
+
+# %% tags=["answer"]
+figure = plot_positions(BY_POSITION)
+# alt: Bits per token over the position in the window, 0 to 63. They fall from almost 6 at
+# position 0 to 5.1 at position 3, and stay near 5.0. The second half is shaded: scored.
+
+# %% [markdown]
+# If the text were cut into windows side by side, all of these would count, and the model would
+# look worse than it is. With a **sliding window** the windows overlap, and only the last
+# targets of each window, those with a long context, are scored. Here the text has 13 tokens,
+# the context is 6 and the stride 3. The number left of each row is where its window starts;
+# blue targets are scored.
+
+# %%
+draw_scored(13, context=6, stride=3)
+# alt: A row of tokens 0 to 12. Below, three windows that start at 0, 3 and 6, each with six
+# targets: 1 to 6, 4 to 9, 7 to 12. The last three targets of each are blue: 4 to 6, 7 to 9 and
+# 10 to 12. No target is blue twice; 1 to 3 are never blue.
+
+# %% [markdown]
+# **Task.** Write the middle of `held_out_bits`: add the losses of all scored targets, in nats,
+# to `nats`, and their characters to `total`. (The mean of the means of batches would be wrong
+# when the last batch is smaller.) Give the model a few dozen windows at a time: all of them may
+# not fit in memory.
+
+# %% exercise="held-out-bits"
+#| export
+def held_out_bits(model, ids, characters, stride=None):
+    """Bits per character of a text that the model was not trained on.
+
+    model       a GPT, or another Module with `.context` that maps ids (batch, tokens) to logits
+    ids         int array of shape (n,), n > model.context: the text
+    characters  array of shape (V,): how many characters each token stands for
+    stride      int >= 1: tokens from the start of one window to the next; context // 2 if None
+    returns     float: the bits of all scored tokens, divided by their characters
+
+    Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
+    are in the text. In each window, the last min(stride, context - context // 2) targets are
+    scored: each of them has at least half of the context before it, and no target is scored
+    twice. The model is in evaluation mode, and afterwards in the mode it was in before.
+
+    Source: Hugging Face, Perplexity of fixed-length models; lesson 13 for bits per character.
+    """
+    context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
+    stride = max(1, context // 2) if stride is None else stride
+    if len(ids) <= context:
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+    nats, total = 0.0, 0  # of all scored targets: their losses, their characters
+    ### BEGIN SOLUTION
+    scored = min(stride, context - context // 2)
+    starts = np.arange(0, len(ids) - context, stride)
+    windows = ids[starts[:, None] + np.arange(context + 1)]
+    with evaluation_mode(model):
+        for i in range(0, len(windows), 32):
+            x, y = windows[i : i + 32, :-1], windows[i : i + 32, 1:]
+            losses = cross_entropy(model(x), y, reduction="none").data[:, -scored:]
+            nats += losses.sum(dtype="float64")
+            total += characters[y[:, -scored:]].sum()
+    ### END SOLUTION
+    return bits_per_character(nats, total)
+
+# %% checks="held-out-bits"
+check("held-out-bits")
+
+# %% [markdown]
+# How good is the model of names, after 250 steps? The n-gram models of lesson 13 are the level
+# lines, with the same training text.
+
+# %% tags=["answer"]
+from tinytorch.core.embeddings import NGram
+
+one = np.ones(letters.vocab_size)  # each token is one character
+print(f"GPT     {held_out_bits(namer, held_out, one):.2f} bits per character")
+for order in (2, 3, 4, 5):
+    gram = NGram(order).fit(training_ids, letters.vocab_size)
+    bits = -gram.log_probability(held_out).mean() / math.log(2)
+    print(f"{order}-gram  {bits:.2f}")
+
+# %% [markdown]
+# Counting wins here: 4,600 names are a small text, and even 2,000 steps bring this model only
+# to 2.93. On the novels, which are 45 times as long, it is the other way round, as in the first
+# picture.
+#
+# ## A test for leaks
+#
+# A **causal model** is one whose prediction at each position depends only on the tokens up to
+# there. What if the mask is missing, or shifted by one? Then each position can see its own
+# target. The training loss becomes wonderful, and so do the held-out bits: on held-out text the
+# model sees its targets as well. No curve shows the mistake; only the text that it writes is
+# rubbish.
+#
+# But it can be tested directly. Change the tokens after position $k$: no logit at a position up
+# to $k$ may change.
+#
+# **Task.** Write `causality_leak`.
+
+# %% exercise="causality-leak"
+#| export
+def causality_leak(model, ids):
+    """How much a model's predictions depend on tokens that they must not know.
+
+    model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
+    ids      int array of shape (T,)
+    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, every id after position
+             k is replaced by (id + 1) % V; the result is the largest absolute change of a logit
+             at a position up to k. nan when the changes are nan. 0.0 for T = 1
+
+    The model is in evaluation mode, and afterwards in the mode it was in before.
+    """
+    ids = np.asarray(ids)
+    ### BEGIN SOLUTION
+    changes = [0.0]
+    with evaluation_mode(model):
+        logits = model(ids[None]).data[0]
+        for k in range(len(ids) - 1):
+            later = np.arange(len(ids)) > k
+            changed = np.where(later, (ids + 1) % logits.shape[-1], ids)
+            others = model(changed[None]).data[0]
+            changes.append(abs(others - logits)[: k + 1].max())
+    return float(np.max(changes))
+    ### END SOLUTION
+
+# %% checks="causality-leak"
+check("causality-leak")
+
+# %% [markdown]
+# The model of names again, trained for 250 steps as above, but without the mask. Predict its
+# held-out bits.
+
+# %% tags=["answer"]
+leaky = fresh()
+for block in leaky.blocks:
+    block.attention.causal = False
+train(leaky, 250)
+for name, one_model in [("causal", namer), ("no mask", leaky)]:
+    print(f"{name:8} held out {held_out_bits(one_model, held_out, one):.2f} bits, "
+          f"leak {causality_leak(one_model, held_out[:16]):.2f}: "
+          f"{write(one_model, 40, np.random.default_rng(0))}")
+
+# %% [markdown]
+# Which prediction depends on which token? One token after the other is changed, and the logits
+# before and after are compared.
+
+# %% tags=["demonstration"]
+def changes(model, ids):
+    """(T, T): how much the logits at position i change when token j is changed."""
+    ids = np.asarray(ids)
+    with no_grad():
+        rows = [model(ids[None]).data[0]]
+        for j in range(len(ids)):
+            other = np.where(np.arange(len(ids)) == j, (ids + 1) % letters.vocab_size, ids)
+            rows.append(model(other[None]).data[0])
+    return np.stack([abs(row - rows[0]).max(axis=-1) for row in rows[1:]], axis=1)
+
+
+word = "austen"
+draw_dependence(changes(leaky, letters.encode(word)), list(word))
+# alt: Six rows, one for each position of the word austen, and six columns, one for each token
+# that is changed. All cells on and below the diagonal are blue; all cells above it are red and
+# hatched: each prediction depends on all later tokens, too.
+
+# %% [markdown]
+# ## How many parameters
+#
+# Before a model is trained, one wants to know how large and how slow it will be. Count the
+# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases, `attention.out`
+# and the two layers of the feed-forward network follow, and each norm has a gain and a bias of
+# $D$.
+#
+# **Task.** Write `parameters_of` without building a model. Which arrays exist once, whatever
+# the number of layers?
+
+# %% exercise="parameters"
+#| export
+def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
+    """The number of parameters of GPT(vocab_size, context, embed_dim, layers, ...).
+
+    returns  int, computed from the four sizes without building a model
+
+    >>> parameters_of(50257, 1024, 768, 12)
+    124439808
+
+    Source: Radford et al. (2019), table 2, where this model has 117 million by mistake.
+    """
+    ### BEGIN SOLUTION
+    block = 12 * embed_dim**2 + 13 * embed_dim
+    tables = (vocab_size * (1 if tie else 2) + context) * embed_dim
+    return tables + layers * block + 2 * embed_dim
+    ### END SOLUTION
+
+# %% checks="parameters"
+check("parameters")
+
+# %% [markdown]
+# ## How much work
+#
+# A product of a vector with a matrix takes one multiplication and one addition for each weight,
+# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights: each query is
+# multiplied with up to T keys, and T attention weights with T values, $4TD$ FLOPs per layer
+# when the masked half is computed, too, as ours is. The backward pass takes twice as many as
+# the forward pass: about $6N$ per token of training, for $N$ weights in matrices.
+#
+# **Task.** Write `flops_per_token`. An embedding is looked up, not multiplied; the head is
+# multiplied, tied or not.
+
+# %% exercise="flops"
+#| export
+def flops_per_token(vocab_size, context, embed_dim, layers):
+    """The floating-point operations of a forward pass, for each of `context` tokens.
+
+    returns  int: 2 for each weight of a matrix that a token is multiplied with (the head
+             included, embeddings, biases and norms not), and 4 context embed_dim per layer for
+             the products of queries with keys and of attention weights with values
+
+    >>> flops_per_token(50257, 1024, 768, 12)
+    284812800
+
+    Source: Kaplan et al., Scaling laws for neural language models (2020), section 2.1.
+    """
+    ### BEGIN SOLUTION
+    weights = 12 * layers * embed_dim**2 + vocab_size * embed_dim
+    return 2 * weights + 4 * layers * context * embed_dim
+    ### END SOLUTION
+
+# %% checks="flops"
+check("flops")
+
+# %% [markdown]
+# Three sizes: the model of names, that of the milestone, and the smallest GPT-2. The shares
+# come from your functions: with 0 layers there are only the tables, and with a context of 0
+# there are no attention scores. Predict where most of the work is, in each.
+
+# %% tags=["answer"]
+sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
+         "GPT-2 small": (50257, 1024, 768, 12)}
+shares = {}
+for name, (V, T, D, L) in sizes.items():
+    tables, everything = parameters_of(V, T, D, 0), parameters_of(V, T, D, L)
+    shares[f"{name}: {everything:,} parameters"] = [tables, everything - tables, 0]
+    head, work = flops_per_token(V, T, D, 0), flops_per_token(V, T, D, L)
+    scores = work - flops_per_token(V, 0, D, L)
+    shares[f"{name}: {work:,} FLOPs per token"] = [head, work - head - scores, scores]
+figure = plot_shares(shares, ["tables and head", "blocks", "scores"])
+# alt: Six bars, two for each model: its parameters and its FLOPs per token. The blocks have 96
+# and 93 % in the model of names, 81 and 77 % in that of the milestone, 68 and 60 % in GPT-2
+# small, where the scores have 13 % of the FLOPs. The rest is the tables and the head.
+
+# %% [markdown]
+# ## Look back
+#
+# 1. Train the model of names with `tie=False`. Which of the two is better, and by how much? Why
+#    may the answer be another one for a vocabulary of 50,000 tokens and a large text?
+# 2. Set `positions = None` in a new model of names, and train it. How can a causal model
+#    without positions still know something about order?
+# 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the scores
+#    take as much work as the matrices of a block?
+#
+# PyTorch: `torch.nn.TransformerEncoderLayer(d_model, nhead, dim_feedforward, activation=...,
+# batch_first=True, norm_first=True)` is our block; without `norm_first=True` it is post-norm,
+# and causality is asked for at every call, `layer(x, src_mask=mask, is_causal=True)`, with a
+# mask that is True where attention is *not* allowed. `torch.nn.GELU(approximate="tanh")` is our
+# GELU. PyTorch has no GPT; nanoGPT by Andrej Karpathy is the usual small one.

@@ -1,0 +1,1453 @@
+# The checks of lesson 16, by exercise. `check("sample")` in the chapter runs the visible ones.
+
+# %% setup
+import itertools
+import math
+
+import numpy as np
+
+from tinytorch.core.layers import Module
+from tinytorch.core.tensor import Tensor
+from tinytorch.core.transformers import GPT
+
+
+def numbers(x, call):
+    """The numbers of a Tensor that a call returned."""
+    assert x is not None, f"{call} returns None. Is `return` missing?"
+    return np.asarray(x.data)
+
+
+def probabilities(logits):
+    """softmax over the last axis, in float64."""
+    powers = np.exp(np.asarray(logits, float) - np.max(logits, axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def kept(x, call):
+    """Which logits are not -inf; the removed ones must be -inf."""
+    x = numbers(x, call)
+    assert not np.isnan(x).any(), f"{call} contains nan"
+    return np.isfinite(x)
+
+
+def near(found, wanted, tolerance=1e-5):
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    return found.shape == wanted.shape and np.allclose(
+        found, wanted, rtol=tolerance, atol=tolerance
+    )
+
+
+def rounded(x):
+    return np.asarray(x).round(3).tolist()
+
+
+def reference(settings, seed):
+    """A GPT with the weights that `random_gpt` gives on the learner's side."""
+    model, rng = GPT(**settings), np.random.default_rng(seed)
+    for parameter in model.parameters():
+        parameter.data[...] = rng.normal(0, 0.5, parameter.shape)
+    return model.eval()
+
+
+def causal_attention(q, k, v):
+    """Attention in which token i looks at the tokens 0 to i, row by row, in float64."""
+    out = np.zeros(v.shape)
+    for i in range(q.shape[2]):
+        scores = np.einsum("bhd,bhjd->bhj", q[:, :, i], k[:, :, : i + 1])
+        weights = probabilities(scores / math.sqrt(q.shape[3]))
+        out[:, :, i] = np.einsum("bhj,bhjd->bhd", weights, v[:, :, : i + 1])
+    return out
+
+
+SMALL = {"vocab_size": 7, "context": 8, "embed_dim": 8, "layers": 2, "num_heads": 2}
+
+
+# %% learner-side
+class Table(Module):
+    """A model whose logits depend on the last token alone, one row of a table for each token;
+    with a table of three axes also on its position. `.seen` records the ids of each call,
+    `.modes` whether it was in training mode."""
+
+    def __init__(self, table, context):
+        self.table, self.context = np.asarray(table, "float32"), context
+        self.seen, self.modes = [], []
+
+    def forward(self, ids):
+        ids = np.asarray(ids)
+        if ids.shape[1] > self.context:
+            raise ValueError(
+                f"the model was given {ids.shape[1]} tokens, its context is {self.context}: "
+                "give it the last ones only"
+            )
+        self.seen.append(ids.tolist())
+        self.modes.append(self.training)
+        if self.table.ndim == 3:
+            return Tensor(self.table[np.arange(ids.shape[1]), ids])
+        return Tensor(self.table[ids])
+
+
+def random_gpt(settings, seed, scale=1.0):
+    """A GPT whose weights are normal numbers; those of an untied head are multiplied by
+    `scale`."""
+    model, rng = GPT(**settings), np.random.default_rng(seed)
+    for parameter in model.parameters():
+        parameter.data[...] = rng.normal(0, 0.5, parameter.shape)
+    if model.head is not None:
+        model.head.weights.data *= scale
+    return model.eval()
+
+
+def refusal(action, *given, **named):
+    """The name of the error that a call raises, and its message, or two empty texts."""
+    try:
+        action(*given, **named)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "", ""
+
+
+def changed(action, array, *given):
+    """Whether a call changes the array it is given, as an array or inside a Tensor."""
+    array = np.array(array)
+    tensor = Tensor(array)
+    action(array.copy(), *given)
+    before = tensor.data.copy()
+    action(tensor, *given)
+    return not np.array_equal(before, tensor.data)
+
+
+def draws(logits, seed, calls):
+    """The tokens of several calls of `sample` with one generator."""
+    rng = np.random.default_rng(seed)
+    return [np.array(sample(logits, rng).data).tolist() for _ in range(calls)]
+
+
+# %% sample points=3
+def test_a_certain_token_is_drawn():
+    logits = np.full((3, 4), -np.inf)
+    logits[[0, 1, 2], [2, 0, 3]] = [5.0, -3.0, 0.0]
+    found = numbers(sample(logits, 0), "sample(logits)")
+    assert found.shape == (3,), (
+        "logits of shape (3, 4) should give one token for each row, shape (3,); yours has "
+        f"shape {found.shape}"
+    )
+    assert found.dtype == np.int64, f"tokens are int64, yours are {found.dtype}"
+    assert found.tolist() == [2, 0, 3], (
+        "in the three rows only the tokens 2, 0 and 3 are possible (all other logits are "
+        f"-inf); yours are {found.tolist()}"
+    )
+
+
+def test_tokens_have_their_probabilities():
+    for logits in ([0.0, 1.0, 2.0, -np.inf], [3.0, 3.0, 0.0, 2.0]):
+        p = probabilities(logits)
+        found = numbers(sample(np.tile(logits, (20_000, 1)), 1), "sample(logits)")
+        shares = np.bincount(found, minlength=4) / 20_000
+        cause = "compare u with the sums of the probabilities"
+        if shares.max() == 1:
+            cause = "all 20,000 rows have the same token: draw a random number for each row"
+        assert len(shares) == 4 and near(shares, p, 0.02), (
+            f"20,000 rows with the logits {logits} should have the tokens with the shares "
+            f"{rounded(p)}, yours are {rounded(shares)}: {cause}"
+        )
+
+
+def test_sample_draws_from_the_given_generator():
+    logits = [[0.0] * 50] * 4
+    (one, two), (again, _) = draws(logits, 5, 2), draws(logits, 5, 2)
+    assert one == again, (
+        f"with the same seed the tokens should be the same, yours are {one} and {again}: draw "
+        "from `rng`"
+    )
+    assert one != two, (
+        f"two calls with one generator gave the same tokens, {one}: draw from `rng` and do not "
+        "make a new generator in each call"
+    )
+    assert len(set(one)) > 1, (
+        f"four rows with 50 equally probable tokens all got token {one[0]}: draw a random "
+        "number for each row"
+    )
+
+
+# %% sample hidden points=1
+def test_other_draws():
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 2, (3, 6)) + [[1000], [-1000], [0]]
+    logits[1, 2] = -np.inf
+    found = np.array([numbers(sample(logits, seed), "sample") for seed in range(400)])
+    for row in range(3):
+        shares = np.bincount(found[:, row], minlength=6) / 400
+        assert near(shares, probabilities(logits[row]), 0.11), f"{logits[row]}: {shares}"
+    assert not (found[:, 1] == 2).any()
+    assert numbers(sample(Tensor([[-np.inf, 1.0]]), 0), "sample").tolist() == [1]
+    first, second = found[:, 0] == logits[0].argmax(), found[:, 2] == logits[2].argmax()
+    both = (first & second).mean() - first.mean() * second.mean()
+    assert abs(both) < 0.1, "the rows are not independent"
+
+
+# %% temperature points=3
+def test_logits_are_divided_by_the_temperature():
+    logits = [1.0, 2.0, 3.0]
+    for t, right in [(0.5, [2.0, 4.0, 6.0]), (2.0, [0.5, 1.0, 1.5]), (1.0, logits)]:
+        found = numbers(with_temperature(logits, t), "with_temperature(logits, t)")
+        cause = ""
+        if near(found, np.multiply(logits, t)):
+            cause = ": divide by t, do not multiply"
+        elif near(found, np.divide(logits, t * t)):
+            cause = ": t was applied twice"
+        elif near(found, probabilities(np.divide(logits, t))):
+            cause = ": return logits, not probabilities"
+        assert near(found, right), (
+            f"the logits {logits} at temperature {t} should be {right}, yours are "
+            f"{rounded(found)}{cause}"
+        )
+
+
+def test_temperature_0_keeps_the_largest_logit():
+    for logits, right in [
+        ([[1.0, 3.0, 2.0], [5.0, -1.0, 4.0]], [[0, 1, 0], [1, 0, 0]]),
+        ([[2.0, 2.0, 1.0]], [[1, 0, 0]]),
+        ([-3.0, -2.0, -2.0], [0, 1, 0]),
+    ]:
+        found = kept(with_temperature(logits, 0), f"with_temperature({logits}, 0)")
+        assert found.astype(int).tolist() == right, (
+            f"at temperature 0 only the largest logit of each row of {logits} is kept, of "
+            f"equal ones the first: {right}; yours keeps {found.astype(int).tolist()}. All "
+            "others become -inf"
+        )
+
+
+def test_a_negative_temperature_is_refused():
+    kind, message = refusal(with_temperature, [1.0, 2.0], -0.25)
+    assert kind == "ValueError" and "-0.25" in message, (
+        "with_temperature(logits, -0.25) should raise a ValueError that contains -0.25, yours "
+        + (f"raises {kind}: {message}" if kind else "raises nothing")
+    )
+    assert not changed(with_temperature, [1.0, 2.0], 0.5), (
+        "with_temperature changed the logits it was given: return new ones"
+    )
+    assert not changed(with_temperature, [1.0, 2.0], 0), (
+        "with_temperature changed the logits it was given: return new ones"
+    )
+
+
+# %% temperature hidden points=1
+def test_other_temperatures():
+    logits = np.random.default_rng(2).normal(0, 3, (2, 3, 5)).astype("float32")
+    for t in (0.1, 0.8, 30.0):
+        assert near(numbers(with_temperature(Tensor(logits), t), "t"), logits / t), f"{t}"
+    found = kept(with_temperature(logits, 0.0), "with_temperature(logits, 0.0)")
+    assert (found == (logits == logits.max(axis=-1, keepdims=True))).all()
+    cold = kept(with_temperature([[-np.inf, 1.0, 1.0]], 0), "temperature 0")
+    assert cold.tolist() == [[False, True, False]]
+    assert refusal(with_temperature, logits, -1)[0] == "ValueError"
+
+
+# %% top-k points=3
+def test_the_k_largest_logits_are_kept():
+    for logits, k, right in [
+        ([1.0, 3.0, 2.0, 0.0], 2, [0, 1, 1, 0]),
+        ([1.0, 3.0, 2.0, 0.0], 1, [0, 1, 0, 0]),
+        ([-1.0, -5.0, -2.0], 2, [1, 0, 1]),
+        ([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0]], 1, [[0, 0, 1], [1, 0, 0]]),
+    ]:
+        result = top_k(logits, k)
+        found, values = kept(result, f"top_k({logits}, {k})"), numbers(result, "top_k")
+        assert found.astype(int).tolist() == right, (
+            f"top_k({logits}, {k}) should keep {right}, yours keeps "
+            f"{found.astype(int).tolist()}: {rounded(values)}. In each row the k largest are "
+            "kept, and what is removed becomes -inf (a logit of 0 is a probability, too)"
+        )
+        assert near(values[found], np.asarray(logits)[found]), (
+            f"the logits that are kept do not change: of {logits}, yours are {rounded(values)}"
+        )
+
+
+def test_exactly_k_of_equal_logits_are_kept():
+    for logits, k in [
+        ([1.0, 1.0, 1.0, 0.0], 2),
+        ([0.0, 0.0, 0.0, 0.0], 3),
+        ([2.0, 5.0, 2.0], 2),
+    ]:
+        found = kept(top_k(logits, k), f"top_k({logits}, {k})")
+        assert found.sum() == k, (
+            f"top_k({logits}, {k}) should keep exactly {k} tokens, yours keeps {found.sum()}: "
+            "comparing with the k-th largest logit keeps all that are equal to it"
+        )
+        least = min(np.asarray(logits)[found])
+        assert least >= max(np.asarray(logits)[~found]), (
+            f"top_k({logits}, {k}) keeps a logit of {least} and removes a larger one"
+        )
+
+
+def test_k_may_be_larger_than_the_vocabulary():
+    for k in (3, 4, 100):
+        found = kept(top_k([1.0, 2.0, 0.0], k), f"top_k([1.0, 2.0, 0.0], {k})")
+        assert found.all(), f"with three tokens and k = {k} all are kept; yours keeps {found}"
+    for k in (0, -2):
+        kind, message = refusal(top_k, [1.0, 2.0, 0.0], k)
+        assert kind == "ValueError" and str(k) in message, (
+            f"top_k(logits, {k}) should raise a ValueError that contains {k}, yours "
+            + (f"raises {kind}: {message}" if kind else "raises nothing")
+        )
+    assert not changed(top_k, [1.0, 2.0, 0.0], 1), "top_k changed the logits it was given"
+
+
+# %% top-k hidden points=1
+def test_other_numbers_of_tokens():
+    rng = np.random.default_rng(4)
+    logits = rng.normal(0, 2, (2, 3, 9)).astype("float32")
+    for k in range(1, 10):
+        result = numbers(top_k(Tensor(logits), k), "top_k")
+        limit = np.sort(logits, axis=-1)[..., -k][..., None]
+        wanted = np.where(logits >= limit, logits, -np.inf)
+        assert result.shape == wanted.shape and np.array_equal(result, wanted), f"k = {k}"
+    for seed in range(5):
+        tied = np.random.default_rng(seed).integers(0, 3, (4, 8)).astype(float)
+        assert (kept(top_k(tied, 5), "top_k").sum(axis=-1) == 5).all()
+
+
+# %% top-p points=5
+def test_the_token_that_crosses_p_is_kept():
+    for p, right in [(0.6, [1, 1, 0]), (0.45, [1, 0, 0]), (0.75, [1, 1, 0]), (0.85, [1, 1, 1])]:
+        logits = np.log([0.5, 0.3, 0.2])
+        found = kept(top_p(logits, p), "top_p(logits, p)").astype(int).tolist()
+        cause = "the smallest set whose sum is at least p contains the token that crosses p"
+        assert found == right, (
+            f"the probabilities [0.5, 0.3, 0.2] and p = {p}: {right} are kept, yours keeps "
+            f"{found}: {cause}"
+        )
+
+
+def test_no_more_tokens_than_needed_are_kept():
+    for count, p in [(2, 0.5), (4, 0.5), (4, 0.75)]:
+        found = kept(top_p([0.0] * count, p), "top_p(logits, p)")
+        assert found.sum() == count * p, (
+            f"{count} tokens have the probability {1 / count} each, and p = {p}: "
+            f"{count * p:.0f} are enough, yours keeps {found.sum()}"
+        )
+
+
+def test_at_least_one_token_is_kept():
+    for p in (0.01, 1e-9):
+        found = kept(top_p([[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]], p), "top_p(logits, p)")
+        assert found.astype(int).tolist() == [[0, 1, 0], [1, 0, 0]], (
+            f"with p = {p} the most probable token of each row is kept, yours keeps "
+            f"{found.astype(int).tolist()}"
+        )
+
+
+def test_tokens_stay_at_their_places():
+    p = np.array([[0.1, 0.2, 0.6, 0.1], [0.3, 0.28, 0.22, 0.2]])
+    result = top_p(np.log(p), 0.75)
+    found, values = kept(result, "top_p(logits, 0.75)"), numbers(result, "top_p")
+    right = [[0, 1, 1, 0], [1, 1, 1, 0]]
+    assert found.astype(int).tolist() == right, (
+        f"the rows {p.tolist()} and p = 0.75: {right} are kept, yours keeps "
+        f"{found.astype(int).tolist()}. Sort each row by itself, and put the result back in "
+        "the order of the vocabulary"
+    )
+    assert near(values[found], np.log(p)[found]), (
+        f"the logits that are kept do not change: {rounded(np.log(p))} became {rounded(values)}"
+    )
+
+
+def test_p_is_a_probability():
+    found = kept(top_p([1.0, 2.0, 0.0], 1.0), "top_p(logits, 1.0)")
+    assert found.all(), f"p = 1 keeps everything, yours keeps {found.astype(int).tolist()}"
+    for p in (0.0, -0.5, 1.5):
+        kind, message = refusal(top_p, [1.0, 2.0, 0.0], p)
+        assert kind == "ValueError" and str(p) in message, (
+            f"top_p(logits, {p}) should raise a ValueError that contains {p}, yours "
+            + (f"raises {kind}: {message}" if kind else "raises nothing")
+        )
+    assert not changed(top_p, [1.0, 2.0, 0.0], 0.5), "top_p changed the logits it was given"
+
+
+# %% top-p hidden points=1
+def test_other_nuclei():
+    rng = np.random.default_rng(6)
+    logits = rng.normal(0, 2, (2, 3, 8)).astype("float32")
+    p = probabilities(logits)
+    for row in np.ndindex(2, 3):
+        ends = np.sort(p[row])[::-1].cumsum()
+        for count in range(1, 8):
+            middle = float(
+                ends[count - 1]
+                - 0.3 * (ends[count - 1] - (ends[count - 2] if count > 1 else 0))
+            )
+            found = kept(top_p(Tensor(logits), middle), "top_p")[row]
+            assert found.sum() == count and p[row][found].min() >= p[row][~found].max(), (
+                f"{rounded(p[row])}, p = {middle:.3f}"
+            )
+    masked = kept(top_p([-np.inf, 0.0, 1.0], 0.99), "top_p")
+    assert masked.tolist() == [False, True, True]
+
+
+# %% learner-side
+def generated(table, ids, max_new_tokens, context=8, training=False, **options):
+    """What generate returns for a Table, as an array, and what the model has seen."""
+    model = Table(table, context)
+    model.training = training
+    ids = generate(model, np.array(ids), max_new_tokens, cache=False, **options)
+    return np.array(ids), model.seen, model.modes, model.training
+
+
+def next_of(table, ids, context):
+    """What next_logits returns for a Table, and what the model has seen."""
+    model = Table(table, context)
+    return np.array(next_logits(model, np.array(ids)).data), model.seen
+
+
+# Token i is followed by token i + 1, of 5.
+CIRCLE = np.roll(np.eye(5), 1, axis=1) * 9
+
+
+# %% generate points=6
+def test_next_logits_are_those_of_the_last_position():
+    table = np.arange(12.0).reshape(4, 3)
+    found, seen = next_of(table, [[3, 1, 2], [0, 0, 1]], 8)
+    assert near(found, table[[2, 1]]), (
+        "the logits after the last tokens 2 and 1 should be the model's at the last position, "
+        f"{table[[2, 1]].tolist()}, yours are {found.tolist()}"
+    )
+
+
+def test_the_model_is_given_the_last_tokens_only():
+    kind, message = refusal(next_of, np.eye(4), [[0, 1, 2, 3, 2, 1]], 4)
+    assert not kind, f"with 6 ids and a context of 4, next_logits raises {kind}: {message}"
+    _, seen = next_of(np.eye(4), [[0, 1, 2, 3, 2, 1]], 4)
+    assert seen == [[[2, 3, 2, 1]]], (
+        "of the ids 0 1 2 3 2 1, a model with a context of 4 should be given the last four, "
+        f"2 3 2 1; yours was given {seen}"
+    )
+
+
+def test_filters_are_applied_in_order():
+    logits = np.log([[0.5, 0.3, 0.2]])
+    found = kept(filtered(Tensor(logits), 0.5, None, 0.6), "filtered(logits, 0.5, None, 0.6)")
+    assert found.astype(int).tolist() == [[1, 0, 0]], (
+        "at temperature 0.5 the probabilities [0.5, 0.3, 0.2] become [0.658, 0.237, 0.105], "
+        f"and p = 0.6 keeps one token; yours keeps {found.astype(int).tolist()}: the "
+        "temperature comes first"
+    )
+    logits = np.log([[0.4, 0.3, 0.2, 0.1]])
+    found = kept(filtered(Tensor(logits), 1.0, 2, 0.55), "filtered(logits, 1.0, 2, 0.55)")
+    assert found.astype(int).tolist() == [[1, 0, 0, 0]], (
+        "k = 2 leaves [0.571, 0.429] of the probabilities [0.4, 0.3, 0.2, 0.1], and p = 0.55 "
+        f"keeps one; yours keeps {found.astype(int).tolist()}: top-k comes before top-p"
+    )
+    found = numbers(filtered(Tensor([[1.0, 2.0, 3.0]]), 2.0), "filtered(logits, 2.0)")
+    assert near(found, [[0.5, 1.0, 1.5]]), (
+        "without k and p only the temperature acts, once: [1, 2, 3] at 2 is [0.5, 1, 1.5], "
+        f"yours is {found.tolist()}"
+    )
+
+
+def test_new_tokens_are_appended_to_each_row():
+    ids, seen, modes, after = generated(CIRCLE, [[0, 1], [4, 3]], 4, temperature=0)
+    right = [[0, 1, 2, 3, 4, 0], [4, 3, 4, 0, 1, 2]]
+    assert ids.tolist() == right, (
+        "a model that gives token i + 1 after token i continues [[0, 1], [4, 3]] greedily as "
+        f"{right}, yours is {ids.tolist()}: prompt first, then one token after the other"
+    )
+    assert ids.dtype == np.int64, f"ids are int64, yours are {ids.dtype}"
+    assert len(seen) == 4, (
+        f"four new tokens need four calls of the model, yours made {len(seen)}"
+    )
+
+
+def test_the_stop_token_ends_the_text():
+    for prompt, right in [([[0]], [[0, 1, 2]]), ([[2]], [[2]]), ([[3, 1]], [[3, 1, 2]])]:
+        ids = generated(CIRCLE, prompt, 20, temperature=0, stop=3)[0]
+        assert ids.tolist() == right, (
+            f"generation from {prompt} with stop=3 should give {right}, yours gives "
+            f"{ids.tolist()}: it ends before the first new token 3, which is not part of it"
+        )
+
+
+def test_tokens_are_drawn_after_the_filters():
+    table = [np.log([0.5, 0.3, 0.15, 0.05])] * 4
+    for options, right in [
+        ({}, [0.5, 0.3, 0.15, 0.05]),
+        ({"top_k": 2}, [0.625, 0.375, 0, 0]),
+        ({"top_p": 0.9}, [0.526, 0.316, 0.158, 0]),
+        ({"temperature": 0.5}, [0.685, 0.247, 0.062, 0.007]),
+    ]:
+        ids = generated(table, [[0]] * 4000, 1, rng=1, **options)[0]
+        shares = np.bincount(ids[:, 1], minlength=4) / 4000
+        assert near(shares, right, 0.04), (
+            f"with {options or 'no filter'}, tokens with the probabilities [0.5, 0.3, 0.15, "
+            f"0.05] should be drawn with the shares {right}, yours are {rounded(shares)}: "
+            "sample from the filtered logits"
+        )
+
+
+# %% generate hidden points=1
+def test_other_texts():
+    ids, seen, modes, after = generated(CIRCLE, [[0, 1, 2]], 6, 3, temperature=0, training=True)
+    assert ids.tolist() == [[0, 1, 2, 3, 4, 0, 1, 2, 3]] and after
+    assert seen[-1] == [[0, 1, 2]] and not any(modes)
+    assert generated(CIRCLE, [[1, 2]], 0, temperature=0)[0].tolist() == [[1, 2]]
+    table = np.random.default_rng(5).normal(0, 1, (6, 6))
+    first, again = [generated(table, [[1], [2]], 9, rng=3)[0].tolist() for _ in range(2)]
+    assert first == again and first[0][1:] != first[1][1:]
+    assert first != generated(table, [[1], [2]], 9, rng=4)[0].tolist()
+    even = generated(np.zeros((50, 50)), [[0]], 6, rng=2)[0]
+    assert len(set(even[0].tolist())) > 2, "each token needs a new random number"
+    greedy = generated(table, [[1]], 7, temperature=0)[0]
+    assert generated(table, [[1]], 7, top_k=1, rng=9)[0].tolist() == greedy.tolist()
+    assert generated(table, [[1]], 7, top_p=1e-6, rng=9)[0].tolist() == greedy.tolist()
+    assert refusal(generated, table, [[1], [2]], 3, stop=0)[0] == "ValueError"
+    assert near(numbers(filtered(Tensor(table)), "filtered(logits)"), table)
+    both = numbers(filtered(Tensor(table), 0.7, 3, 1.0), "filtered")
+    assert (np.isfinite(both).sum(axis=-1) == 3).all()
+    assert near(both[np.isfinite(both)], (table / 0.7)[np.isfinite(both)])
+
+
+# %% learner-side
+def appended(settings, calls, before=None):
+    """What the calls of append returned, [(keys, values)], and lengths and length after each.
+
+    calls   list of (layer, k, v), or of a text: the name of a method without arguments, or
+            "truncate n"
+    """
+    cache, results, lengths = KVCache(*settings), [], []
+    for call in calls:
+        if isinstance(call, str):
+            name, *number = call.split()
+            getattr(cache, name)(*map(int, number))
+        else:
+            layer, k, v = call
+            k, v = np.array(k, "float32"), np.array(v, "float32")
+            pair = cache.append(layer, k, v)
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise ValueError(
+                    f"append should return (keys, values), yours returns {pair!r:.80}"
+                )
+            results.append(tuple(np.array(part.data) for part in pair))
+            k[...] = v[...] = 99.0  # the cache must hold numbers of its own
+        lengths.append(([int(n) for n in cache.lengths], int(cache.length)))
+    return results, lengths, np.array(cache.keys), np.array(cache.values)
+
+
+def overfull(settings, calls, layer, k, v):
+    """How the cache refuses one call more, and its lengths and keys before and after."""
+    cache = KVCache(*settings)
+    for call in calls:
+        cache.append(*call)
+    before = list(cache.lengths), np.array(cache.keys)
+    kind, message = refusal(cache.append, layer, k, v)
+    return kind, message, before, (list(cache.lengths), np.array(cache.keys))
+
+
+def new_tokens(seed, *shape):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32"), rng.normal(size=shape).astype("float32")
+
+
+# %% kv-cache points=8
+def test_append_returns_the_keys_and_values_of_all_tokens():
+    k, v = new_tokens(0, 2, 3, 5, 4)
+    parts = [
+        (0, k[:, :, :3], v[:, :, :3]),
+        (0, k[:, :, 3:4], v[:, :, 3:4]),
+        (0, k[:, :, 4:], v[:, :, 4:]),
+    ]
+    results, lengths, _, _ = appended((1, 2, 3, 8, 4), parts)
+    for (keys, values), end in zip(results, (3, 4, 5)):
+        assert keys.shape == (2, 3, end, 4) and values.shape == (2, 3, end, 4), (
+            f"after {end} tokens, keys and values should have shape (2, 3, {end}, 4), yours "
+            f"have {keys.shape} and {values.shape}: return those of all tokens so far, the new "
+            "ones included, and not the empty places behind them"
+        )
+        if near(keys, v[:, :, :end]) and near(values, k[:, :, :end]):
+            assert False, "keys and values are exchanged"
+        assert near(keys, k[:, :, :end]), (
+            f"after {end} tokens the keys are not those that were appended, the oldest first"
+        )
+        assert near(values, v[:, :, :end]), (
+            f"after {end} tokens the values are not those that were appended, the oldest first"
+        )
+
+
+def test_each_layer_counts_its_own_tokens():
+    k, v = new_tokens(1, 1, 2, 2, 3)
+    results, lengths, keys, _ = appended((2, 1, 2, 6, 3), [(0, k, v), (1, 2 * k, v), (0, k, v)])
+    assert lengths == [([2, 0], 0), ([2, 2], 2), ([4, 2], 2)], (
+        "two tokens appended to layer 0, to layer 1, and again to layer 0: `lengths` should "
+        f"be [2, 0], [2, 2], [4, 2], yours are {[one for one, _ in lengths]}: each layer "
+        "counts its own tokens"
+    )
+    assert near(results[1][0], 2 * k), (
+        "layer 1 returns other keys than those that were appended to it: do the layers share "
+        "one memory?"
+    )
+    assert near(results[2][0][:, :, :2], k), (
+        "appending to layer 1 changed the keys of layer 0: each layer has its own part of "
+        "`self.keys`"
+    )
+
+
+def test_a_full_cache_refuses():
+    k, v = new_tokens(2, 1, 1, 3, 2)
+    kind, message, before, after = overfull((1, 1, 1, 5, 2), [(0, k, v)], 0, k, v)
+    assert kind == "ValueError", (
+        "3 tokens and 3 more do not fit into a cache for 5: append should raise a ValueError, "
+        "yours "
+        + (
+            f"raises {kind}: {message}"
+            if kind
+            else "raises nothing: tokens were lost or overwritten"
+        )
+    )
+    assert "6" in message and "5" in message, (
+        f"the message should contain both numbers, 6 tokens and 5 places; yours is {message!r}"
+    )
+    assert before[0] == after[0] and near(before[1], after[1]), (
+        "append refused the tokens and changed the cache: check before you write"
+    )
+
+
+def test_truncated_tokens_are_overwritten():
+    k, v = new_tokens(3, 1, 1, 4, 2)
+    calls = [(0, k, v), "truncate 1", (0, k[:, :, 2:], v[:, :, 2:]), "reset", (0, k, v)]
+    results, lengths, _, _ = appended((1, 1, 1, 4, 2), calls)
+    assert near(results[1][0], k[:, :, [0, 2, 3]]), (
+        "after truncate(1) the next tokens follow the first one: their place is given by "
+        "`self.lengths`"
+    )
+    assert near(results[2][1], v) and lengths[-1] == ([4], 4), (
+        "after reset() the cache is empty, and four tokens fit again"
+    )
+
+
+# %% kv-cache hidden points=1
+def test_other_caches():
+    for seed, (layers, batch, heads, context, size) in enumerate(
+        [(1, 1, 1, 1, 1), (3, 2, 4, 9, 5), (2, 3, 1, 7, 2)]
+    ):
+        rng = np.random.default_rng(seed)
+        held = [np.zeros((2, batch, heads, 0, size)) for _ in range(layers)]
+        calls, wanted = [], []
+        for layer in rng.integers(0, layers, 12).tolist():
+            t = int(rng.integers(1, 4))
+            if held[layer].shape[3] + t > context:
+                continue
+            new = rng.normal(size=(2, batch, heads, t, size)).astype("float32")
+            held[layer] = np.concatenate([held[layer], new], axis=3)
+            calls.append((layer, new[0], new[1]))
+            wanted.append(held[layer])
+        results, lengths, keys, values = appended((layers, batch, heads, context, size), calls)
+        for found, right in zip(results, wanted):
+            assert near(found[0], right[0]) and near(found[1], right[1])
+        if lengths:
+            assert lengths[-1][0] == [part.shape[3] for part in held]
+    full = overfull((1, 1, 1, 3, 2), [], 0, *new_tokens(5, 1, 1, 3, 2))
+    assert full[0] == "" and full[3][0] == [3]
+
+
+# %% learner-side
+def attended(q, k, v, sizes, layers=1, dtype="float32"):
+    """Attention over parts of the tokens with a cache, the parts joined: for each layer, whose
+    queries are multiplied by its number + 1."""
+    cache = KVCache(layers, q.shape[0], q.shape[1], q.shape[2] + 1, q.shape[3])
+    outputs = [[] for _ in range(layers)]
+    start = 0
+    for size in sizes:
+        part = slice(start, start + size)
+        for layer in range(layers):
+            new = (Tensor(np.array(x[:, :, part], dtype)) for x in ((layer + 1) * q, k, v))
+            out = attend_cached(*new, cache, layer)
+            outputs[layer].append(np.array(out.data))
+        start += size
+    return [np.concatenate(parts, axis=2) for parts in outputs], list(cache.lengths)
+
+
+def three(seed, *shape):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=shape).astype("float32") for _ in range(3)]
+
+
+# %% attend-cached points=4
+def test_the_tokens_of_a_prompt_do_not_see_later_ones():
+    q, k, v = three(0, 1, 2, 3, 4)
+    (found,), lengths = attended(q, k, v, [3])
+    wanted = causal_attention(q, k, v)
+    assert found.shape == wanted.shape, (
+        f"the result should have the shape of q, {wanted.shape}, yours has {found.shape}"
+    )
+    assert near(found[:, :, -1], wanted[:, :, -1]), (
+        "the last of three tokens should look at all three; its output is wrong"
+    )
+    assert near(found, wanted), (
+        "three tokens in an empty cache: the first ones give another output than with causal "
+        "attention. Do they look at later tokens? A prefill needs the causal mask"
+    )
+    assert lengths == [3], f"the cache should hold 3 tokens afterwards, yours holds {lengths}"
+
+
+def test_a_new_token_sees_the_whole_past():
+    q, k, v = three(1, 1, 1, 4, 2)
+    kind, message = refusal(attended, q, k, v, [3, 1])
+    assert not kind, f"three tokens, then one: yours raises {kind}: {message}"
+    (found,), _ = attended(q, k, v, [3, 1])
+    wanted, alone = causal_attention(q, k, v)[:, :, -1], v[:, :, -1]
+    cause = "it should look at the three tokens in the cache and at itself"
+    if near(found[:, :, -1], v[:, :, 0]):
+        cause = "it sees the first token only: align the causal mask at the end"
+    elif near(found[:, :, -1], alone):
+        cause = "it sees itself only: use the keys and values that append returns"
+    elif near(found[:, :, -1], causal_attention(q[:, :, 3:], k, v)[:, :, 0]):
+        cause = "it sees the first token only: align the causal mask at the end"
+    assert near(found[:, :, -1], wanted), (
+        f"the output of a token after three others should be {rounded(wanted)}, yours is "
+        f"{rounded(found[:, :, -1])}: {cause}"
+    )
+
+
+def test_the_first_token_sees_itself():
+    q, k, v = three(2, 2, 1, 2, 3)
+    kind, message = refusal(attended, q, k, v, [1, 1])
+    assert not kind, (
+        f"one token in an empty cache: yours raises {kind}: {message}. Append the new key and "
+        "value before you compute attention"
+    )
+    (found,), _ = attended(q, k, v, [1, 1])
+    assert near(found[:, :, :1], v[:, :, :1]), (
+        "the first token can only look at itself, so its output is its value, "
+        f"{rounded(v[:, :, 0])}; yours is {rounded(found[:, :, 0])}"
+    )
+    assert near(found, causal_attention(q, k, v)), "the second of two tokens should see both"
+
+
+def test_several_new_tokens_after_others():
+    q, k, v = three(3, 2, 2, 6, 4)
+    kind, message = refusal(attended, q, k, v, [2, 3, 1], 2)
+    assert not kind, f"2, then 3, then 1 tokens: yours raises {kind}: {message}"
+    found, lengths = attended(q, k, v, [2, 3, 1], 2)
+    for layer in range(2):
+        wanted = causal_attention((layer + 1) * q, k, v)
+        assert near(found[layer], wanted), (
+            f"2, then 3, then 1 tokens, layer {layer}: the output is not that of causal "
+            "attention over all 6. Each of several new tokens sees the past, itself, and no "
+            "later one"
+        )
+    assert lengths == [6, 6], f"each layer should hold 6 tokens, yours hold {lengths}"
+
+
+# %% attend-cached hidden points=1
+def test_other_parts():
+    for seed, sizes in enumerate([(1, 1, 1), (4,), (1, 3, 2), (5, 1, 1)]):
+        q, k, v = three(10 + seed, 2, 3, sum(sizes), 5)
+        found, _ = attended(q, k, v, sizes, 3)
+        for layer in range(3):
+            assert near(found[layer], causal_attention((layer + 1) * q, k, v)), f"{sizes}"
+
+
+# %% learner-side
+def stepped(settings, ids, sizes, seed, layers_swapped=False):
+    """The logits of `step` on parts of the ids, joined; the cache's lengths; whether a graph
+    was recorded."""
+    model, ids, start = random_gpt(settings, seed), np.array(ids), 0
+    cache, parts, recorded = KVCache.for_model(model, len(ids)), [], []
+    for size in sizes:
+        logits = step(model, ids[:, start : start + size], cache)
+        if logits is None:
+            raise ValueError("step returns None. Is `return` missing?")
+        parts.append(np.array(logits.data))
+        recorded.append(logits.requires_grad)
+        start += size
+    return np.concatenate(parts, axis=1), [int(n) for n in cache.lengths], any(recorded)
+
+
+def step_twice(settings, first, second):
+    """How a step is refused after another one."""
+    model = random_gpt(settings, 0)
+    cache = KVCache.for_model(model)
+    step(model, np.array(first), cache)
+    return refusal(step, model, np.array(second), cache)
+
+
+def some_ids(seed, *shape):
+    return np.random.default_rng(seed).integers(0, 7, shape)
+
+
+# %% step points=8
+def test_a_prompt_in_one_step_has_the_logits_of_the_model():
+    ids = some_ids(0, 2, 5)
+    kind, message = refusal(stepped, SMALL, ids, [5], 1)
+    assert not kind, f"a step with a prompt of 5 tokens raises {kind}: {message}"
+    found, lengths, recorded = stepped(SMALL, ids, [5], 1)
+    wanted = numbers(reference(SMALL, 1)(ids), "model(ids)")
+    assert found.shape == wanted.shape, (
+        f"ids of shape (2, 5) should give logits of shape {wanted.shape}, yours have "
+        f"{found.shape}"
+    )
+    assert near(found, wanted, 1e-3), (
+        "a prompt of 5 tokens in an empty cache: the logits should be those of model(ids); "
+        f"the largest difference is {np.abs(found - wanted).max():.3g}. Compare with "
+        "GPT.forward and TransformerBlock.forward: residual connections, both norms, the last "
+        "norm"
+    )
+    assert lengths == [5, 5], (
+        f"both layers of the cache should hold 5 tokens afterwards, yours hold {lengths}: each "
+        "block has its own layer of the cache"
+    )
+
+
+def test_one_token_after_others_has_the_logits_of_the_model():
+    ids = some_ids(1, 1, 6)
+    kind, message = refusal(stepped, SMALL, ids, [4, 1, 1], 2)
+    assert not kind, f"steps with 4, 1 and 1 tokens raise {kind}: {message}"
+    found, _, _ = stepped(SMALL, ids, [4, 1, 1], 2)
+    wanted = numbers(reference(SMALL, 2)(ids), "model(ids)")
+    assert found.shape == wanted.shape, (
+        f"steps with 4, 1 and 1 tokens should give 6 rows of logits, shape {wanted.shape}; "
+        f"yours have {found.shape}"
+    )
+    assert near(found[:, :4], wanted[:, :4], 1e-3), "the logits of the prompt are wrong"
+    assert near(found, wanted, 1e-3), (
+        "one token after four others: the logits should be those of model(ids) at its place; "
+        f"the largest difference is {np.abs(found[:, 4:] - wanted[:, 4:]).max():.3g}. Does the "
+        "token have the position 4 (`positions`), and does each block use its own layer of "
+        "the cache?"
+    )
+
+
+def test_rotary_and_untied_models():
+    ids = some_ids(2, 2, 6)
+    for change in (
+        {"rotary": True},
+        {"tie": False},
+        {"rotary": True, "tie": False, "layers": 3},
+    ):
+        settings = SMALL | change
+        kind, message = refusal(stepped, settings, ids, [3, 1, 2], 3)
+        assert not kind, f"a GPT with {change}: step raises {kind}: {message}"
+        found, _, _ = stepped(settings, ids, [3, 1, 2], 3)
+        wanted = numbers(reference(settings, 3)(ids), "model(ids)")
+        assert near(found, wanted, 1e-3), (
+            f"a GPT with {change}: the logits of steps with 3, 1 and 2 tokens differ from "
+            f"model(ids) by {np.abs(found - wanted).max():.3g}. With rotary=True `positions` "
+            "go to attention.project; with tie=False the logits are model.head(x)"
+        )
+
+
+def test_a_step_that_does_not_fit_is_refused():
+    kind, message = step_twice(SMALL, [[1] * 6], [[1] * 3])
+    assert kind == "ValueError" and "8" in message, (
+        "6 and 3 tokens do not fit into a context of 8: step should raise a ValueError that "
+        f"contains 8, yours raises {kind or 'nothing'} {message}"
+    )
+    assert not stepped(SMALL, [[1, 2]], [1, 1], 0)[2], (
+        "step recorded a computation graph: keep the `with no_grad():`"
+    )
+
+
+# %% step hidden points=1
+def test_other_steps():
+    for seed, (change, sizes) in enumerate(
+        [({}, (1, 1, 1, 1)), ({"layers": 1, "num_heads": 4}, (2, 6)), ({"rotary": True}, (8,)),
+         ({"context": 12, "layers": 3, "dropout": 0.4}, (3, 1, 5, 1, 2))]
+    ):  # fmt: skip
+        settings, ids = SMALL | change, some_ids(seed, 3, sum(sizes))
+        found, lengths, _ = stepped(settings, ids, sizes, 20 + seed)
+        wanted = numbers(reference(settings, 20 + seed)(ids), "model(ids)")
+        assert near(found, wanted, 1e-3), f"{change}, {sizes}"
+        assert lengths == [sum(sizes)] * settings["layers"]
+
+
+# %% learner-side
+class Watched(Module):
+    """An embedding that records how many tokens it was given at a time."""
+
+    def __init__(self, inner):
+        self.inner, self.counts = inner, []
+
+    weight = property(lambda self: self.inner.weight)
+
+    def forward(self, ids):
+        self.counts.append(np.shape(ids)[-1])
+        return self.inner(ids)
+
+
+def cached_run(settings, ids, ends, seed):
+    """The results of cached_logits for beginnings of the ids, the numbers of tokens that the
+    model computed, and the cache's length after each call."""
+    model, ids = random_gpt(settings, seed), np.array(ids)
+    model.embedding = Watched(model.embedding)
+    cache, results, lengths = KVCache.for_model(model, len(ids)), [], []
+    for end in ends:
+        results.append(np.array(cached_logits(model, ids[:, :end], cache).data))
+        lengths.append(int(cache.length))
+    return results, model.embedding.counts, lengths
+
+
+def both_texts(settings, ids, n, seed, **options):
+    """What generate returns with a cache, twice, and without one."""
+    model, ids = random_gpt(settings, seed), np.array(ids)
+    return [
+        np.array(generate(model, ids, n, rng=seed, cache=cache, **options)).tolist()
+        for cache in (True, True, False)
+    ]
+
+
+# %% cached-logits points=3
+def test_only_new_tokens_are_computed():
+    ids = some_ids(5, 2, 6)
+    results, counts, lengths = cached_run(SMALL, ids, [3, 4, 6], 4)
+    model = reference(SMALL, 4)
+    for found, end in zip(results, (3, 4, 6)):
+        wanted = numbers(model(ids[:, :end]), "model(ids)")[:, -1]
+        assert found.shape == wanted.shape, (
+            f"cached_logits should return the logits of the next token, shape {wanted.shape}, "
+            f"yours have {found.shape}: take the last position"
+        )
+        assert near(found, wanted, 1e-3), (
+            f"the logits after {end} tokens differ from those of model(ids) by "
+            f"{np.abs(found - wanted).max():.3g}"
+        )
+    assert counts == [3, 1, 2], (
+        "for ids of 3, then 4, then 6 tokens the model should compute 3, 1 and 2 tokens, yours "
+        f"computes {counts}: give `step` only those that the cache does not hold"
+    )
+    assert lengths == [3, 4, 6], f"the cache should hold 3, 4, 6 tokens, yours holds {lengths}"
+
+
+def test_beyond_the_context_the_window_is_computed_anew():
+    ids = some_ids(6, 1, 11)
+    kind, message = refusal(cached_run, SMALL, ids, [7, 8, 9, 11], 5)
+    assert not kind, f"a text longer than the context: yours raises {kind}: {message}"
+    results, counts, lengths = cached_run(SMALL, ids, [7, 8, 9, 11], 5)
+    model = reference(SMALL, 5)
+    for found, end in zip(results, (7, 8, 9, 11)):
+        wanted = numbers(model(ids[:, max(0, end - 8) : end]), "model(ids)")[:, -1]
+        assert near(found, wanted, 1e-3), (
+            f"after {end} tokens, with a context of 8, the logits should be those of the last "
+            f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
+            "the context every token has a new position: use next_logits"
+        )
+    assert counts[:2] == [7, 1], (
+        "8 tokens fit into a context of 8: only the new one is computed, yours computes "
+        f"{counts[1]}"
+    )
+
+
+def test_generate_gives_the_same_tokens_with_a_cache():
+    for options in ({"temperature": 0}, {"temperature": 1.5}, {"top_k": 3}):
+        first, second, plain = both_texts(SMALL, some_ids(7, 2, 3), 9, 6, **options)
+        assert first == plain, (
+            f"generate with {options} gives {plain} without a cache and {first} with one"
+        )
+        assert second == first, "a second call of generate gives other tokens"
+
+
+# %% cached-logits hidden points=1
+def test_other_windows():
+    for seed, change in enumerate([{"rotary": True}, {"tie": False, "context": 5}]):
+        settings, ids = SMALL | change, some_ids(30 + seed, 2, 12)
+        context, ends = settings["context"], [1, 2, 5, 6, 9, 12]
+        results, counts, lengths = cached_run(settings, ids, ends, seed)
+        model = reference(settings, seed)
+        for found, end in zip(results, ends):
+            window = ids[:, max(0, end - context) : end]
+            assert near(found, numbers(model(window), "model")[:, -1], 1e-3), f"{change}, {end}"
+        assert counts[:3] == [1, 1, 3]
+        first, _, plain = both_texts(settings, ids[:, :2], 12, seed)
+        assert first == plain, f"{change}"
+
+
+# %% cache-bytes points=2
+def test_the_bytes_of_keys_and_values():
+    for sizes, dtype, right in [
+        ((2, 1, 4, 64, 16), "float32", 65_536),
+        ((1, 1, 1, 1, 1), "float32", 8),
+        ((3, 5, 2, 7, 4), "float64", 13_440),
+        ((12, 8, 12, 1024, 64), "float16", 301_989_888),
+    ]:
+        found = cache_bytes(*sizes, dtype=dtype)
+        cause = ": keys and values" if found == right / 2 else ""
+        assert found == right, (
+            f"a cache with layers, batch, heads, context, size = {sizes} of {dtype} has "
+            f"{right} bytes, yours says {found}{cause}"
+        )
+    found = cache_bytes(2, 3, 4, 5, 6)
+    assert isinstance(found, int) and found == 5760, (
+        f"cache_bytes(2, 3, 4, 5, 6) should be the int 5760 (float32 has 4 bytes), yours is "
+        f"{found!r}"
+    )
+
+
+# %% cache-bytes hidden points=1
+def test_other_sizes():
+    for sizes in itertools.product((1, 3), (2, 5), (4,), (7, 100), (8,)):
+        for dtype in ("float16", "float32", "float64"):
+            wanted = np.prod((2, *sizes)) * np.ones(1, dtype).nbytes
+            assert cache_bytes(*sizes, dtype) == wanted, f"{sizes}, {dtype}"
+
+
+# %% learner-side
+def slid(counts, n, seed=0):
+    """A cache whose layers hold so many tokens, after slide(cache, n): keys and values that
+    count, lengths, dropped; and the keys and values before."""
+    rng = np.random.default_rng(seed)
+    cache = KVCache(len(counts), 2, 1, 8, 3)
+    before = []
+    for layer, count in enumerate(counts):
+        k, v = rng.normal(size=(2, 2, 1, count, 3)).astype("float32")
+        cache.append(layer, k, v)
+        before.append((k, v))
+    slide(cache, n)
+    after = [
+        (np.array(cache.keys[layer, :, :, :held]), np.array(cache.values[layer, :, :, :held]))
+        for layer, held in enumerate(cache.lengths)
+    ]
+    return before, after, [int(held) for held in cache.lengths], int(cache.dropped)
+
+
+def sliding_logits(settings, ids, seed):
+    """The logits of one token after the other; the cache slides by one when it is full."""
+    model, ids = random_gpt(settings, seed), np.array(ids)
+    cache, rows = KVCache.for_model(model), []
+    for i in range(ids.shape[1]):
+        if cache.length == model.context:
+            slide(cache, 1)
+        rows.append(np.array(step(model, ids[:, i : i + 1], cache).data)[:, -1])
+    return rows
+
+
+# %% slide points=3
+def test_the_oldest_tokens_are_dropped():
+    for counts, n in [([5], 2), ([6, 6], 1), ([4, 4, 4], 4), ([8], 3)]:
+        before, after, lengths, dropped = slid(counts, n)
+        assert lengths == [count - n for count in counts], (
+            f"layers with {counts} tokens, after slide(cache, {n}), hold "
+            f"{[count - n for count in counts]}, yours hold {lengths}"
+        )
+        for layer, (old, new) in enumerate(zip(before, after)):
+            for name, one, other in zip(("keys", "values"), old, new):
+                assert near(other, one[:, :, n:]), (
+                    f"after slide(cache, {n}) the {name} of layer {layer} should be those of "
+                    f"the tokens {n} to {counts[layer] - 1}, moved to the front; yours are "
+                    "others"
+                )
+        assert dropped == n, f"`dropped` should be {n}, yours is {dropped}"
+
+
+def test_more_tokens_than_there_are_cannot_be_dropped():
+    for n in (4, -1):
+        kind, message = refusal(slid, [3, 3], n)
+        assert kind == "ValueError" and str(n) in message and "3" in message, (
+            f"slide(cache, {n}) with 3 tokens should raise a ValueError with both numbers, "
+            "yours " + (f"raises {kind}: {message}" if kind else "raises nothing")
+        )
+
+
+def test_a_sliding_window_of_one_rotary_block_is_exact():
+    settings = SMALL | {"layers": 1, "rotary": True, "context": 4}
+    ids = some_ids(8, 1, 9)
+    kind, message = refusal(sliding_logits, settings, ids, 7)
+    assert not kind, f"9 tokens through a window of 4 raise {kind}: {message}"
+    rows, model = sliding_logits(settings, ids, 7), reference(settings, 7)
+    for end, found in enumerate(rows, start=1):
+        wanted = numbers(model(ids[:, max(0, end - 4) : end]), "model(ids)")[:, -1]
+        assert near(found, wanted, 1e-3), (
+            f"one rotary block, a window of 4: the logits after token {end} should be those of "
+            f"the last {min(4, end)} tokens, yours differ by "
+            f"{np.abs(found - wanted).max():.3g}. `dropped` grows with each slide"
+        )
+
+
+# %% slide hidden points=1
+def test_other_slides():
+    for counts, n in [([7, 7], 5), ([3, 3, 3], 0), ([8, 8], 8), ([6], 1)]:
+        before, after, lengths, dropped = slid(counts, n, seed=n)
+        assert lengths == [count - n for count in counts] and dropped == n
+        for old, new in zip(before, after):
+            assert near(new[0], old[0][:, :, n:]) and near(new[1], old[1][:, :, n:])
+    settings = SMALL | {"layers": 1, "rotary": True, "context": 3, "num_heads": 1}
+    ids = some_ids(9, 1, 8)
+    rows, model = sliding_logits(settings, ids, 3), reference(settings, 3)
+    for end, found in enumerate(rows, start=1):
+        wanted = numbers(model(ids[:, max(0, end - 3) : end]), "model")[:, -1]
+        assert near(found, wanted, 1e-3), f"{end}"
+
+
+# %% learner-side
+def outcomes(p, q, token, times, seed):
+    """How often accept returned each token, and how often it said accepted; the types of the
+    first result; `token` None: drawn with the probabilities q."""
+    rng, counts, yes, kinds = np.random.default_rng(seed), np.zeros(len(p), int), 0, None
+    given = rng.choice(len(q), size=times, p=q) if token is None else [token] * times
+    for one in np.asarray(given).tolist():
+        result = accept(np.array(p), np.array(q), one, rng)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ValueError(f"accept should return (bool, int), yours returns {result!r:.80}")
+        kinds = kinds or (isinstance(result[0], (bool, np.bool_)), type(result[1]).__name__)
+        counts[int(result[1])] += 1
+        yes += bool(result[0])
+        if result[0] and result[1] != one:
+            raise ValueError(f"accept says accepted and returns token {result[1]} for {one}")
+    return counts, yes, kinds
+
+
+# %% accept points=8
+def test_what_the_large_model_finds_as_probable_is_accepted():
+    for p, q, token in [
+        ([0.6, 0.4], [0.2, 0.8], 0),
+        ([0.3, 0.7], [0.3, 0.7], 1),
+        ([0, 1.0], [0.5, 0.5], 1),
+    ]:
+        counts, yes, kinds = outcomes(p, q, token, 200, 0)
+        assert yes == 200 and counts[token] == 200, (
+            f"p = {p}, q = {q}: token {token} has p >= q and is always accepted, yours accepts "
+            f"it {yes} times of 200"
+        )
+        assert kinds[0] and kinds[1].startswith("int"), (
+            f"accept should return a bool and an int, yours returns {kinds}"
+        )
+
+
+def test_a_token_is_accepted_with_the_probability_p_over_q():
+    for p, q, token in [
+        ([0.6, 0.3, 0.1], [0.2, 0.3, 0.5], 2),
+        ([0.8, 0.2], [0.6, 0.4], 1),
+        ([1.0, 0.0], [0.5, 0.5], 1),
+    ]:
+        _, yes, _ = outcomes(p, q, token, 1500, 1)
+        right = p[token] / q[token]
+        cause = ""
+        if abs(yes / 1500 - min(1, q[token] / max(p[token], 1e-9))) < 0.07:
+            cause = ": the ratio is turned, it is p / q"
+        elif abs(yes / 1500 - p[token]) < 0.05:
+            cause = ": divide by q[token]"
+        assert abs(yes / 1500 - right) < 0.06, (
+            f"p = {p}, q = {q}: token {token} should be accepted with the probability "
+            f"{p[token]} / {q[token]} = {right:.2f}, yours accepts {yes / 1500:.2f}{cause}"
+        )
+
+
+def test_a_rejected_token_is_replaced_by_what_is_missing():
+    p, q = [0.5, 0.2, 0.2, 0.1], [0.1, 0.1, 0.2, 0.6]
+    counts, yes, _ = outcomes(p, q, 3, 2000, 2)
+    shares, right = counts[:3] / (2000 - yes), [0.8, 0.2, 0.0]
+    cause = ""
+    if near(shares, np.divide([0.5, 0.2, 0.2], 0.9), 0.05) or near(
+        shares, [0.5, 0.2, 0.2], 0.05
+    ):
+        cause = ": these are the shares of p; draw from max(p - q, 0), divided by its sum"
+    assert near(shares, right, 0.05), (
+        f"p = {p}, q = {q}: when token 3 is rejected, the tokens 0, 1, 2 should be drawn with "
+        f"the probabilities {right}, yours have {rounded(shares)}{cause}"
+    )
+
+
+def test_the_result_has_the_distribution_of_the_large_model():
+    for p, q in [([0.6, 0.3, 0.1], [0.2, 0.3, 0.5]), ([0.1, 0.2, 0.7], [0.5, 0.25, 0.25])]:
+        counts, yes, _ = outcomes(p, q, None, 2500, 3)
+        shares, overlap = counts / 2500, sum(map(min, p, q))
+        cause = ""
+        if near(shares, q, 0.04):
+            cause = ": this is the distribution of the draft"
+        elif near(shares, np.minimum(p, q) + (1 - overlap) * np.array(p), 0.03):
+            cause = ": a rejected token is replaced by a draw from p; draw from max(p - q, 0)"
+        assert near(shares, p, 0.045), (
+            f"tokens drawn from q = {q} and then accepted or replaced should have the "
+            f"distribution p = {p}, yours have {rounded(shares)}{cause}"
+        )
+        assert abs(yes / 2500 - overlap) < 0.05, (
+            f"of the tokens from q = {q}, {overlap:.2f} should be accepted for p = {p}, yours "
+            f"accepts {yes / 2500:.2f}"
+        )
+
+
+# %% accept hidden points=1
+def test_other_distributions():
+    rng = np.random.default_rng(11)
+    for V in (2, 5):
+        p, q = rng.dirichlet(np.ones(V)), rng.dirichlet(np.ones(V))
+        counts, yes, _ = outcomes(p, q, None, 2000, V)
+        assert near(counts / 2000, p, 0.05), f"{p}, {q}"
+        assert abs(yes / 2000 - np.minimum(p, q).sum()) < 0.055
+    counts, yes, _ = outcomes([0.0, 0.0, 1.0], [0.5, 0.5, 0.0], 0, 50, 1)
+    assert yes == 0 and counts.tolist() == [0, 0, 50]
+    first, again = (accept([0.5, 0.5], [0.1, 0.9], 1, rng=seed) for seed in (4, 4))
+    assert tuple(first) == tuple(again)
+
+
+# %% learner-side
+def checked_drafts(p, q, tokens, times, seed):
+    """The results of `verified`, several times with one generator."""
+    rng = np.random.default_rng(seed)
+    results = []
+    for _ in range(times):
+        new = verified(np.array(p, float), np.array(q, float), list(tokens), rng)
+        if new is None:
+            raise ValueError("verified returns None. Is `return` missing?")
+        results.append([int(token) for token in new])
+    return results
+
+
+# %% verified points=4
+def test_an_accepted_draft_gives_one_token_more():
+    one = np.eye(4)
+    for p, tokens, right in [
+        (one[[1, 2, 3]], [1, 2], [1, 2, 3]),
+        (one[[0, 0, 0, 2]], [0, 0, 0], [0, 0, 0, 2]),
+        (one[[3]], [], [3]),
+    ]:
+        (found,) = checked_drafts(p, one[tokens], tokens, 1, 0)
+        assert found == right, (
+            f"the draft {tokens} is what the large model wants, and after it {right[-1]}: the "
+            f"result should be {right}, yours is {found}"
+        )
+
+
+def test_the_first_rejected_token_ends_the_draft():
+    one = np.eye(4)
+    for p, tokens, right in [
+        (one[[1, 2, 3]], [0, 2], [1]),
+        (one[[1, 2, 3, 0]], [1, 1, 3], [1, 2]),
+        (one[[1, 2, 3, 0]], [1, 2, 0], [1, 2, 3]),
+    ]:
+        (found,) = checked_drafts(p, one[tokens], tokens, 1, 0)
+        assert found == right, (
+            f"the large model wants {p.argmax(axis=1).tolist()}, the draft is {tokens}: the "
+            f"result should be {right}, yours is {found}. It ends with the replacement of the "
+            "first rejected token"
+        )
+
+
+def test_the_last_token_is_drawn():
+    p, q = [[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5]]
+    results = checked_drafts(p, q, [1], 1000, 1)
+    assert {len(one) for one in results} == {2}, (
+        "p and q agree, so the draft [1] is always accepted: 2 tokens, yours gives "
+        f"{results[0]}"
+    )
+    share = np.mean([one[1] == 1 for one in results])
+    assert abs(share - 0.75) < 0.07, (
+        "after an accepted draft the last token is drawn with the last row of p, [0.25, 0.75]; "
+        f"yours is token 1 with the share {share:.2f}"
+    )
+
+
+def test_each_token_is_compared_with_its_own_row():
+    p, q = [[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]
+    results = checked_drafts(p, q, [0, 1], 1500, 2)
+    for right, share in [([1], 0.5), ([0, 0], 0.1), ([0, 1, 0], 0.4)]:
+        found = np.mean([one == right for one in results])
+        assert abs(found - share) < 0.06, (
+            f"p = {p}, q = {q}, draft [0, 1]: the result should be {right} with the share "
+            f"{share}, yours {found:.2f}. Token i has the rows p[i] and q[i], and each "
+            "decision needs a new random number"
+        )
+
+
+# %% verified hidden points=1
+def test_other_drafts():
+    rng = np.random.default_rng(8)
+    p, q = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), 2)
+    first, second, third = np.zeros((3, 3))
+    for a, b in itertools.product(range(3), repeat=2):
+        results = checked_drafts(p, q, [a, b], 150, 3 * a + b)
+        for one in results:
+            for shares, token in zip((first, second, third), one):
+                shares[token] += q[0, a] * q[1, b] / 150
+    for shares, row in zip((first, second, third), p):
+        assert near(shares / shares.sum(), row, 0.13), f"{shares / shares.sum()}, {row}"
+    assert abs(first.sum() - 1) < 1e-9
+    assert abs(second.sum() - np.minimum(p[0], q[0]).sum()) < 0.07
+
+
+# %% learner-side
+class Uniform:
+    """A draft model for which all tokens are equally probable. It never saw a tensor."""
+
+    def __init__(self, vocab_size):
+        self.p = np.full(vocab_size, 1 / vocab_size)
+
+    def next(self, ids):
+        return self.p
+
+
+class Known:
+    """A draft model that knows the text that will come."""
+
+    def __init__(self, vocab_size, text):
+        self.vocab_size, self.text = vocab_size, list(text)
+
+    def next(self, ids):
+        return np.eye(self.vocab_size)[self.text[len(ids)]]
+
+
+class Wrong(Known):
+    """A draft model that knows every third token only, and is wrong about the others."""
+
+    def next(self, ids):
+        token = self.text[len(ids)]
+        return np.eye(self.vocab_size)[token if len(ids) % 3 else (token + 1) % self.vocab_size]
+
+
+def speculated(settings, ids, n, kind, ahead, seed):
+    """speculative with a GPT that is nearly certain of each token: the ids, the counts, the
+    greedy text, how many steps there were."""
+    model, ids = random_gpt(settings, seed, scale=4000.0), np.array(ids)
+    text = np.array(ids)
+    for _ in range(n):  # the greedy text, without a cache
+        token = np.array(model(text).data)[:, -1].argmax(axis=-1)
+        text = np.concatenate([text, token[:, None]], axis=1)
+    V = settings["vocab_size"]
+    draft = Uniform(V) if kind is None else {"known": Known, "wrong": Wrong}[kind](V, text[0])
+    model.embedding = Watched(model.embedding)
+    found, counts = speculative(model, draft, ids, n, ahead, rng=seed)
+    return np.array(found), dict(counts), text, model.embedding.counts
+
+
+# %% speculative points=6
+def test_the_text_is_that_of_the_large_model():
+    settings = SMALL | {"tie": False, "context": 16}
+    for kind, prompt, ahead in [
+        (None, [[1]], 4),
+        (None, [[2, 0, 5]], 2),
+        ("wrong", [[3, 3]], 3),
+        ("known", [[4]], 3),
+    ]:
+        problem, message = refusal(speculated, settings, prompt, 10, kind, ahead, 40)
+        assert not problem, f"prompt {prompt}, ahead={ahead}: yours raises {problem}: {message}"
+        found, counts, text, _ = speculated(settings, prompt, 10, kind, ahead, 40)
+        assert found.shape == text.shape, (
+            f"prompt {prompt} and n = 10 should give ids of shape {text.shape}, yours have "
+            f"{found.shape}"
+        )
+        assert found.tolist() == text.tolist(), (
+            f"a GPT that is certain of each token writes {text[0].tolist()}; yours, with a "
+            f"draft of {ahead}, gives {found[0].tolist()}. Each row of p belongs to one "
+            "drafted token; rejected tokens must leave the cache"
+        )
+
+
+def test_a_good_draft_saves_steps():
+    settings = SMALL | {"tie": False, "context": 16}
+    found, counts, text, steps = speculated(settings, [[1, 2]], 12, "known", 3, 40)
+    assert counts == {"accepted": 9, "proposed": 9}, (
+        "12 tokens, drafts of 3 that are all right: 9 drafted tokens, all accepted, and 3 more "
+        f"from the GPT itself; yours counts {counts}"
+    )
+    assert len(steps) == 3, (
+        "12 tokens with drafts of 3 that are all right need 3 steps of the GPT, yours "
+        f"{len(steps)}: one step for each draft"
+    )
+    assert steps == [5, 4, 4], (
+        "the steps should compute 5, 4 and 4 tokens: the ids that the cache does not hold, and "
+        f"the draft; yours compute {steps}"
+    )
+
+
+def test_rejected_tokens_leave_the_cache():
+    settings = SMALL | {"tie": False, "context": 16}
+    found, counts, text, steps = speculated(settings, [[5]], 9, "wrong", 4, 40)
+    assert found.tolist() == text.tolist(), (
+        "with a draft that is wrong at every third token the text should be "
+        f"{text[0].tolist()}, yours is {found[0].tolist()}: after a rejection the cache holds "
+        "keys of tokens that are not in the text"
+    )
+    assert counts["accepted"] < counts["proposed"]
+    assert max(steps) <= 5, (
+        f"a draft of 4 needs steps of at most 5 tokens, yours compute {steps}: the cache "
+        "should hold all ids but the last"
+    )
+
+
+# %% speculative hidden points=1
+def test_other_speculations():
+    settings = SMALL | {"tie": False, "context": 16, "rotary": True}
+    for kind, ahead in [(None, 0), (None, 6), ("wrong", 1), ("known", 6)]:
+        found, counts, text, steps = speculated(settings, [[1, 0]], 14, kind, ahead, 29)
+        assert found.tolist() == text.tolist(), f"{kind}, {ahead}"
+        assert counts["proposed"] >= counts["accepted"] == 14 - len(steps)
+    assert refusal(speculated, settings, [[1, 0]], 15, None, 2, 29)[0] == "ValueError"
+    found, counts, text, steps = speculated(settings, [[1]], 0, None, 2, 29)
+    assert found.tolist() == [[1]] and counts == {"accepted": 0, "proposed": 0}
+
+
+# %% learner-side
+def beams(table, ids, width, n, context=9):
+    """What beam returns for a Table: the ids as lists, the scores, the types."""
+    result = beam(Table(table, context), np.array(ids), width, n)
+    if result is None:
+        raise ValueError("beam returns None. Is `return` missing?")
+    found = [(np.array(one).tolist(), float(score)) for one, score in result]
+    return found
+
+
+# After token 0, token 1 is more probable than 2; but what follows 2 is nearly certain.
+TRAP = np.log([[0.02, 0.55, 0.43], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
+
+
+def best_texts(table, start, n, width):
+    """The texts that a beam search finds for a table (positions, V, V), with their log
+    probabilities."""
+    logp, texts = np.log(probabilities(table)), [(list(start), 0.0)]
+    for _ in range(n):
+        longer = [
+            ([*ids, token], score + logp[len(ids) - 1, ids[-1], token])
+            for ids, score in texts
+            for token in range(table.shape[2])
+        ]
+        texts = sorted(longer, key=lambda pair: -pair[1])[:width]
+    return texts
+
+
+# %% beam points=6
+def test_a_beam_of_1_is_greedy():
+    found = beams(TRAP, [[2, 0]], 1, 2)
+    assert len(found) == 1 and found[0][0] == [2, 0, 1, 0], (
+        "a beam of width 1 takes the most probable token each time: [2, 0, 1, 0], yours is "
+        f"{[one for one, _ in found]}"
+    )
+    right = math.log(0.55 * 0.4)
+    assert abs(found[0][1] - right) < 1e-4, (
+        f"the log probability is log(0.55) + log(0.4) = {right:.4f}, yours is "
+        f"{found[0][1]:.4f}: add the log probabilities of the new tokens"
+    )
+
+
+def test_a_wider_beam_finds_a_more_probable_text():
+    found = beams(TRAP, [[0]], 2, 2)
+    assert [one for one, _ in found] == [[0, 2, 0], [0, 1, 0]], (
+        "after 0, the texts 2 0 (0.43 x 0.9) and 1 0 (0.55 x 0.4) are the most probable: "
+        f"[[0, 2, 0], [0, 1, 0]]; yours are {[one for one, _ in found]}"
+    )
+    for (_, score), right in zip(found, (0.43 * 0.9, 0.55 * 0.4)):
+        assert abs(score - math.log(right)) < 1e-4, (
+            f"the log probabilities should be {math.log(0.387):.4f} and {math.log(0.22):.4f}, "
+            f"yours are {rounded([score for _, score in found])}"
+        )
+
+
+def test_a_beam_that_holds_everything_is_exact():
+    table = np.random.default_rng(1).normal(0, 1, (9, 3, 3))
+    found, right = beams(table, [[1]], 27, 3), best_texts(table, [1], 3, 27)
+    assert len(found) == 27, (
+        f"of 27 texts and width 27 all are returned, yours are {len(found)}"
+    )
+    assert [one for one, _ in found] == [one for one, _ in right], (
+        f"the most probable texts are {[one for one, _ in right[:3]]}, ..., yours begin with "
+        f"{[one for one, _ in found[:3]]}: the best first"
+    )
+    assert near([score for _, score in found], [score for _, score in right], 1e-4), (
+        "the log probabilities are wrong: those of the best three should be "
+        f"{rounded([s for _, s in right[:3]])}, yours are {rounded([s for _, s in found[:3]])}"
+    )
+
+
+# %% beam hidden points=1
+def test_other_beams():
+    for seed, width in itertools.product(range(3), (2, 5)):
+        table = np.random.default_rng(seed).normal(0, 2, (9, 4, 4))
+        found, right = beams(table, [[3, 1]], width, 4), best_texts(table, [3, 1], 4, width)
+        assert [one for one, _ in found] == [one for one, _ in right], f"{seed}, {width}"
+        assert near([score for _, score in found], [score for _, score in right], 1e-4)
+    assert beams(TRAP, [[0, 1]], 3, 0) == [([0, 1], 0.0)]

@@ -1,0 +1,1099 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     difficulty: 4
+#     enables: []
+#     hours: 6
+#     prerequisites:
+#     - transformers
+#     pytorch:
+#       generate.sample: torch.multinomial
+#       generate.top_k: torch.topk
+#       generate.top_p: torch.cumsum
+#       sampling: torch.multinomial
+#       top-k sampling: torch.topk
+#     summary: From a table of probabilities to a text, without computing everything twice
+#     terms:
+#     - prompt
+#     - sampling
+#     - greedy decoding
+#     - top-k sampling
+#     - nucleus sampling
+#     - autoregressive generation
+#     - key-value cache
+#     - prefill
+#     - decoding step
+#     - sliding window
+#     - speculative decoding
+#     - draft model
+#     - acceptance rate
+#     - beam search
+#     title: Generation
+# ---
+
+# %% [markdown]
+# # 16. Generation
+#
+# A language model gives a probability to every token that could come next. How does a text come
+# out of that, and how fast? The same small GPT wrote the three texts below, after the same
+# words; only the rule that chooses the next token differs. Grey tokens had a probability of a
+# half or more, hatched ones less than 1 %.
+
+# %% tags=["payoff"]
+#| default_exp core.generation
+#| export
+import numpy as np
+
+from tinytorch.core.activations import log_softmax, softmax
+from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.layers import generator
+from tinytorch.core.tensor import wrap
+from tinytorch.core.training import evaluation_mode
+from tinytorch.support.token_ids import as_rows, as_tensor
+
+# %% tags=["payoff"]
+from tinytorch.support.decoding import SAMPLES, draw_samples
+
+draw_samples(SAMPLES)
+# alt: Three texts of about 30 tokens in boxes. Temperature 0 repeats "I am sure" three times,
+# no box is hatched. Temperature 0.8: ", and very general sometimes of its uncommon if I had no
+# husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
+
+# %% [markdown]
+# The first text is safe and dull, the last one falls apart. In this chapter you write such
+# rules. Then you make the model several times as fast without changing a single token, by
+# keeping what was computed before, and you let a worse model help a better one.
+#
+# **You need** 15 (Transformers), and from 13 (Embeddings) the n-gram model. **You write**
+# `sample`, three filters, `generate`, a key-value cache and the step of a GPT that uses it,
+# speculative decoding, and beam search.
+
+# %% [markdown]
+# ## Sampling
+#
+# A **prompt** is the text that a model is to continue. From its logits for the next token,
+# softmax makes probabilities $p$. **Sampling** means to draw the next token at random, each
+# token $i$ with its probability $p_i$.
+#
+# One random number is enough. Lay the probabilities side by side: they divide the interval from
+# 0 to 1 into pieces, one for each token. Draw $u$, uniform between 0 and 1, and take the token
+# in whose piece $u$ lies.
+#
+# **Task.** Write `sample`. The given line makes `p`, an array of shape (B, V). Each row needs a
+# random number of its own.
+
+# %% exercise="sample"
+#| export
+def sample(logits, rng=None):
+    """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
+
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+             are drawn independently
+    returns  Tensor of shape (B,), int64
+
+    >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
+    Tensor([0, 1])
+
+    Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
+    torch.multinomial.
+    """
+    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
+    ### BEGIN SOLUTION
+    ends = p.cumsum(axis=1)
+    u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
+    return wrap((ends <= u).sum(axis=1))
+    ### END SOLUTION
+
+# %% checks="sample"
+check("sample")
+
+# %% [markdown]
+# That is already enough for a text. The package contains a small GPT of lesson 15, with 512
+# tokens of lesson 12, two blocks and a context of 64 tokens. It was trained for a few minutes
+# on two novels by Jane Austen.
+
+# %% tags=["demonstration"]
+from tinytorch.support.small_gpt import load_small_gpt
+
+model, tokenizer = load_small_gpt()
+rng = np.random.default_rng(1)
+ids = tokenizer.encode("It is a truth")
+for _ in range(40):
+    logits = model(ids[None])[:, -1]  # of the token after the last one, shape (1, 512)
+    ids = np.append(ids, sample(logits, rng).data)
+print(tokenizer.decode(ids))
+
+# %% [markdown]
+# Which tokens did the model consider first? Here are the most probable ones after two prompts.
+# After the second one it is sure, after the first one it is not.
+
+# %%
+from tinytorch.support.decoding import (
+    draw_acceptance, draw_attention_rows, draw_choices, draw_entropies)
+from tinytorch.support.lines import plot_lines
+
+def choices(prompt, keep=lambda logits: logits, count=7):
+    """The most probable tokens after a prompt: (text, probability, whether `keep` keeps it)."""
+    logits = model(tokenizer.encode(prompt)[None])[0, -1]
+    p, kept = softmax(logits).data, np.isfinite(keep(logits).data)
+    order = np.argsort(-p)[:count]
+    return [(tokenizer.token(i).decode(), float(p[i]), bool(kept[i])) for i in order.tolist()]
+
+prompts = ["She was", "Mr. Darcy was very much sur"]
+draw_choices({prompt: choices(prompt) for prompt in prompts})
+# alt: Bars for the seven most probable tokens after two prompts. After "She was" they are not,
+# to, a, so, in, very, s, with 0.067 to 0.030. After "Mr. Darcy was very much sur" the token p
+# has 0.791, and the other six have 0.032 or less.
+
+# %% [markdown]
+# ## Temperature
+#
+# Lesson 02 divided logits by a *temperature* $t$: below 1 the probable tokens become more
+# probable, above 1 less. The temperature acts on the logits, before softmax, and only once.
+#
+# As $t$ goes to 0, all probability goes to the largest logit. **Greedy decoding** always takes
+# the most probable token. It counts as temperature 0, though nothing can be divided by 0.
+#
+# **Task.** Write `with_temperature`.
+
+# %% exercise="temperature"
+#| export
+def with_temperature(logits, t):
+    """Divide logits by a temperature.
+
+    logits   Tensor or array of shape (..., V); not changed
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
+             largest logit of each row is kept, of equal ones the first, all others become -inf
+    returns  Tensor of the same shape
+
+    >>> with_temperature([1.0, 3.0, 2.0], 0.5)
+    Tensor([2., 6., 4.])
+    >>> with_temperature([1.0, 3.0, 2.0], 0)
+    Tensor([-inf,   3., -inf])
+
+    Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
+    """
+    logits = as_tensor(logits)
+    ### BEGIN SOLUTION
+    if t < 0:
+        raise ValueError(f"a temperature is 0 or more, not {t}")
+    if t > 0:
+        return logits / t
+    x = logits.data
+    largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
+    return wrap(np.where(largest, x, -np.inf))
+    ### END SOLUTION
+
+# %% checks="temperature"
+check("temperature")
+
+# %% [markdown]
+# Predict: at which temperature does the model begin to invent words?
+
+# %% tags=["answer"]
+for t in (0, 0.5, 1.0, 1.5):
+    ids, rng = tokenizer.encode("She was"), np.random.default_rng(2)
+    for _ in range(24):
+        ids = np.append(ids, sample(with_temperature(model(ids[None])[:, -1], t), rng).data)
+    print(f"{t:3}  {tokenizer.decode(ids)!r}")
+
+# %% [markdown]
+# ## Top-k sampling
+#
+# Most tokens of the vocabulary are improbable. How probable are they together?
+
+# %% tags=["demonstration"]
+p = softmax(model(tokenizer.encode("She was")[None])[0, -1]).data
+print(f"{(p < 0.01).sum()} of {len(p)} tokens have less than 1 % each, together "
+      f"{p[p < 0.01].sum():.0%}")
+
+# %% [markdown]
+# So at temperature 1 such a token is drawn every few words, and the model has to go on from
+# there. **Top-k sampling** keeps only the k most probable tokens and draws among them.
+#
+# What is removed gets the logit $-\infty$. A logit of 0 would not do, because $e^0 = 1$ is a
+# large share. When several logits are equal, a comparison with the k-th largest one may keep
+# too many.
+#
+# **Task.** Write `top_k`.
+
+# %% exercise="top-k"
+#| export
+def top_k(logits, k):
+    """Keep the k largest logits of each row; all others become -inf.
+
+    logits   Tensor or array of shape (..., V); not changed
+    k        int >= 1, else ValueError with k in its message; k >= V keeps all
+    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
+             equal (any of the equal ones)
+
+    >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
+    Tensor([-inf,   3.,   2., -inf])
+
+    Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
+    """
+    logits = as_tensor(logits)
+    ### BEGIN SOLUTION
+    if k < 1:
+        raise ValueError(f"top_k keeps at least one token, not {k}")
+    order = np.argsort(-logits.data)
+    out = logits.data.copy()
+    np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
+    return wrap(out)
+    ### END SOLUTION
+
+# %% checks="top-k"
+check("top-k")
+
+# %% [markdown]
+# Here `k` is 3. It fits neither of the two prompts: where the model is unsure, good tokens are
+# removed; where it is sure, bad ones are kept.
+
+# %%
+draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})
+# alt: The bars of the same two prompts. In each, the first three tokens are kept and the other
+# four are hatched: also after "She was", where the fourth has 0.037 and the third 0.066.
+
+# %% [markdown]
+# ## Nucleus sampling
+#
+# **Nucleus sampling**, also called top-p sampling, keeps the smallest set of tokens whose
+# probabilities sum to at least p. With p = 0.8, it keeps 40 tokens after our first prompt, and
+# 2 after the second one.
+#
+# To find the set, sort the probabilities in descending order and add them up. A token is kept
+# when the sum *before* it is still less than p. So the token that crosses p is kept, and the
+# first one always.
+#
+# **Task.** Write `top_p`. `np.put_along_axis` writes what was sorted back to its old places.
+
+# %% exercise="top-p"
+#| export
+def top_p(logits, p):
+    """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
+    the logits of all others become -inf.
+
+    logits   Tensor or array of shape (..., V); not changed
+    p        float, 0 < p <= 1, else ValueError with p in its message
+    returns  Tensor of the same shape; in each row at least one token is kept
+
+    >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
+    array([ -inf, -0.69, -1.2 ])
+
+    Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
+    """
+    logits = as_tensor(logits)
+    ### BEGIN SOLUTION
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
+    order = np.argsort(-logits.data)
+    ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
+    before = ordered.cumsum(axis=-1) - ordered
+    kept = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < p, axis=-1)
+    return wrap(np.where(kept, logits.data, -np.inf))
+    ### END SOLUTION
+
+# %% checks="top-p"
+check("top-p")
+
+# %%
+draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for prompt in prompts})
+# alt: The bars of the same two prompts. After "She was" all seven tokens are kept. After "Mr.
+# Darcy was very much sur" only p and g are kept, the other five are hatched.
+
+# %% [markdown]
+# ## Autoregressive generation
+#
+# **Autoregressive generation** produces a text one token at a time: each new token is appended
+# to the input from which the next one is predicted. The model looks at most at `model.context`
+# tokens, so of a longer text only the last ones are given to it.
+#
+# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p computes
+# probabilities, and it must see those that will be drawn from. The parameters of `generate` are
+# called `top_k` and `top_p`, as in other libraries, and hide the functions of that name there;
+# so a function of its own combines them.
+#
+# **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`.
+
+# %% exercise="generate"
+#| export
+def next_logits(model, ids):
+    """The logits of the token after `ids`.
+
+    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
+             logits of shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
+    returns  Tensor of shape (B, V)
+    """
+    ### BEGIN SOLUTION
+    return model(ids[:, -model.context :])[:, -1]
+    ### END SOLUTION
+
+
+def filtered(logits, temperature=1.0, k=None, p=None):
+    """Logits after the temperature, then top-k, then top-p; None leaves one of these out.
+
+    logits   Tensor of shape (B, V)
+    returns  Tensor of the same shape
+    """
+    ### BEGIN SOLUTION
+    logits = with_temperature(logits, temperature)
+    if k is not None:
+        logits = top_k(logits, k)
+    return logits if p is None else top_p(logits, p)
+    ### END SOLUTION
+
+
+def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None, rng=None,
+             stop=None, cache=True):
+    """Continue token ids.
+
+    model           a GPT, or, when `cache` is False, any model that `next_logits` takes
+    ids             int array of shape (B, T), T >= 1: the prompts
+    max_new_tokens  int: how many tokens to append to each row
+    temperature, top_k, top_p  see `filtered`
+    rng             a NumPy Generator, a seed, or None for the shared generator
+    stop            the id of a token that ends the text; it is not part of the result. Only for
+                    one row, else ValueError
+    cache           whether to use a KVCache (below); the tokens are the same
+    returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
+    """
+    ids, rng = as_rows(ids), generator(rng)
+    if stop is not None and len(ids) != 1:
+        raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
+    memory = KVCache.for_model(model, len(ids)) if cache else None
+    with evaluation_mode(model):
+        for _ in range(max_new_tokens):
+            logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
+            ### BEGIN SOLUTION
+            token = sample(filtered(logits, temperature, top_k, top_p), rng).data
+            if stop is not None and token[0] == stop:
+                break
+            ids = np.concatenate([ids, token[:, None]], axis=1)
+            ### END SOLUTION
+    return ids
+
+# %% checks="generate"
+check("generate")
+
+# %% [markdown]
+# Three texts at once, as three rows of one batch; then one that stops at the end of a line. The
+# default, `cache=True`, has to wait until you have written the cache.
+
+# %% tags=["demonstration"]
+prompt = tokenizer.encode("Emma could not")
+rows = generate(model, np.tile(prompt, (3, 1)), 40, 0.8, top_p=0.95, rng=3, cache=False)
+for row in rows:
+    print(repr(tokenizer.decode(row)))
+one = generate(model, prompt[None], 200, 0.8, rng=3, cache=False, stop=ord("\n"))
+print(one.shape[1], "tokens, then the end of the line")
+
+# %% [markdown]
+# How free was the model in each choice? The *entropy* of the distribution says so, in bits
+# (lesson 12). The beginning of a word costs the most; what completes a word is often certain.
+
+# %% tags=["demonstration"]
+def entropies(ids):
+    """The entropy in bits of the model's distribution before each token but the first."""
+    p = softmax(model(ids[None, :-1])[0]).data
+    return -(p * np.log2(p)).sum(axis=-1)
+
+row, start = rows[0], len(prompt)
+words = [tokenizer.token(id).decode() for id in row[start:].tolist()]
+draw_entropies(words, entropies(row)[start - 1 :])
+# alt: The generated words "wish a want of this separance. Mrs. Collins was all the opening to
+# give some of her chara" in boxes. Most tokens that begin a word are orange; the letters that
+# complete "Mrs. Collins" are grey.
+
+# %% [markdown]
+# ## Key-value cache
+#
+# To find token number T + 1, the loop above runs the model on all T tokens, though it has seen
+# T - 1 of them before. In a causal model an old token cannot look at a new one. So nothing that
+# was computed for the old tokens has changed, in no layer: neither their keys and values, nor
+# their scores. In each matrix of attention scores only the last row is new.
+
+# %%
+draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
+# alt: Two triangles of attention scores for the six tokens It, is, a, tru, th, un: a row for
+# each query. Without a cache, five rows are hatched: they are computed again. With a cache
+# these are dashed, and only the last row of six cells is computed.
+
+# %% [markdown]
+# What must be kept? The last row needs the query of the new token alone, but the keys and
+# values of *all* tokens. A **key-value cache** (KV cache) keeps the keys and values of the
+# tokens that a model has seen, for each of its layers. The memory is allocated once, for
+# `context` tokens; a counter for each layer says how many are in use.
+#
+# **Task.** Write `append`. The given line makes arrays of `k` and `v`. `wrap` of lesson 01
+# makes a Tensor of an array without copying it.
+
+# %% exercise="kv-cache"
+#| export
+class KVCache:
+    """The keys and values of the tokens that a model has seen, for each layer.
+
+    layers   int: how many
+    batch    int: rows of ids, B
+    heads    int: attention heads of each layer, H
+    context  int: how many tokens fit
+    size     int: numbers in a key or value of one head, d
+    dtype    of the keys and values
+
+    .keys, .values  arrays of shape (layers, B, H, context, d)
+    .lengths        list of int: how many tokens each layer holds
+    .dropped        int: how many old tokens `slide` has dropped
+
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
+    2.
+    """
+
+    def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
+        shape = (layers, batch, heads, context, size)
+        self.keys, self.values = np.zeros(shape, dtype), np.zeros(shape, dtype)
+        self.context = context
+        self.reset()
+
+    @classmethod
+    def for_model(cls, model, batch=1):
+        """An empty cache for `batch` rows of a GPT's ids."""
+        weight, heads = model.embedding.weight, model.blocks[0].attention.num_heads
+        size = weight.shape[1] // heads
+        return cls(len(model.blocks), batch, heads, model.context, size, weight.dtype)
+
+    @property
+    def length(self):
+        """How many tokens all layers hold."""
+        return min(self.lengths)
+
+    @property
+    def nbytes(self):
+        """The memory of the keys and values, in bytes."""
+        return self.keys.nbytes + self.values.nbytes
+
+    def reset(self):
+        """Forget all tokens."""
+        self.lengths, self.dropped = [0] * len(self.keys), 0
+
+    def truncate(self, length):
+        """Forget all tokens but the oldest `length`."""
+        self.lengths = [min(length, held) for held in self.lengths]
+
+    def next_positions(self, t):
+        """The positions of t new tokens, int array of shape (t,). ValueError, with the numbers,
+        when they do not fit."""
+        if self.length + t > self.context:
+            raise ValueError(f"{self.length} + {t} tokens do not fit into {self.context}")
+        return self.dropped + np.arange(self.length, self.length + t)
+
+    def append(self, layer, k, v):
+        """Keep the keys and values of t new tokens, behind those that the layer holds.
+
+        layer    int: which layer; the others are not changed
+        k, v     Tensors or arrays of shape (B, H, t, d)
+        returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
+                 shape (B, H, length + t, d) on the memory of the cache
+
+        ValueError, with the number of tokens and `context`, when they do not fit.
+        """
+        k, v = as_tensor(k).data, as_tensor(v).data
+        ### BEGIN SOLUTION
+        start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
+        if end > self.context:
+            raise ValueError(f"{end} tokens do not fit into {self.context}")
+        self.keys[layer, :, :, start:end] = k
+        self.values[layer, :, :, start:end] = v
+        self.lengths[layer] = end
+        return wrap(self.keys[layer, :, :, :end]), wrap(self.values[layer, :, :, :end])
+        ### END SOLUTION
+
+# %% checks="kv-cache"
+check("kv-cache")
+
+# %% [markdown]
+# ## Attention with a cache
+#
+# The new tokens look at everything in the cache, and at themselves: append first, then compute
+# attention. The mask depends on how many tokens are new. A **decoding step** gives the model
+# one new token, which may look at everything. **Prefill** is the first step, which gives the
+# model all tokens of the prompt at once; these must not look at later ones. `causal_mask(t,
+# keys)` of lesson 14 covers both: its t queries are the *last* of the keys.
+#
+# **Task.** Write `attend_cached`.
+
+# %% exercise="attend-cached"
+#| export
+def attend_cached(q, k, v, cache, layer):
+    """Causal attention from new tokens to the tokens in a cache and to themselves.
+
+    q, k, v  Tensors of shape (B, H, t, d): of t new tokens
+    cache    a KVCache, to which k and v are appended
+    layer    int: the layer of the cache
+    returns  Tensor of shape (B, H, t, d)
+    """
+    ### BEGIN SOLUTION
+    k, v = cache.append(layer, k, v)
+    new = q.shape[2]
+    mask = causal_mask(new, k.shape[2]) if new > 1 else None  # one token sees everything
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    ### END SOLUTION
+
+# %% checks="attend-cached"
+check("attend-cached")
+
+# %% tags=["demonstration"]
+rng = np.random.default_rng(4)
+q, k, v = (wrap(rng.normal(size=(1, 1, 5, 2)).astype("float32")) for _ in range(3))
+at_once = scaled_dot_product_attention(q, k, v, attn_mask=causal_mask(5, 5))
+cache, parts = KVCache(1, 1, 1, 5, 2), []
+for new in (slice(0, 3), slice(3, 4), slice(4, 5)):  # a prefill of three, two decoding steps
+    parts.append(attend_cached(q[:, :, new], k[:, :, new], v[:, :, new], cache, 0).data)
+print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
+
+# %% [markdown]
+# ## One step of a GPT
+#
+# All other layers of a GPT treat each token by itself. So a step is the forward pass of lesson
+# 15 on the new tokens alone, with `attend_cached` in the place of attention.
+#
+# Only the positions need care. The first token of a decoding step is not number 0: its position
+# is the number of tokens before it. `cache.next_positions` has computed the positions. Learned
+# ones are looked up, `model.positions(positions)`; RoPE is applied to queries and keys by
+# `attention.project(x, positions)` of lesson 14, before the keys are stored.
+#
+# **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`; attention has
+# `project` and, for the merged heads, `out`.
+
+# %% exercise="step"
+#| export
+def step(model, ids, cache):
+    """The logits after each new token; after `tito export` this is the method `GPT.step`.
+
+    model    a GPT in evaluation mode; tied or not, rotary or not
+    ids      int array of shape (B, t): the tokens that follow those in the cache
+    cache    a KVCache; the keys and values of the new tokens are appended
+    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
+
+    ValueError, with the numbers, when the tokens do not fit into the cache.
+    """
+    ids = as_rows(ids)
+    positions = cache.next_positions(ids.shape[1])
+    if model.positions is not None and cache.dropped:
+        raise ValueError("keys that contain learned positions cannot slide: use cache.reset()")
+    with no_grad():
+        ### BEGIN SOLUTION
+        x = model.embedding(ids)
+        if model.positions is not None:
+            x = x + model.positions(positions)
+        for layer, block in enumerate(model.blocks):
+            q, k, v = block.attention.project(block.norm1(x), positions)
+            heads = attend_cached(q, k, v, cache, layer)
+            x = x + block.attention.out(merge_heads(heads))
+            x = x + block.mlp(block.norm2(x))
+        x = model.norm(x)
+        return x @ model.embedding.weight.T if model.head is None else model.head(x)
+        ### END SOLUTION
+
+# %% checks="step"
+check("step")
+
+# %% tags=["demonstration"]
+ids = tokenizer.encode("It is a truth universally acknowledged")[None]
+cache = KVCache.for_model(model)
+first, second = step(model, ids[:, :-1], cache), step(model, ids[:, -1:], cache)
+print(ids.shape, first.shape, second.shape, cache.lengths)
+print("largest difference:", np.abs(second.data[:, -1] - model(ids).data[:, -1]).max())
+
+# %% [markdown]
+# ## Generating with the cache
+#
+# `generate` gives all ids to `cached_logits`, which runs the model on those that the cache does
+# not hold yet: the whole prompt in the first call, one token in each later one.
+#
+# When the text is longer than the context, `next_logits` gives the model the last `context`
+# tokens. With each new token this window moves on, and *every* token in it has a new position.
+# Nothing that was cached is right any more, and the window has to be computed as before.
+#
+# **Task.** Write `cached_logits`.
+
+# %% exercise="cached-logits"
+#| export
+def cached_logits(model, ids, cache):
+    """`next_logits(model, ids)`, computed with a cache.
+
+    ids      int array of shape (B, T), T >= 1
+    cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
+             When T is more than `cache.context`, it is not used and not changed
+    returns  Tensor of shape (B, V)
+    """
+    ### BEGIN SOLUTION
+    if ids.shape[1] > cache.context:
+        return next_logits(model, ids)
+    return step(model, ids[:, cache.length :], cache)[:, -1]
+    ### END SOLUTION
+
+# %% checks="cached-logits"
+check("cached-logits")
+
+# %% [markdown]
+# Predict: how many times as fast is `generate` with the cache, for 120 tokens? The model below
+# is larger and has random weights; it takes as long as a trained one.
+
+# %% tags=["answer"]
+import time
+
+from tinytorch.core.transformers import GPT
+
+larger, texts = GPT(512, 256, 128, 2, 4).eval(), {}
+seconds = {True: [], False: []}
+for cached in (True, False, True, False):
+    start = time.perf_counter()
+    texts[cached] = generate(larger, np.array([[0]]), 120, rng=5, cache=cached)
+    seconds[cached].append(time.perf_counter() - start)
+print("the same tokens:", np.array_equal(texts[True], texts[False]))
+print(f"{min(seconds[False]) / min(seconds[True]):.1f} times as fast")
+
+# %% [markdown]
+# The advantage grows with the length of the text. Here is the time of one token over its
+# position:
+
+# %% tags=["demonstration"]
+ids = np.zeros((1, 257), dtype=int)
+positions, times = [1, 64, 128, 192, 256], {"without a cache": [], "with a cache": []}
+with no_grad():
+    for T in positions:
+        cache = KVCache.for_model(larger)
+        step(larger, ids[:, : max(1, T - 1)], cache)
+        for name in times:
+            runs = []
+            for _ in range(3):
+                cache.truncate(T - 1)
+                start = time.perf_counter()
+                if name == "with a cache":
+                    step(larger, ids[:, :1], cache)
+                else:
+                    next_logits(larger, ids[:, :T])
+                runs.append(time.perf_counter() - start)
+            times[name].append(1000 * min(runs))
+curves = {name: (positions, values) for name, values in times.items()}
+figure = plot_lines(curves, "position of the token", "milliseconds")
+# alt: Milliseconds for one token over its position, from 1 to 256. Without a cache the line
+# rises steeply, with a cache it stays nearly flat near the bottom.
+
+# %% [markdown]
+# ## The memory of a cache
+#
+# The price is memory. A cache holds a key and a value, of `size` numbers each, for every layer,
+# row, head and token.
+#
+# **Task.** Write `cache_bytes`.
+
+# %% exercise="cache-bytes"
+#| export
+def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
+    """The bytes of the keys and values of a KVCache with these settings; no array is made.
+
+    returns  int
+
+    >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
+    65536
+    """
+    ### BEGIN SOLUTION
+    return 2 * layers * batch * heads * context * size * np.dtype(dtype).itemsize
+    ### END SOLUTION
+
+# %% checks="cache-bytes"
+check("cache-bytes")
+
+# %% [markdown]
+# The weights of a model are there once; each text that it writes needs a cache of its own. For
+# a GPT with the sizes of GPT-2 (12 layers, 12 heads of 64, 124 million weights of 4 bytes),
+# writing 8 texts at once:
+
+# %% tags=["demonstration"]
+lengths = [128, 256, 512, 1024, 2048, 4096, 8192]
+megabytes = [cache_bytes(12, 8, 12, T, 64) / 1e6 for T in lengths]
+weights = [4 * 124.4] * len(lengths)
+figure = plot_lines({"cache": (lengths, megabytes), "weights": (lengths, weights)},
+                    "tokens in each text", "megabytes", xscale="log", yscale="log")
+# alt: Megabytes over the tokens of each text, both axes logarithmic. The line of the weights is
+# level at 498. The line of the cache rises from 75 at 128 tokens to 4,832 at 8,192 tokens; the
+# lines cross below 1,000 tokens.
+
+# %% [markdown]
+# ## Sliding window
+#
+# This section is optional. A text that is longer than the context makes the cache useless,
+# because learned positions are part of every key. RoPE is different: a score depends on the
+# *distance* between two positions alone. The keys may stay as they are, and the newest tokens
+# get higher and higher positions.
+#
+# A **sliding window** keeps the most recent tokens only: when the cache is full, the oldest are
+# dropped. The position of the next token counts the dropped ones, too, and
+# `cache.next_positions` adds `cache.dropped`.
+#
+# **Task.** Write `slide`. The remaining tokens move to the front of the arrays.
+
+# %% exercise="slide"
+#| export
+def slide(cache, n):
+    """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
+
+    n        int from 0 to `cache.length`, else ValueError with both numbers
+    returns  None
+
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
+    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
+
+    Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
+    """
+    ### BEGIN SOLUTION
+    if not 0 <= n <= cache.length:
+        raise ValueError(f"cannot drop {n} of {cache.length} tokens")
+    for layer, held in enumerate(cache.lengths):
+        for array in (cache.keys[layer], cache.values[layer]):
+            array[:, :, : held - n] = array[:, :, n:held]
+        cache.lengths[layer] = held - n
+    cache.dropped += n
+    ### END SOLUTION
+
+# %% checks="slide"
+check("slide")
+
+# %% [markdown]
+# Is the result that of `next_logits`, which computes the window anew? Predict it for a rotary
+# GPT with one block, and with two.
+
+# %% tags=["answer"]
+ids = tokenizer.encode("It is a truth universally acknowledged, that a single")[None, :17]
+for layers in (1, 2):
+    rotary = GPT(512, 16, 32, layers, 4, rotary=True).eval()
+    cache = KVCache.for_model(rotary)
+    step(rotary, ids[:, :16], cache)
+    slide(cache, 1)
+    logits = step(rotary, ids[:, 16:], cache)[:, -1].data
+    difference = np.abs(logits - next_logits(rotary, ids).data).max()
+    print(f"blocks: {layers}, largest difference: {difference:.1e}")
+
+# %% [markdown]
+# With one block the two agree up to rounding. With two they do not: the keys of the second
+# block were computed from what the first block had seen, and that includes the dropped token.
+# So the cache remembers more than the window shows. Models that are used with a sliding window
+# are trained with one.
+
+# %% [markdown]
+# ## Speculative decoding: accepting a token
+#
+# A decoding step computes with every weight of the model for the sake of a single token.
+# Predict: how much longer does a step with five tokens take?
+
+# %% tags=["answer"]
+cache, ids, times = KVCache.for_model(larger), np.zeros((1, 133), dtype=int), {1: [], 5: []}
+step(larger, ids[:, :128], cache)
+for t in (1, 5) * 6:
+    cache.truncate(128)
+    start = time.perf_counter()
+    step(larger, ids[:, :t], cache)
+    times[t].append(time.perf_counter() - start)
+print(f"{min(times[5]) / min(times[1]):.1f} times as long")
+
+# %% [markdown]
+# **Speculative decoding** lets a small model draft several tokens, which the large model then
+# checks in one step. The **draft model** is a cheap model that guesses what the large one would
+# write; ours is the n-gram model of lesson 13.
+#
+# The result has *exactly* the distribution $p$ of the large model, if this rule is followed: a
+# token drawn with the draft's probabilities $q$ is accepted with the probability $\min(1, p_i /
+# q_i)$. Otherwise another one is drawn, with probabilities proportional to $\max(p - q, 0)$.
+
+# %%
+draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
+# alt: Two bars for each of three tokens, draft and model. "the": 0.2 and 0.6, the upper 0.4 of
+# the model's bar is orange. "a": 0.3 and 0.3, both blue. "his": 0.5 and 0.1, the upper 0.4 of
+# the draft's bar is hatched.
+
+# %% [markdown]
+# In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. What
+# is missing at `the` is drawn in its place. The **acceptance rate** is the probability that a
+# drafted token is accepted, $\sum_i \min(p_i, q_i)$: here 0.6.
+#
+# **Task.** Write `accept`. What would go wrong if a rejected token were replaced by a draw from
+# p itself?
+
+# %% exercise="accept"
+#| export
+def accept(p, q, token, rng=None):
+    """Accept or replace a token of a draft, so that the result has the distribution p.
+
+    p        array of shape (V,): the probabilities of the large model
+    q        array of shape (V,): those of the draft model
+    token    int, drawn with the probabilities q, so that q[token] > 0
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
+             otherwise False and a token drawn with probabilities proportional to max(p - q, 0)
+
+    >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
+    (False, 1)
+
+    Source: Leviathan, Kalman, Matias, Fast inference from transformers via speculative decoding
+    (2023), section 2 and appendix A.1.
+    """
+    p, q, rng = np.asarray(p, float), np.asarray(q, float), generator(rng)
+    ### BEGIN SOLUTION
+    if rng.random() * q[token] < p[token]:
+        return True, int(token)
+    rest = np.maximum(p - q, 0)
+    return False, int(rng.choice(len(p), p=rest / rest.sum()))
+    ### END SOLUTION
+
+# %% checks="accept"
+check("accept")
+
+# %% tags=["demonstration"]
+p, q, rng = [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], np.random.default_rng(0)
+results = [accept(p, q, rng.choice(3, p=q), rng) for _ in range(10_000)]
+accepted, tokens = np.array(results).T
+print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(tokens))
+
+# %% [markdown]
+# ## Speculative decoding: a whole draft
+#
+# The draft model proposes m tokens, each drawn after those before it. One step of the large
+# model then gives m + 1 distributions: one for each drafted token, and one for the token after
+# them. The drafted tokens are accepted one after the other until one is rejected. What was
+# drafted after a rejected token is worthless. When all are accepted, the last distribution
+# gives one token more; so every step of the large model produces at least one token.
+#
+# **Task.** Write `verified`.
+
+# %% exercise="verified"
+#| export
+def verified(p, q, tokens, rng=None):
+    """What becomes of a draft.
+
+    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
+             and after the last one
+    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    tokens   list of m int: the draft; m may be 0
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
+             one, and its replacement; or, when all are accepted, all of them and one drawn with
+             the probabilities p[m]
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
+    """
+    rng, out = generator(rng), []
+    ### BEGIN SOLUTION
+    for i, token in enumerate(tokens):
+        accepted, token = accept(p[i], q[i], token, rng)
+        out.append(token)
+        if not accepted:
+            return out
+    return [*out, int(rng.choice(len(p[-1]), p=p[-1]))]
+    ### END SOLUTION
+
+# %% checks="verified"
+check("verified")
+
+# %% [markdown]
+# Two given functions: one draws the draft, one makes probabilities of logits.
+
+# %%
+#| export
+def propose(draft, ids, count, rng):
+    """Draw `count` tokens after ids (T,) from a draft model.
+
+    returns  (tokens, a list of int; their probabilities q, float64 array of shape (count, V))
+    """
+    tokens, q = [], []
+    for _ in range(count):
+        p = np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64)
+        q.append(p / p.sum())
+        tokens.append(int(rng.choice(len(p), p=q[-1])))
+    return tokens, np.array(q)
+
+
+def as_probabilities(logits):
+    """softmax of Tensor logits as a float64 array; each row sums to 1."""
+    p = softmax(logits).data.astype(np.float64)
+    return p / p.sum(axis=-1, keepdims=True)
+
+# %% [markdown]
+# Now the loop. The cache holds all ids but the last one, whose keys are computed in the next
+# step; in the first step it holds nothing. So the model is given the ids that are not in the
+# cache, and the draft. Afterwards the cache also holds keys of rejected tokens:
+# `cache.truncate(length)` forgets them.
+#
+# **Task.** Write the middle of `speculative`: from `tokens` and `q` to the new `ids`. The
+# list of new tokens is called `new`.
+
+# %% exercise="speculative"
+#| export
+def speculative(model, draft, ids, n, ahead=4, rng=None):
+    """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
+
+    model    a GPT
+    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    ids      int array of shape (1, T), T >= 1
+    n        int; ValueError, with the numbers, when T + n is more than `model.context`
+    ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
+    """
+    ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
+    cache, end = KVCache.for_model(model), len(ids) + n
+    if end > model.context:
+        raise ValueError(f"{len(ids)} + {n} tokens are more than the context {model.context}")
+    with evaluation_mode(model):
+        while len(ids) < end:
+            tokens, q = propose(draft, ids, min(ahead, end - len(ids) - 1), rng)
+            ### BEGIN SOLUTION
+            unseen = np.append(ids[cache.length :], tokens).astype(np.int64)
+            logits = step(model, unseen[None], cache)[0]
+            new = verified(as_probabilities(logits[-len(tokens) - 1 :]), q, tokens, rng)
+            ids = np.append(ids, new)
+            cache.truncate(len(ids) - 1)
+            ### END SOLUTION
+            counts["accepted"] += len(new) - 1
+            counts["proposed"] += len(tokens)
+    return ids[None], counts
+
+# %% checks="speculative"
+check("speculative")
+
+# %% [markdown]
+# The draft: a trigram model of the same novels. Predict the share of its tokens that the GPT
+# accepts.
+
+# %% tags=["answer"]
+from tinytorch.core.embeddings import NGram
+from tinytorch.support.texts import load_text
+
+text = tokenizer.encode(load_text("train")[:200_000])
+prompt = tokenizer.encode("She was")[None]
+for order in (1, 2, 3):
+    draft, total = NGram(order).fit(text, 512), {"accepted": 0, "proposed": 0}
+    for seed in range(3):
+        ids, counts = speculative(model, draft, prompt, 50, rng=seed)
+        total = {name: total[name] + counts[name] for name in total}
+    print(f"order {order}: {total['accepted'] / total['proposed']:.0%} accepted")
+print(repr(tokenizer.decode(ids[0])))
+
+# %% [markdown]
+# A longer draft saves more steps, but its later tokens count only if all before them were
+# accepted. How many tokens does one step of the GPT produce?
+
+# %% tags=["demonstration"]
+lengths, per_step = [0, 1, 2, 4, 8], []
+for ahead in lengths:
+    runs = [speculative(model, draft, prompt, 50, ahead, rng=seed)[1] for seed in range(3)]
+    accepted = sum(counts["accepted"] for counts in runs)
+    per_step.append(150 / (150 - accepted))  # each step gives one token that was not drafted
+figure = plot_lines({"no draft": (lengths, [1] * 5), "trigrams": (lengths, per_step)},
+                    "tokens in a draft", "tokens per step")
+# alt: Tokens per step over the tokens in a draft: 1 without a draft, 1.6 with one token, 2 with
+# two and with four, 2.2 with eight; a level line at 1 for generation without a draft.
+
+# %% [markdown]
+# ## Beam search
+#
+# Sampling looks at one token at a time. Which *text* of n tokens is the most probable one?
+# There are $V^n$, too many to try. **Beam search** keeps the `width` most probable beginnings:
+# each of them is continued with every token, and of all these texts again the best `width` are
+# kept. The probability of a text is the product of the probabilities of its tokens, so
+# logarithms add.
+#
+# **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T);
+# `scores` their log probabilities.
+
+# %% exercise="beam"
+#| export
+def beam(model, ids, width, n):
+    """Search for the most probable continuations of `ids`.
+
+    model    a GPT, or another model that `next_logits` takes
+    ids      int array of shape (1, T), T >= 1
+    width    int >= 1: how many beginnings are kept after each token
+    n        int: how many tokens are appended
+    returns  list of at most `width` pairs (ids, log probability), the most probable first: an
+             int64 array of shape (T + n,), and a float, the natural logarithm of the
+             probability of the n tokens
+
+    Source: Sutskever, Vinyals, Le, Sequence to sequence learning with neural networks (2014),
+    section 3.2.
+    """
+    rows, scores = as_rows(ids), np.zeros(1)
+    with evaluation_mode(model):
+        for _ in range(n):
+            ### BEGIN SOLUTION
+            totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
+            best = np.argsort(-totals, axis=None)[:width]
+            row, token = np.unravel_index(best, totals.shape)
+            rows = np.concatenate([rows[row], token[:, None]], axis=1)
+            scores = totals[row, token]
+            ### END SOLUTION
+    return list(zip(rows, scores.tolist()))
+
+# %% checks="beam"
+check("beam")
+
+# %% [markdown]
+# Predict: which text is better, the one that beam search finds, or one that is sampled? The
+# last number is the share of groups of four tokens that occurred before in the same text.
+
+# %% tags=["answer"]
+def repeated(ids, n=4):
+    """The share of n-grams in ids (T,) that are repetitions of an earlier one."""
+    grams = [tuple(ids[i : i + n].tolist()) for i in range(len(ids) - n + 1)]
+    return 1 - len(set(grams)) / len(grams)
+
+def log_probability(ids, start):
+    """The log probability of ids[start:] after ids[:start], at temperature 1."""
+    logp = log_softmax(model(ids[None])[0]).data
+    return logp[np.arange(start - 1, len(ids) - 1), ids[start:]].sum()
+
+start = prompt.shape[1]
+texts = {"greedy": generate(model, prompt, 56, temperature=0)[0],
+         "beam search": beam(model, prompt, 8, 56)[0][0],
+         "sampled": generate(model, prompt, 56, top_p=0.95, rng=0)[0]}
+for name, ids in texts.items():
+    print(f"{name}: log probability {log_probability(ids, start):.0f}, "
+          f"{repeated(ids):.0%} repeated\n    {tokenizer.decode(ids)!r}")
+
+# %% [markdown]
+# Greedy decoding is not even good at its own aim: beam search finds a far more probable text.
+# But neither of them is the better text. What people write is not what is most probable; it
+# tells something new. Beam search is used where one answer is right, as in translation; texts
+# are sampled.
+#
+# ## Look back
+#
+# 1. `generate` draws at temperature 1 from all tokens. Which share of the words that it writes
+#    occurs in the novels, and how does this change with `top_p` from 0.5 to 1? Measure with 500
+#    tokens. What else changes?
+# 2. Time `speculative` against `generate`, both for 50 tokens. Does the draft pay for our small
+#    model? Which two numbers must be known to predict it for another pair of models?
+# 3. *Multi-query attention* gives all heads of a layer the same keys and values. How large is
+#    the cache of the 8 texts then? Which lines of `KVCache` and `attend_cached` would change?
+#
+# PyTorch draws with `torch.multinomial(p, 1)`, and `torch.topk` returns the k largest values
+# and their indices. `generate` and the cache are in the library *transformers* by Hugging Face:
+# `model.generate(input_ids, max_new_tokens=..., do_sample=True, temperature=..., top_k=...,
+# top_p=..., num_beams=..., use_cache=True)`; its cache grows by concatenation. In PyTorch's
+# `scaled_dot_product_attention`, `is_causal=True` aligns the mask at the *first* key: with a
+# cache, a single query would then see nothing but the oldest token.

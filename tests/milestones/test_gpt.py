@@ -1,0 +1,179 @@
+"""Milestone 05, with a GPT so small that it learns nothing: runs are kept and continued, parts are
+left out, and what is measured is what its name says."""
+
+import math
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from programs import FOLDER, SMALL, TEXT, program, small
+
+from tinytorch.core.transformers import GPT, causality_leak
+from tinytorch.support.checkpoints import load_state
+
+milestone = program("05_2018_gpt")
+import gpt_training as training  # noqa: E402  beside the program
+
+CHILD = """
+import os, signal, sys
+sys.path.insert(0, {folder!r})
+import gpt_training
+from pathlib import Path
+
+def kill(trainer, text):
+    if trainer.epoch == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+gpt_training.load_text = lambda split: {text!r}
+gpt_training.train(gpt_training.Settings(**{settings!r}), Path({path!r}), 5, kill)
+"""
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    monkeypatch.setattr(training, "load_text", lambda split: TEXT)
+    return training.Settings(**SMALL)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_run_that_was_killed_ends_with_the_same_weights(settings, tmp_path, capsys):
+    whole, _ = training.train(settings, None, 5)
+    path = tmp_path / "run.npz"
+    child = CHILD.format(folder=str(FOLDER), text=TEXT, settings=SMALL, path=str(path))
+    done = subprocess.run([sys.executable, "-c", child], cwd=FOLDER.parents[1])
+    assert done.returncode == -signal.SIGKILL and load_state(path)["run"]["epoch"] == 2
+    resumed, _ = training.train(settings, path, 5)
+    assert "the run goes on after epoch 2" in capsys.readouterr().out
+    assert resumed.history == whole.history and resumed.epoch == 3
+    weights = whole.model.state_dict()
+    assert all((weights[name] == x).all() for name, x in resumed.model.state_dict().items())
+
+
+def test_a_finished_run_is_begun_anew_or_taken_as_it_is(settings, tmp_path):
+    path, epochs = tmp_path / "run.npz", []
+    for again in (True, True, False):
+        trainer, _ = training.train(
+            settings, path, 5, lambda trainer, text: epochs.append(trainer.epoch), again=again
+        )
+    assert epochs == [1, 2, 3, 1, 2, 3] and trainer.epoch == 3 and training.kept_seed(path) == 5
+
+
+def test_a_run_of_another_seed_text_or_size_is_not_continued(
+    settings, tmp_path, capsys, monkeypatch
+):
+    path = tmp_path / "run.npz"
+    training.train(settings, path, 5)
+    about = {
+        "seed": 5,
+        "settings": vars(settings),
+        "origin": training.origin(training.corpus(settings)),
+    }
+    monkeypatch.setattr(training, "restore", lambda *run: pytest.fail("it was continued"))
+    for changed in ({"seed": 6}, {"settings": {}}, {"origin": "another"}):
+        training.resume(None, path, about | changed, 9)
+        assert "the run begins anew" in capsys.readouterr().out
+    path.write_bytes(b"damaged")
+    training.resume(None, path, about, 9)
+    assert "cannot be read" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", ["", "norm", "residual", "positions", "mask"])
+def test_a_part_that_is_left_out_is_missing(part):
+    model = training.build(training.Settings(**SMALL, without=part), 30)
+    names = set(GPT(30, 16, 16, 2, 2).state_dict()) - set(model.state_dict())
+    left_out = {"norm": "norm", "positions": "positions"}.get(part, " ")
+    assert names == {name for name in GPT(30, 16, 16, 2, 2).state_dict() if left_out in name}
+    leak = causality_leak(model, np.arange(10))
+    assert leak > 0 if part == "mask" else leak == 0
+    block = model.blocks[0]
+    for p in block.parameters():
+        p.data[...] = 0
+    x = np.ones((1, 3, 16), "float32")
+    assert (block(x).data == x).all() != (part == "residual")
+
+
+def test_characters_are_counted_whatever_the_tokens_are(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("naïve été\n" * 50, encoding="utf-8")
+    for size in (0, 270):
+        text = training.corpus(training.Settings(vocab_size=size, text=str(path)))
+        assert text.characters[text.test_ids].sum() == len(text.test) == 25
+        assert text.tokenizer.decode(text.test_ids) == text.test
+
+
+def test_level_lines_are_bits_per_character_given_the_rest():
+    rng = np.random.default_rng(0)
+    train = "".join(rng.choice([*"abcd"], 4000))
+    known, new = milestone.levels(train, train[-1000:]), milestone.levels(train, train[1::4])
+    assert set(known) == {"zlib", "xz", "bz2", "6-grams"}
+    assert known["zlib"] < 0.2 and known["xz"] < 0.2
+    assert all(1.9 < bits < 3 for bits in new.values())  # four letters, by chance: 2 bits
+
+
+@pytest.mark.slow
+def test_the_level_lines_of_the_novels_are_those_that_the_text_names():
+    found = milestone.levels(training.load_text("train"), training.load_text("test"))
+    assert {name: round(float(bits), 2) for name, bits in found.items()} == {
+        "zlib": 2.84,
+        "xz": 2.10,
+        "bz2": 1.85,
+        "6-grams": 1.73,
+    }
+
+
+def test_words_are_looked_up_in_the_text():
+    assert milestone.known_words(["Emma was", "hapy. Emma!"], "emma WAS, not") == 0.75
+
+
+class Copies(GPT):
+    """Knows that the token two places back comes next, and nothing else."""
+
+    def forward(self, ids):
+        tokens = super().forward(ids)
+        tokens.data[...] = 0
+        last = np.roll(ids, 1, axis=1)
+        np.put_along_axis(tokens.data, last[..., None], 5.0, axis=-1)
+        return tokens
+
+
+def test_the_probes_tell_what_a_model_makes_of_its_context():
+    ids = np.tile([0, 1], 200)  # each token is that two places back
+    blind = GPT(2, 16, 8, 1, 1)
+    for p in blind.parameters():
+        p.data[...] = 0
+    found = milestone.probes(blind, ids)
+    assert [round(share, 3) for share in found.values()] == [0, 0, 1]
+    found = milestone.probes(Copies(2, 16, 8, 1, 1), ids)
+    assert found["bits saved by far tokens"] == 0  # it looks no further back than two
+    assert found["bits saved by the order of tokens"] > 0.9
+
+
+def test_a_run_measures_its_bars_and_draws(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.setattr(milestone, "BRIEF", 1)
+    small(monkeypatch, tmp_path, milestone)
+    measured, figure = milestone.run(3)
+    assert measured["causality leak"] == 0 and all(map(math.isfinite, measured.values()))
+    assert [path.name for path in tmp_path.iterdir()] == ["05_2018_gpt.npz"]
+    said = capsys.readouterr().out
+    assert "byte pairs, step 12 of 12: " in said and "characters, step 4 of 4: " in said
+    shown = {text.get_text().split()[0] for text in figure.axes[0].texts}
+    assert shown == {"byte", "characters", "zlib", "xz", "bz2", "6-grams"}
+
+
+def test_an_experiment_is_kept_in_a_file_of_its_own(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.setattr(milestone, "BRIEF", 1)
+    small(monkeypatch, tmp_path, milestone)
+    measured, figure = milestone.run(3, ["--without", "mask"])
+    assert measured["causality leak"] > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["05_2018_gpt_without_mask.npz"]
+    assert {"without", "complete"} <= {text.get_text().split()[0] for text in figure.axes[0].texts}
+
+
+def test_words_that_it_does_not_know_are_wrong_usage(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        milestone.run(0, ["--without", "everything"])
+    assert stopped.value.code == 2 and "everything" in capsys.readouterr().err

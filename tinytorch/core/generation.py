@@ -1,0 +1,442 @@
+# From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
+# checksum: a6e58a602b217c96
+"""Generation: From a table of probabilities to a text, without computing everything twice."""
+
+import numpy as np
+
+from tinytorch.core.activations import log_softmax, softmax
+from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.layers import generator
+from tinytorch.core.tensor import wrap
+from tinytorch.core.training import evaluation_mode
+from tinytorch.support.token_ids import as_rows, as_tensor
+
+__all__ = [
+    "sample", "with_temperature", "top_k", "top_p", "next_logits", "filtered", "generate", "KVCache", "attend_cached",
+    "step", "cached_logits", "cache_bytes", "slide", "accept", "verified", "propose", "as_probabilities",
+    "speculative", "beam",
+]
+
+
+def sample(logits, rng=None):
+    """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
+
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+             are drawn independently
+    returns  Tensor of shape (B,), int64
+
+    >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
+    Tensor([0, 1])
+
+    Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
+    torch.multinomial.
+    """
+    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
+    ends = p.cumsum(axis=1)
+    u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
+    return wrap((ends <= u).sum(axis=1))
+
+
+def with_temperature(logits, t):
+    """Divide logits by a temperature.
+
+    logits   Tensor or array of shape (..., V); not changed
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
+             largest logit of each row is kept, of equal ones the first, all others become -inf
+    returns  Tensor of the same shape
+
+    >>> with_temperature([1.0, 3.0, 2.0], 0.5)
+    Tensor([2., 6., 4.])
+    >>> with_temperature([1.0, 3.0, 2.0], 0)
+    Tensor([-inf,   3., -inf])
+
+    Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
+    """
+    logits = as_tensor(logits)
+    if t < 0:
+        raise ValueError(f"a temperature is 0 or more, not {t}")
+    if t > 0:
+        return logits / t
+    x = logits.data
+    largest = np.arange(x.shape[-1]) == x.argmax(axis=-1, keepdims=True)
+    return wrap(np.where(largest, x, -np.inf))
+
+
+def top_k(logits, k):
+    """Keep the k largest logits of each row; all others become -inf.
+
+    logits   Tensor or array of shape (..., V); not changed
+    k        int >= 1, else ValueError with k in its message; k >= V keeps all
+    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
+             equal (any of the equal ones)
+
+    >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
+    Tensor([-inf,   3.,   2., -inf])
+
+    Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
+    """
+    logits = as_tensor(logits)
+    if k < 1:
+        raise ValueError(f"top_k keeps at least one token, not {k}")
+    order = np.argsort(-logits.data)
+    out = logits.data.copy()
+    np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
+    return wrap(out)
+
+
+def top_p(logits, p):
+    """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
+    the logits of all others become -inf.
+
+    logits   Tensor or array of shape (..., V); not changed
+    p        float, 0 < p <= 1, else ValueError with p in its message
+    returns  Tensor of the same shape; in each row at least one token is kept
+
+    >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
+    array([ -inf, -0.69, -1.2 ])
+
+    Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
+    """
+    logits = as_tensor(logits)
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
+    order = np.argsort(-logits.data)
+    ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
+    before = ordered.cumsum(axis=-1) - ordered
+    kept = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < p, axis=-1)
+    return wrap(np.where(kept, logits.data, -np.inf))
+
+
+def next_logits(model, ids):
+    """The logits of the token after `ids`.
+
+    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
+             logits of shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
+    returns  Tensor of shape (B, V)
+    """
+    return model(ids[:, -model.context :])[:, -1]
+
+
+def filtered(logits, temperature=1.0, k=None, p=None):
+    """Logits after the temperature, then top-k, then top-p; None leaves one of these out.
+
+    logits   Tensor of shape (B, V)
+    returns  Tensor of the same shape
+    """
+    logits = with_temperature(logits, temperature)
+    if k is not None:
+        logits = top_k(logits, k)
+    return logits if p is None else top_p(logits, p)
+
+
+def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None, rng=None,
+             stop=None, cache=True):
+    """Continue token ids.
+
+    model           a GPT, or, when `cache` is False, any model that `next_logits` takes
+    ids             int array of shape (B, T), T >= 1: the prompts
+    max_new_tokens  int: how many tokens to append to each row
+    temperature, top_k, top_p  see `filtered`
+    rng             a NumPy Generator, a seed, or None for the shared generator
+    stop            the id of a token that ends the text; it is not part of the result. Only for
+                    one row, else ValueError
+    cache           whether to use a KVCache (below); the tokens are the same
+    returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
+    """
+    ids, rng = as_rows(ids), generator(rng)
+    if stop is not None and len(ids) != 1:
+        raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
+    memory = KVCache.for_model(model, len(ids)) if cache else None
+    with evaluation_mode(model):
+        for _ in range(max_new_tokens):
+            logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
+            token = sample(filtered(logits, temperature, top_k, top_p), rng).data
+            if stop is not None and token[0] == stop:
+                break
+            ids = np.concatenate([ids, token[:, None]], axis=1)
+    return ids
+
+
+class KVCache:
+    """The keys and values of the tokens that a model has seen, for each layer.
+
+    layers   int: how many
+    batch    int: rows of ids, B
+    heads    int: attention heads of each layer, H
+    context  int: how many tokens fit
+    size     int: numbers in a key or value of one head, d
+    dtype    of the keys and values
+
+    .keys, .values  arrays of shape (layers, B, H, context, d)
+    .lengths        list of int: how many tokens each layer holds
+    .dropped        int: how many old tokens `slide` has dropped
+
+    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
+    2.
+    """
+
+    def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
+        shape = (layers, batch, heads, context, size)
+        self.keys, self.values = np.zeros(shape, dtype), np.zeros(shape, dtype)
+        self.context = context
+        self.reset()
+
+    @classmethod
+    def for_model(cls, model, batch=1):
+        """An empty cache for `batch` rows of a GPT's ids."""
+        weight, heads = model.embedding.weight, model.blocks[0].attention.num_heads
+        size = weight.shape[1] // heads
+        return cls(len(model.blocks), batch, heads, model.context, size, weight.dtype)
+
+    @property
+    def length(self):
+        """How many tokens all layers hold."""
+        return min(self.lengths)
+
+    @property
+    def nbytes(self):
+        """The memory of the keys and values, in bytes."""
+        return self.keys.nbytes + self.values.nbytes
+
+    def reset(self):
+        """Forget all tokens."""
+        self.lengths, self.dropped = [0] * len(self.keys), 0
+
+    def truncate(self, length):
+        """Forget all tokens but the oldest `length`."""
+        self.lengths = [min(length, held) for held in self.lengths]
+
+    def next_positions(self, t):
+        """The positions of t new tokens, int array of shape (t,). ValueError, with the numbers,
+        when they do not fit."""
+        if self.length + t > self.context:
+            raise ValueError(f"{self.length} + {t} tokens do not fit into {self.context}")
+        return self.dropped + np.arange(self.length, self.length + t)
+
+    def append(self, layer, k, v):
+        """Keep the keys and values of t new tokens, behind those that the layer holds.
+
+        layer    int: which layer; the others are not changed
+        k, v     Tensors or arrays of shape (B, H, t, d)
+        returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
+                 shape (B, H, length + t, d) on the memory of the cache
+
+        ValueError, with the number of tokens and `context`, when they do not fit.
+        """
+        k, v = as_tensor(k).data, as_tensor(v).data
+        start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
+        if end > self.context:
+            raise ValueError(f"{end} tokens do not fit into {self.context}")
+        self.keys[layer, :, :, start:end] = k
+        self.values[layer, :, :, start:end] = v
+        self.lengths[layer] = end
+        return wrap(self.keys[layer, :, :, :end]), wrap(self.values[layer, :, :, :end])
+
+
+def attend_cached(q, k, v, cache, layer):
+    """Causal attention from new tokens to the tokens in a cache and to themselves.
+
+    q, k, v  Tensors of shape (B, H, t, d): of t new tokens
+    cache    a KVCache, to which k and v are appended
+    layer    int: the layer of the cache
+    returns  Tensor of shape (B, H, t, d)
+    """
+    k, v = cache.append(layer, k, v)
+    new = q.shape[2]
+    mask = causal_mask(new, k.shape[2]) if new > 1 else None  # one token sees everything
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def step(model, ids, cache):
+    """The logits after each new token; after `tito export` this is the method `GPT.step`.
+
+    model    a GPT in evaluation mode; tied or not, rotary or not
+    ids      int array of shape (B, t): the tokens that follow those in the cache
+    cache    a KVCache; the keys and values of the new tokens are appended
+    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
+
+    ValueError, with the numbers, when the tokens do not fit into the cache.
+    """
+    ids = as_rows(ids)
+    positions = cache.next_positions(ids.shape[1])
+    if model.positions is not None and cache.dropped:
+        raise ValueError("keys that contain learned positions cannot slide: use cache.reset()")
+    with no_grad():
+        x = model.embedding(ids)
+        if model.positions is not None:
+            x = x + model.positions(positions)
+        for layer, block in enumerate(model.blocks):
+            q, k, v = block.attention.project(block.norm1(x), positions)
+            heads = attend_cached(q, k, v, cache, layer)
+            x = x + block.attention.out(merge_heads(heads))
+            x = x + block.mlp(block.norm2(x))
+        x = model.norm(x)
+        return x @ model.embedding.weight.T if model.head is None else model.head(x)
+
+
+def cached_logits(model, ids, cache):
+    """`next_logits(model, ids)`, computed with a cache.
+
+    ids      int array of shape (B, T), T >= 1
+    cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
+             When T is more than `cache.context`, it is not used and not changed
+    returns  Tensor of shape (B, V)
+    """
+    if ids.shape[1] > cache.context:
+        return next_logits(model, ids)
+    return step(model, ids[:, cache.length :], cache)[:, -1]
+
+
+def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
+    """The bytes of the keys and values of a KVCache with these settings; no array is made.
+
+    returns  int
+
+    >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
+    65536
+    """
+    return 2 * layers * batch * heads * context * size * np.dtype(dtype).itemsize
+
+
+def slide(cache, n):
+    """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
+
+    n        int from 0 to `cache.length`, else ValueError with both numbers
+    returns  None
+
+    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
+    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
+
+    Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
+    """
+    if not 0 <= n <= cache.length:
+        raise ValueError(f"cannot drop {n} of {cache.length} tokens")
+    for layer, held in enumerate(cache.lengths):
+        for array in (cache.keys[layer], cache.values[layer]):
+            array[:, :, : held - n] = array[:, :, n:held]
+        cache.lengths[layer] = held - n
+    cache.dropped += n
+
+
+def accept(p, q, token, rng=None):
+    """Accept or replace a token of a draft, so that the result has the distribution p.
+
+    p        array of shape (V,): the probabilities of the large model
+    q        array of shape (V,): those of the draft model
+    token    int, drawn with the probabilities q, so that q[token] > 0
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
+             otherwise False and a token drawn with probabilities proportional to max(p - q, 0)
+
+    >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
+    (False, 1)
+
+    Source: Leviathan, Kalman, Matias, Fast inference from transformers via speculative decoding
+    (2023), section 2 and appendix A.1.
+    """
+    p, q, rng = np.asarray(p, float), np.asarray(q, float), generator(rng)
+    if rng.random() * q[token] < p[token]:
+        return True, int(token)
+    rest = np.maximum(p - q, 0)
+    return False, int(rng.choice(len(p), p=rest / rest.sum()))
+
+
+def verified(p, q, tokens, rng=None):
+    """What becomes of a draft.
+
+    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
+             and after the last one
+    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    tokens   list of m int: the draft; m may be 0
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
+             one, and its replacement; or, when all are accepted, all of them and one drawn with
+             the probabilities p[m]
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
+    """
+    rng, out = generator(rng), []
+    for i, token in enumerate(tokens):
+        accepted, token = accept(p[i], q[i], token, rng)
+        out.append(token)
+        if not accepted:
+            return out
+    return [*out, int(rng.choice(len(p[-1]), p=p[-1]))]
+
+
+def propose(draft, ids, count, rng):
+    """Draw `count` tokens after ids (T,) from a draft model.
+
+    returns  (tokens, a list of int; their probabilities q, float64 array of shape (count, V))
+    """
+    tokens, q = [], []
+    for _ in range(count):
+        p = np.asarray(draft.next(np.append(ids, tokens).astype(np.int64)), np.float64)
+        q.append(p / p.sum())
+        tokens.append(int(rng.choice(len(p), p=q[-1])))
+    return tokens, np.array(q)
+
+
+def as_probabilities(logits):
+    """softmax of Tensor logits as a float64 array; each row sums to 1."""
+    p = softmax(logits).data.astype(np.float64)
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def speculative(model, draft, ids, n, ahead=4, rng=None):
+    """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
+
+    model    a GPT
+    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    ids      int array of shape (1, T), T >= 1
+    n        int; ValueError, with the numbers, when T + n is more than `model.context`
+    ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
+    rng      a NumPy Generator, a seed, or None for the shared generator
+    returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
+
+    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
+    """
+    ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
+    cache, end = KVCache.for_model(model), len(ids) + n
+    if end > model.context:
+        raise ValueError(f"{len(ids)} + {n} tokens are more than the context {model.context}")
+    with evaluation_mode(model):
+        while len(ids) < end:
+            tokens, q = propose(draft, ids, min(ahead, end - len(ids) - 1), rng)
+            unseen = np.append(ids[cache.length :], tokens).astype(np.int64)
+            logits = step(model, unseen[None], cache)[0]
+            new = verified(as_probabilities(logits[-len(tokens) - 1 :]), q, tokens, rng)
+            ids = np.append(ids, new)
+            cache.truncate(len(ids) - 1)
+            counts["accepted"] += len(new) - 1
+            counts["proposed"] += len(tokens)
+    return ids[None], counts
+
+
+def beam(model, ids, width, n):
+    """Search for the most probable continuations of `ids`.
+
+    model    a GPT, or another model that `next_logits` takes
+    ids      int array of shape (1, T), T >= 1
+    width    int >= 1: how many beginnings are kept after each token
+    n        int: how many tokens are appended
+    returns  list of at most `width` pairs (ids, log probability), the most probable first: an
+             int64 array of shape (T + n,), and a float, the natural logarithm of the
+             probability of the n tokens
+
+    Source: Sutskever, Vinyals, Le, Sequence to sequence learning with neural networks (2014),
+    section 3.2.
+    """
+    rows, scores = as_rows(ids), np.zeros(1)
+    with evaluation_mode(model):
+        for _ in range(n):
+            totals = scores[:, None] + log_softmax(next_logits(model, rows)).data
+            best = np.argsort(-totals, axis=None)[:width]
+            row, token = np.unravel_index(best, totals.shape)
+            rows = np.concatenate([rows[row], token[:, None]], axis=1)
+            scores = totals[row, token]
+    return list(zip(rows, scores.tolist()))

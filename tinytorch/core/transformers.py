@@ -1,0 +1,362 @@
+# From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
+# checksum: 00fc37a59aa17a0d
+"""Transformers: A stack of equal blocks that predicts the next token."""
+
+import math
+
+import numpy as np
+
+from tinytorch.core.activations import Activation
+from tinytorch.core.attention import MultiHeadAttention
+from tinytorch.core.autograd import derivative
+from tinytorch.core.embeddings import Embedding, bits_per_character
+from tinytorch.core.layers import Dense, Dropout, Module, Sequential, generator
+from tinytorch.core.losses import as_float_tensor, cross_entropy
+from tinytorch.core.normalization import LayerNorm
+from tinytorch.core.tensor import Tensor, apply
+from tinytorch.core.training import evaluation_mode
+from tinytorch.support.late_import import generation_lesson
+
+__all__ = [
+    "gelu_forward", "gelu_rule", "GELU", "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch",
+    "lm_loss", "decay_groups", "held_out_bits", "causality_leak", "parameters_of", "flops_per_token",
+]
+
+
+def gelu_forward(x, saved):
+    """The GELU of lesson 02, 0.5 x (1 + t) with t = tanh(c (x + 0.044715 x^3)) and
+    c = sqrt(2 / pi), as one operation.
+
+    x        ndarray of floats, any shape; not changed
+    saved    dict; saved["tanh"] becomes t, which `gelu_rule` reads
+    returns  ndarray of the same shape and dtype
+
+    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
+    [-0.0, 0.0, 1000.0]
+
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
+    """
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
+
+
+def gelu_rule(g, out, x, saved):
+    """The vector-Jacobian product of `gelu_forward`.
+
+    g        ndarray: the upstream gradient
+    out      the result of gelu_forward
+    x        its input, ndarray of the same shape
+    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
+    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
+
+    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
+    array([5.])
+
+    Source: the product rule, and tanh' = 1 - tanh^2.
+    """
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    return factor * g
+
+
+derivative(gelu_forward, gelu_rule)
+
+
+class GELU(Activation):
+    """`gelu_forward` as a module: elementwise, smooth."""
+
+    def forward(self, x):
+        return apply(gelu_forward, as_float_tensor(x), saved={})
+
+
+def feed_forward(embed_dim, hidden=None, dropout=0.0):
+    """The feed-forward network of a transformer block: the same two layers for each token.
+
+    embed_dim  int: numbers per token, in and out
+    hidden     int: numbers per token in between; 4 * embed_dim if None
+    dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
+    returns    Sequential of Dense, GELU, Dense and, if asked for, Dropout; it maps a Tensor of
+               shape (..., embed_dim) to another one
+
+    >>> feed_forward(8)
+    Sequential(Dense(8, 32), GELU(), Dense(32, 8))
+
+    Source: Vaswani et al., Attention is all you need (2017), section 3.3, with GELU.
+    """
+    hidden = 4 * embed_dim if hidden is None else hidden
+    layers = [Dense(embed_dim, hidden), GELU(), Dense(hidden, embed_dim)]
+    return Sequential(*layers, *([Dropout(dropout)] if dropout else []))
+
+
+class TransformerBlock(Module):
+    """A pre-norm transformer block: attention, then the feed-forward network, each of which
+    adds its result to its input.
+
+    embed_dim  int: numbers per token
+    num_heads  int: heads of the attention; a divisor of embed_dim
+    dropout    the probability of dropout: of attention weights, and of both branches' results
+    rotary     whether the attention rotates queries and keys by their positions
+    norm       the class of the two normalizations, called as norm(embed_dim)
+
+    .norm1, .attention, .norm2, .mlp   the layers, in order; attention is causal
+
+    forward takes a Tensor of shape (batch, tokens, embed_dim) and returns one of that shape.
+
+    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
+    2.3; Xiong et al., On layer normalization in the transformer architecture (2020), section 3.
+    """
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, rotary=False, norm=LayerNorm):
+        self.norm1 = norm(embed_dim)
+        self.attention = MultiHeadAttention(embed_dim, num_heads, dropout, causal=True,
+                                            rotary=rotary)
+        self.dropout = Dropout(dropout) if dropout else Sequential()
+        self.norm2 = norm(embed_dim)
+        self.mlp = feed_forward(embed_dim, dropout=dropout)
+
+    def forward(self, x):
+        x = x + self.dropout(self.attention(self.norm1(x)))
+        return x + self.mlp(self.norm2(x))
+
+
+def init_gpt(model, rng=None):
+    """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
+
+    model    a Module that contains L TransformerBlocks, L >= 1
+    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
+    returns  None
+
+    Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
+    deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
+    of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
+    Arrays and their dtypes stay the same objects.
+
+    Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
+    """
+    rng, parameters = generator(rng), model.named_parameters()
+    blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())
+    for name, p in parameters:
+        if p.ndim == 2:
+            ends = name.endswith(("attention.out.weights", "mlp.2.weights"))
+            p.data[...] = rng.normal(0, 0.02 / math.sqrt(2 * blocks) if ends else 0.02, p.shape)
+        elif name.endswith("bias"):
+            p.data[...] = 0
+
+
+class GPT(Module):
+    """A language model: a stack of transformer blocks between an embedding and a head.
+
+    vocab_size  int: tokens in the vocabulary, V
+    context     int: the largest number of tokens that it looks at
+    embed_dim   int: numbers per token, D
+    layers      int: transformer blocks
+    num_heads   int: heads of the attention in each block
+    dropout     the probability of dropout: after the embeddings, and in each block
+    tie         whether the head is the embedding's own weight, transposed
+    rotary      whether positions are told by rotating queries and keys in each attention
+                instead of by learned embeddings
+
+    .embedding  Embedding(V, D)
+    .positions  Embedding(context, D); None if rotary
+    .blocks     list of TransformerBlocks
+    .norm       LayerNorm(D): the stream is normalized before the head
+    .head       None if tied; else Dense(D, V) without bias
+
+    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
+    a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
+    with both numbers for more than `context` tokens; IndexError with the id and V for an id
+    outside of the vocabulary.
+
+    Source: Radford et al. (2019), section 2.3; Press, Wolf, Using the output embedding to
+    improve language models (2017), for the tied head.
+    """
+
+    def __init__(self, vocab_size, context, embed_dim, layers, num_heads, dropout=0.0, tie=True,
+                 rotary=False):
+        self.vocab_size, self.context = vocab_size, context
+        self.dropout = Dropout(dropout) if dropout else Sequential()
+        self.embedding = Embedding(vocab_size, embed_dim)
+        self.positions = None if rotary else Embedding(context, embed_dim)
+        self.blocks = [TransformerBlock(embed_dim, num_heads, dropout, rotary)
+                       for _ in range(layers)]
+        self.norm = LayerNorm(embed_dim)
+        self.head = None if tie else Dense(embed_dim, vocab_size, bias=False)
+        init_gpt(self)
+
+    def forward(self, ids):
+        tokens = np.shape(ids)[-1]
+        if tokens > self.context:
+            raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"
+                             "give the last ones only: ids[:, -model.context:]")
+        x = self.embedding(ids)
+        if self.positions is not None:
+            x = x + self.positions.weight[:tokens]
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x)
+        x = self.norm(x)
+        return x @ self.embedding.weight.T if self.head is None else self.head(x)
+
+    def step(self, ids, cache):
+        """The logits of new tokens, computed with a key-value cache: see lesson 16."""
+        return generation_lesson().step(self, ids, cache)
+
+
+def text_batch(ids, batch, context, rng):
+    """Random windows of a text, and the tokens that follow.
+
+    ids      ndarray of ints, shape (n,): the text, n > context
+    batch    int: windows
+    context  int: tokens per window
+    rng      a NumPy Generator
+    returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
+             x[b, t] in the text. Every window has the same probability, the last one included
+
+    ValueError with n and context when the text is too short.
+
+    >>> x, y = text_batch(np.arange(100, 104), 1, 3, np.random.default_rng(0))
+    >>> x, y
+    (array([[100, 101, 102]]), array([[101, 102, 103]]))
+
+    Source: Karpathy, nanoGPT (2022), get_batch.
+    """
+    if len(ids) <= context:
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+    starts = rng.integers(0, len(ids) - context, batch)
+    at = starts[:, None] + np.arange(context)
+    return ids[at], ids[at + 1]
+
+
+def lm_loss(model, x, y):
+    """The mean cross-entropy of the next token, in nats per token.
+
+    model    maps ids of shape (batch, tokens) to logits of shape (batch, tokens, V)
+    x, y     int arrays of shape (batch, tokens), as `text_batch` returns them
+    returns  Tensor of shape (); recorded
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
+    """
+    return cross_entropy(model(x), y)
+
+
+def decay_groups(model, weight_decay):
+    """The parameters of a model as two groups for an optimizer.
+
+    model         a Module
+    weight_decay  of the first group
+    returns       [{"params": matrices, "weight_decay": weight_decay},
+                   {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
+                  order of `model.parameters()`. A matrix has two axes or more, and is not the
+                  weight of an Embedding
+
+    Source: Karpathy, nanoGPT (2022), configure_optimizers, which decays embeddings too.
+    """
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, Embedding)}
+    matrices, others = [], []
+    for p in model.parameters():
+        (matrices if p.ndim >= 2 and id(p) not in tables else others).append(p)
+    return [{"params": matrices, "weight_decay": weight_decay},
+            {"params": others, "weight_decay": 0.0}]
+
+
+def held_out_bits(model, ids, characters, stride=None):
+    """Bits per character of a text that the model was not trained on.
+
+    model       a GPT, or another Module with `.context` that maps ids (batch, tokens) to logits
+    ids         int array of shape (n,), n > model.context: the text
+    characters  array of shape (V,): how many characters each token stands for
+    stride      int >= 1: tokens from the start of one window to the next; context // 2 if None
+    returns     float: the bits of all scored tokens, divided by their characters
+
+    Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
+    are in the text. In each window, the last min(stride, context - context // 2) targets are
+    scored: each of them has at least half of the context before it, and no target is scored
+    twice. The model is in evaluation mode, and afterwards in the mode it was in before.
+
+    Source: Hugging Face, Perplexity of fixed-length models; lesson 13 for bits per character.
+    """
+    context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
+    stride = max(1, context // 2) if stride is None else stride
+    if len(ids) <= context:
+        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+    nats, total = 0.0, 0  # of all scored targets: their losses, their characters
+    scored = min(stride, context - context // 2)
+    starts = np.arange(0, len(ids) - context, stride)
+    windows = ids[starts[:, None] + np.arange(context + 1)]
+    with evaluation_mode(model):
+        for i in range(0, len(windows), 32):
+            x, y = windows[i : i + 32, :-1], windows[i : i + 32, 1:]
+            losses = cross_entropy(model(x), y, reduction="none").data[:, -scored:]
+            nats += losses.sum(dtype="float64")
+            total += characters[y[:, -scored:]].sum()
+    return bits_per_character(nats, total)
+
+
+def causality_leak(model, ids):
+    """How much a model's predictions depend on tokens that they must not know.
+
+    model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
+    ids      int array of shape (T,)
+    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, every id after position
+             k is replaced by (id + 1) % V; the result is the largest absolute change of a logit
+             at a position up to k. nan when the changes are nan. 0.0 for T = 1
+
+    The model is in evaluation mode, and afterwards in the mode it was in before.
+    """
+    ids = np.asarray(ids)
+    changes = [0.0]
+    with evaluation_mode(model):
+        logits = model(ids[None]).data[0]
+        for k in range(len(ids) - 1):
+            later = np.arange(len(ids)) > k
+            changed = np.where(later, (ids + 1) % logits.shape[-1], ids)
+            others = model(changed[None]).data[0]
+            changes.append(abs(others - logits)[: k + 1].max())
+    return float(np.max(changes))
+
+
+def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
+    """The number of parameters of GPT(vocab_size, context, embed_dim, layers, ...).
+
+    returns  int, computed from the four sizes without building a model
+
+    >>> parameters_of(50257, 1024, 768, 12)
+    124439808
+
+    Source: Radford et al. (2019), table 2, where this model has 117 million by mistake.
+    """
+    block = 12 * embed_dim**2 + 13 * embed_dim
+    tables = (vocab_size * (1 if tie else 2) + context) * embed_dim
+    return tables + layers * block + 2 * embed_dim
+
+
+def flops_per_token(vocab_size, context, embed_dim, layers):
+    """The floating-point operations of a forward pass, for each of `context` tokens.
+
+    returns  int: 2 for each weight of a matrix that a token is multiplied with (the head
+             included, embeddings, biases and norms not), and 4 context embed_dim per layer for
+             the products of queries with keys and of attention weights with values
+
+    >>> flops_per_token(50257, 1024, 768, 12)
+    284812800
+
+    Source: Kaplan et al., Scaling laws for neural language models (2020), section 2.1.
+    """
+    weights = 12 * layers * embed_dim**2 + vocab_size * embed_dim
+    return 2 * weights + 4 * layers * context * embed_dim
