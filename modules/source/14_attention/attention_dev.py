@@ -674,7 +674,7 @@ check("heads")
 #
 # **Self-attention** is attention in which queries, keys and values are computed from the same
 # sequence. A layer computes all three with one matrix product, of shape (B, T, 3D). From there,
-# the functions above record more than a dozen operations, and several keep an array of shape
+# the functions above record about twenty operations, and many of them keep an array of shape
 # (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
 #
 # A **fused operation** computes in one step what could be composed of several, and has a

@@ -142,16 +142,18 @@ def refusal(action, *given, **named):
 
 # %% learner-side
 def forward_of(qkv, heads, causal):
-    """What attention_forward returns, and a copy of the weights it saved, or None."""
-    saved = {}
+    """What attention_forward returns, the weights it saved, or None, and qkv after the call."""
+    qkv, saved = np.array(qkv), {}
     out = attention_forward(qkv, heads, causal, saved)
     weights = saved.get("weights")
-    return out, None if weights is None else np.array(weights)
+    return out, None if weights is None else np.array(weights), qkv
 
 
 def rule_of(g, qkv, heads, causal, weights):
-    """What attention_rule returns for saved weights."""
-    return attention_rule(g, None, qkv, heads, causal, {"weights": weights})
+    """What attention_rule returns for saved weights, and the three arrays after the call."""
+    given = [np.array(x) for x in (g, qkv, weights)]
+    found = attention_rule(given[0], None, given[1], heads, causal, {"weights": given[2]})
+    return found, given
 
 
 def layer_of(embed_dim, num_heads, seed=0, dtype="float64", **options):
@@ -604,10 +606,11 @@ def test_other_encodings():
 # %% learned points=3
 def test_each_position_gets_its_row():
     layer = LearnedPositions(5, 2, rng=0)
-    rows = np.asarray(layer.weight.data)
+    rows = np.array(layer.weight.data)
+    assert rows.shape == (5, 2) and rows.std() > 0, "the weight should be random at first"
     x = normal(101, 3, 4, 2, dtype="float32")
     expect(
-        result_of(lambda: layer(Tensor(x)), "4 positions of a context of 5"),
+        result_of(lambda: layer(Tensor(x.copy())), "4 positions of a context of 5"),
         x + rows[:4],
         "4 positions of a context of 5: row t of the weight is added at position t",
         tensor=True,
@@ -717,7 +720,9 @@ def test_the_base_sets_the_speeds():
 
 def test_rope_propagates_gradients_and_keeps_float32():
     expect_gradients(lambda x: rope(x, np.array([3, 8])), [normal(115, 2, 4)], "rope")
-    found = rope(Tensor(normal(116, 2, 4, dtype="float32")), np.array([3, 8]))
+    x = normal(116, 2, 4, dtype="float32")
+    found = rope(Tensor(x), np.array([3, 8]))
+    expect(found, rotated(x, [3, 8]), "float32 at the positions 3 and 8", near=1e-5)
     assert found.dtype.name == "float32", (
         f"float32 became {found.dtype}: NumPy's sines and cosines of positions are float64"
     )
@@ -775,7 +780,12 @@ def test_merging_is_the_inverse_of_splitting():
 
 
 def test_heads_propagate_gradients():
-    for call, shape in [(lambda x: split_heads(x, 2), (2, 3, 4)), (merge_heads, (2, 3, 4, 5))]:
+    for call, shape, wanted in [
+        (lambda x: split_heads(x, 2), (2, 3, 4), (2, 2, 3, 2)),
+        (merge_heads, (2, 3, 4, 5), (2, 4, 15)),
+    ]:
+        found = np.shape(call(Tensor(normal(53, *shape))))
+        assert found == wanted, f"{shape} should become {wanted}, yours is {found}"
         expect_gradients(call, [normal(53, *shape)], "heads")
 
 
@@ -796,7 +806,7 @@ def test_one_operation_equals_the_definition():
         for causal in (False, True):
             allowed = lower(length, length) if causal else True
             case = f"qkv {qkv.shape}, {heads} heads, causal={causal}"
-            found, _ = result_of(lambda: forward_of(qkv, heads, causal), case)
+            found, _, _ = result_of(lambda: forward_of(qkv, heads, causal), case)
             wanted = attended(q, k, v, allowed).swapaxes(1, 2).reshape(2, length, width)
             expect(
                 found,
@@ -811,24 +821,25 @@ def test_the_weights_are_saved_for_the_rule():
     qkv = normal(62, 2, 4, 12)
     q, k, _ = (heads_of(part, 2) for part in np.split(qkv, 3, axis=-1))
     scores = np.einsum("bhid,bhjd->bhij", q, k) / math.sqrt(2)
-    _, weights = forward_of(qkv, 2, True)
+    _, weights, _ = forward_of(qkv, 2, True)
     assert weights is not None, 'saved["weights"] is missing: the rule needs the weights'
     expect(weights, weights_by_loops(scores, lower(4, 4)), 'saved["weights"]')
 
 
 def test_qkv_is_not_changed():
     qkv = normal(63, 1, 3, 6)
-    before = qkv.copy()
-    forward_of(qkv, 1, True)
-    assert np.array_equal(qkv, before), (
+    found, _, after = forward_of(qkv, 1, True)
+    assert np.array_equal(np.asarray(after), qkv), (
         "attention_forward changed qkv: q, k and v are views of it, and *= writes into them"
     )
+    wanted = attended(*np.split(qkv, 3, axis=-1), lower(3, 3))
+    expect(found, wanted, "qkv of shape (1, 3, 6) with one head, causal")
 
 
 def test_large_scores_do_not_overflow():
     qkv = np.ones((1, 3, 3), "float32") * 30
     with np.errstate(over="ignore", invalid="ignore"):
-        found, _ = forward_of(qkv, 1, False)
+        found, _, _ = forward_of(qkv, 1, False)
     expect(
         found, np.full((1, 3, 1), 30), "scores of 900", "Subtract the largest score of the row"
     )
@@ -843,10 +854,10 @@ def test_other_forward_passes():
         for causal in (False, True):
             wanted = attended(q, k, v, lower(shape[1], shape[1]) if causal else True)
             wanted = np.concatenate([wanted[:, h] for h in range(heads)], axis=-1)
-            found, weights = forward_of(qkv, heads, causal)
+            found, weights, _ = forward_of(qkv, heads, causal)
             expect(found, wanted, f"{shape}, {heads} heads, causal={causal}")
             assert weights.shape == (shape[0], heads, shape[1], shape[1])
-            for array in forward_of(qkv.astype("float32"), heads, causal):
+            for array in [*forward_of(qkv.astype("float32"), heads, causal)][:2]:
                 assert array.dtype.name == "float32", "float32 should stay float32"
 
 
@@ -905,9 +916,8 @@ def test_gradients_of_queries_keys_and_values():
         q, k, _ = (heads_of(part, heads) for part in np.split(qkv, 3, axis=-1))
         scores = np.einsum("bhid,bhjd->bhij", q, k) / math.sqrt(d)
         weights = weights_by_loops(scores, lower(4, 4) if causal else True)
-        kept = g.copy(), qkv.copy(), weights.copy()
         case = f"{heads} heads, causal={causal}"
-        found = result_of(lambda: rule_of(g, qkv, heads, causal, weights), case)
+        found, after = result_of(lambda: rule_of(g, qkv, heads, causal, weights), case)
         assert np.shape(found) == qkv.shape, (
             f"{case}: the gradient should have the shape of qkv, {qkv.shape}, yours has "
             f"{np.shape(found)}"
@@ -931,18 +941,20 @@ def test_gradients_of_queries_keys_and_values():
                     f"{case}: along a random direction of {name}, the central difference is "
                     f"{wanted:.6f}, the rule gives {got:.6f}. {cause}"
                 )
-        for array, copy, name in zip(
-            (g, qkv, weights), kept, ("g", "qkv", "the saved weights")
-        ):
-            assert np.array_equal(array, copy), f"{case}: attention_rule changed {name}"
+        for array, given, name in zip(after, (g, qkv, weights), ("g", "qkv", "the weights")):
+            assert np.array_equal(np.asarray(array), given), (
+                f"{case}: attention_rule changed {name}, which others use"
+            )
 
 
 def test_the_rule_keeps_float32():
     qkv, g = normal(77, 1, 3, 6, dtype="float32"), normal(78, 1, 3, 2, dtype="float32")
     weights = np.full((1, 1, 3, 3), 1 / 3, "float32")
-    found = rule_of(g, qkv, 1, False, weights)
+    found, _ = rule_of(g, qkv, 1, False, weights)
     assert found.dtype.name == "float32", f"float32 became {found.dtype}"
-    assert softmax_rule(weights, weights).dtype.name == "float32", "softmax_rule: not float32"
+    found = softmax_rule(weights, weights)
+    expect(found, np.zeros((1, 1, 3, 3)), "equal weights and equal gradients")
+    assert found.dtype.name == "float32", f"softmax_rule: float32 became {found.dtype}"
 
 
 # %% rule hidden points=2
@@ -967,7 +979,7 @@ def test_other_gradients():
         dq = np.einsum("bhij,bhjd->bhid", ds, k) / math.sqrt(d)
         dk = np.einsum("bhij,bhid->bhjd", ds, q) / math.sqrt(d)
         parts = [np.concatenate([x[:, h] for h in range(heads)], axis=-1) for x in (dq, dk, dv)]
-        found = rule_of(g, qkv, heads, causal, weights)
+        found, _ = rule_of(g, qkv, heads, causal, weights)
         expect(found, np.concatenate(parts, axis=-1), f"{shape}, {heads} heads")
 
 
