@@ -313,9 +313,9 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 # Predict for x = [1, 2, 4], g = [1, 0, 0] and weight 1: which sign has the gradient of the
 # second number, and what is the sum of all three?
 #
-# **Task.** Write `layer_norm_rule`, one function for all three gradients; `derivative` registers
-# it with `together=`. Every row uses the same weight and the same bias: what does that mean for
-# their gradients?
+# **Task.** Write `layer_norm_rule`, one function for all three gradients: `derivative` takes it
+# as `together`. Every row uses the same weight and the same bias: what does that mean for their
+# gradients?
 
 # %% exercise="layer-norm-rule"
 #| export
@@ -803,7 +803,7 @@ figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distance
                     "distance t along a random line", "loss", yscale="log")
 # alt: The loss along a random line on a logarithmic axis. Without normalization it rises from
 # 2.4 in the middle to several thousand at both ends; with batch norm it stays between 2.5
-# and 4.
+# and 4.2.
 
 # %% [markdown]
 # Where the loss nearby is a thousand times as high, only small steps are safe. Predict: for
