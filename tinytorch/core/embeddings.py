@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: a4099ea49af322e5
+# checksum: 53bb619f718a4729
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -16,13 +16,13 @@ from tinytorch.support.segments import segment_sums
 
 __all__ = [
     "bigram_counts", "probabilities", "sample_bigram", "bits_per_character", "windows", "name_windows",
-    "embedding_forward", "embedding_gradient", "ONE_HOT_LIMIT", "embedding_rule", "embedding", "Embedding",
+    "embedding_forward", "ONE_HOT_LIMIT", "embedding_rule", "embedding", "embedding_gradient", "Embedding",
     "WindowModel", "nearest", "rnn_step", "RecurrentModel", "witten_bell", "NGram",
 ]
 
 
 def bigram_counts(ids, vocab_size):
-    """How often each token follows each other token in a text.
+    """How often each token of a text follows each token.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -33,6 +33,8 @@ def bigram_counts(ids, vocab_size):
     array([[0, 2, 0],
            [0, 1, 1],
            [1, 0, 0]])
+
+    Source: Jurafsky, Martin, Speech and language processing (3rd edition), section 3.1.
     """
     ids = as_ids(ids, vocab_size)
     counts = np.zeros((vocab_size, vocab_size), np.int64)
@@ -54,7 +56,7 @@ def probabilities(counts, smoothing=1.0):
            [0.5 , 0.5 ]])
 
     Source: Chen, Goodman, An empirical study of smoothing techniques for language modeling
-    (1998), section 2.
+    (1998), section 2.1.
     """
     counts = np.asarray(counts) + float(smoothing)
     return counts / counts.sum(axis=1, keepdims=True)
@@ -113,6 +115,8 @@ def windows(ids, context):
            [6, 7]])
     >>> y
     array([7, 8])
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
     """
     ids = as_ids(ids)
     starts = np.arange(max(0, len(ids) - context))
@@ -159,25 +163,6 @@ def embedding_forward(weight, ids):
     return weight[ids]
 
 
-def embedding_gradient(g, out, weight, ids):
-    """The gradient of the table, given the gradient of the rows that were looked up.
-
-    g        ndarray (..., D): the upstream gradient
-    out      the rows; not needed
-    weight   ndarray (V, D)
-    ids      int ndarray (...)
-    returns  ndarray (V, D) of the dtype of `g`: row i is the sum of g wherever ids is i, zeros
-             where i does not occur
-
-    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
-    array([[0., 0.],
-           [2., 2.],
-           [0., 0.]])
-    """
-    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
-    return one_hot.T @ g.reshape(-1, weight.shape[1])
-
-
 ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
 
 
@@ -206,6 +191,27 @@ def embedding(ids, weight):
     Source: torch.nn.functional.embedding.
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
+
+
+def embedding_gradient(g, out, weight, ids):
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    g        ndarray (..., D): the upstream gradient
+    out      the rows; not needed
+    weight   ndarray (V, D)
+    ids      int ndarray (...)
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
+             which ids[at] is i; zeros when there are none
+
+    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
+    array([[0., 0.],
+           [2., 2.],
+           [0., 0.]])
+
+    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
+    """
+    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
+    return one_hot.T @ g.reshape(-1, weight.shape[1])
 
 
 class Embedding(Module):
@@ -276,6 +282,9 @@ def nearest(weight, id, k):
 
     >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 1.0], [-1.0, 0.0]]), 0, 2)
     array([2, 1])
+
+    Source: Manning, Raghavan, Schütze, Introduction to information retrieval (2008), section
+    6.3.1.
     """
     weight = np.asarray(weight)
     unit = weight / np.linalg.norm(weight, axis=1, keepdims=True)
@@ -359,7 +368,8 @@ def witten_bell(lower, count, total, distinct):
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])
 
-    Source: Witten, Bell (1991); Chen, Goodman (1998), section 2.
+    Source: Witten, Bell, The zero-frequency problem (1991), method C; Chen, Goodman (1998),
+    section 2.5.
     """
     mixed = (count + distinct * lower) / np.maximum(total + distinct, 1)
     return np.where(np.asarray(total) > 0, mixed, lower)
@@ -376,7 +386,7 @@ class NGram:
     >>> model.next([0])
     array([0.125, 0.875])
 
-    Source: Chen, Goodman (1998), section 2.
+    Source: Chen, Goodman (1998), sections 2.3 and 2.5.
     """
 
     def __init__(self, order):

@@ -47,7 +47,9 @@ def draw_models(models):
     """
     drawing = Drawing(
         "language models of names",
-        ". ".join(f"{label}: {bits:.2f} bits per character; {text}" for label, bits, text in models),
+        ". ".join(
+            f"{label}: {bits:.2f} bits per character; {text}" for label, bits, text in models
+        ),
         height=66 * len(models) + 8,
     )
     unit = (WIDTH - 2 * MARGIN - 44) / max(bits for _, bits, _ in models)
@@ -140,9 +142,7 @@ def draw_one_hot(ids, right, gradient=False):
     top = [28 + 17 * (rows - len(part)) for part in (left, right, out)]
     for k, name in enumerate(names):
         drawing.text(MARGIN + 6, top[0] + 34 * k + 22, name, "muted")
-    drawing.cells(
-        x, top[0], left, lambda i, j: "value" if left[i, j] else "muted", 28, 34
-    )
+    drawing.cells(x, top[0], left, lambda i, j: "value" if left[i, j] else "muted", 28, 34)
     drawing.text(x + 14 * left.shape[1], top[0] - 10, "one-hot" + " transposed" * gradient, "muted")
     x += 28 * left.shape[1] + 24
     drawing.text(x - 12, 28 + 17 * rows + 4, "@", "text")
@@ -235,7 +235,7 @@ def draw_gradient_norms(norms):
             color=line.get_color(),
         )
     longest = max(map(len, norms.values()))
-    axes.set_xlim(0, 1.3 * (longest - 1))
+    axes.set_xlim(0, 1.36 * (longest - 1))
     return figure
 
 

@@ -1,6 +1,6 @@
 """Sums of the rows that belong together: the gradient of an embedding with many ids.
 
-`np.add.at` does the same; for rows of 64 numbers it took two to six times as long.
+`np.add.at` does the same; for rows of 64 numbers it took between 1.4 and 11 times as long.
 """
 
 import numpy as np

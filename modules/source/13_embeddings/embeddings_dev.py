@@ -53,9 +53,9 @@
 # # 13. Embeddings
 #
 # Which letter comes next? A program that answers with probabilities can write: it draws a
-# letter, appends it, and asks again. Below are five such programs. Four of them learned from
-# 4,646 first names, and each has made up three new ones. A bar shows how badly the program
-# predicts names that it has not seen, in bits for each letter: shorter is better.
+# letter, appends it, and asks again. Below are five such programs. The first knows nothing; the
+# others learned from 4,646 first names. Each has made up three names. The bars show how well
+# they predict names that they have not seen, in bits for each letter: shorter is better.
 
 # %% tags=["payoff"]
 #| default_exp core.embeddings
@@ -81,9 +81,9 @@ draw_models(MODELS)
 # recurrent network 2.93 and interpolated 4-grams 2.86, with names such as lorelta and tamina.
 
 # %% [markdown]
-# You write all of them in this chapter: two that count and two networks that learn a vector of
-# numbers for each letter. Large language models begin with the same vectors and are measured
-# with the same bits.
+# You write all of them in this chapter: two that count, and two networks that learn a vector of
+# numbers for each letter. Large language models begin with such vectors, too, and are measured
+# in the same bits.
 #
 # **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
 # **You write** bigram counts, sampling, bits per character, windows, the embedding with its
@@ -114,14 +114,14 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # ## Bigrams
 #
 # A **bigram** is a pair of neighbouring tokens. The simplest model that looks back counts all
-# bigrams of a text. After `a`, it expects what has followed other `a`s.
+# bigrams of a text: after an `a` it expects what has followed `a` before.
 #
 # **Task.** Write `bigram_counts`. The row is the token before, the column the token after.
 
 # %% exercise="bigram-counts"
 #| export
 def bigram_counts(ids, vocab_size):
-    """How often each token follows each other token in a text.
+    """How often each token of a text follows each token.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -132,6 +132,8 @@ def bigram_counts(ids, vocab_size):
     array([[0, 2, 0],
            [0, 1, 1],
            [1, 0, 0]])
+
+    Source: Jurafsky, Martin, Speech and language processing (3rd edition), section 3.1.
     """
     ids = as_ids(ids, vocab_size)
     ### BEGIN SOLUTION
@@ -145,9 +147,9 @@ def bigram_counts(ids, vocab_size):
 check("bigram-counts")
 
 # %% [markdown]
-# Predict, before you look at all counts of the names: which letters are often doubled? Which
-# letter do names most often begin with, and with which do they end? Which letter has a row with
-# only one dark square?
+# Predict, before you look at the counts of all names: which letters do names begin and end with
+# most often? Which letters are often doubled (the diagonal)? Which letter is nearly always
+# followed by the same one?
 
 # %% tags=["answer"]
 from tinytorch.support.language_models import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
@@ -161,14 +163,15 @@ figure = draw_bigrams(counts, letters.characters)
 # in the column of the end, the rows a, e and n. Row q has a dark square only at u.
 
 # %% [markdown]
-# Row `·` shows how names begin and column `·` how they end.
+# Row `·` shows how names begin and column `·` how they end: most often with `m` and with `a`.
+# The letter `l` is doubled most often, and 52 of 53 letters after `q` are a `u`. White pairs,
+# 281 of 729, never occur.
 #
 # ## From counts to probabilities
 #
-# A row of counts, divided by its sum, is a probability distribution: the share of each letter
-# after this one. But many pairs have the count 0, and a model that calls something impossible
-# fails completely when it happens. **Additive smoothing** adds a small number to every count,
-# so that no probability is 0; adding 1 is called *Laplace smoothing*.
+# A row of counts, divided by its sum, holds the share of each letter after the letter of the
+# row. But a pair that never occurred is not impossible. **Additive smoothing** adds a small
+# number to every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
 #
 # Predict what goes wrong when a (V, V) table is divided by row sums of shape (V,).
 #
@@ -189,7 +192,7 @@ def probabilities(counts, smoothing=1.0):
            [0.5 , 0.5 ]])
 
     Source: Chen, Goodman, An empirical study of smoothing techniques for language modeling
-    (1998), section 2.
+    (1998), section 2.1.
     """
     ### BEGIN SOLUTION
     counts = np.asarray(counts) + float(smoothing)
@@ -202,14 +205,15 @@ check("probabilities")
 # %% tags=["answer"]
 table = np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]])
 print(probabilities(table, smoothing=0))
-print(table / table.sum(axis=1), "<- each column was divided by the sum of another row")
+print("Each column divided by the sum of another row:")
+print(table / table.sum(axis=1))
 
 # %% [markdown]
 # ## Sampling
 #
-# **Sampling** means drawing a token at random, each with the probability that the model gives
-# it. A text is sampled token by token: each one drawn becomes the token before the next. Always
-# taking the most probable token instead would give one and the same name each time.
+# **Sampling** means drawing tokens at random, each with the probability that the model gives
+# it. A text is sampled token by token: the one that was drawn decides from which row the next
+# is drawn. Taking the most probable token instead would give the same name every time.
 #
 # **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
 
@@ -250,21 +254,23 @@ nothing = np.full((27, 27), 1 / 27)
 print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in range(4)])
 
 # %% [markdown]
-# The first row was sampled from the bigrams, the second from letters that are all alike. Every
-# pair of letters in the first row is good, and most names are not: the model has forgotten
-# everything but the last letter.
+# The first line was sampled from the bigrams, the second from a table in which all letters are
+# equally probable. In the first line every pair of letters is plausible, and most names are
+# not: the model sees nothing but the last letter.
 #
 # ## Bits per character
 #
-# How good is a model? The cross-entropy of lesson 04 measures it: the mean of $-\ln p$, where
-# $p$ is the probability of the token that really came. Its unit is the nat, and with a
-# logarithm to the base 2 the bit. A good compressor would store the text in as many bits.
+# How good is a model? Lesson 04 measured it by the cross-entropy: the mean of $-\ln p$, where
+# $p$ is the probability that the model gave to the token that came. With this logarithm the
+# unit is the nat; with a logarithm to the base 2 it is the bit. A compressor that uses the
+# model's probabilities can store the text in as many bits.
 #
-# A model whose tokens are long has a large loss per token, because it says more at once. So the
-# sum is divided by characters, not tokens: **bits per character** are all bits that a model
-# needs for a text, divided by the number of its characters. They compare models of any
-# vocabulary. Predict: a model has a loss of 3 nats per token, and its tokens have 3.3
-# characters on average. How many bits per character are these?
+# A model with longer tokens has a larger loss per token, because each token is more text.
+# **Bits per character** are the sum of a model's losses for a text, in bits, divided by the
+# number of characters. They compare models with any tokenizer.
+#
+# Predict: a model has a loss of 3 nats per token, and its tokens have 3.3 characters on
+# average. How many bits per character is that?
 #
 # **Task.** Write `bits_per_character`.
 
@@ -294,9 +300,9 @@ check("bits")
 print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per character")
 
 # %% [markdown]
-# Now for the names. A `"\n"` counts as a character: the model has to predict it, too. Predict
-# the bits for 27 letters that are all alike, and whether the training names need fewer bits
-# than the test names.
+# Now the names. The `"\n"` at the end counts as a character, because the model has to predict
+# it, too. Predict the bits for 27 tokens that are equally probable. Do the training names need
+# fewer bits than the test names?
 
 # %% tags=["answer"]
 def nats(P, ids):
@@ -304,7 +310,7 @@ def nats(P, ids):
     return -np.log(P[ids[:-1], ids[1:]]).sum()
 
 
-print(f"all alike: {bits_per_character(math.log(27), 1):.2f}")
+print(f"equally probable: {bits_per_character(math.log(27), 1):.2f}")
 shares = np.tile(probabilities(counts.sum(axis=0, keepdims=True)), (27, 1))
 print(f"shares of letters: {bits_per_character(nats(shares, test_ids), len(test_ids) - 1):.2f}")
 for name, ids in [("training", train_ids), ("test", test_ids)]:
@@ -315,15 +321,15 @@ for smoothing in (0, 0.1, 10):
     print(f"smoothing {smoothing}: {bits_per_character(value, len(test_ids) - 1):.2f}")
 
 # %% [markdown]
-# Without smoothing, one pair that training never saw costs infinitely many bits. A table of 729
-# numbers can hardly overfit: both texts need about the same.
+# Without smoothing, a single pair that the training names do not contain costs infinitely many
+# bits. And a table of 729 counts hardly overfits 32,461 pairs: both texts need about the same.
 #
 # ## Windows
 #
 # The **context** of a prediction is the part of the text that the model looks at. A table for a
-# context of 4 letters would need $27^4$ = 531,441 rows, and 4,646 names have no examples for
-# most of them. A network can do with fewer numbers. It needs examples: a window of the text as
-# the input, and the token behind it as the target.
+# context of 4 letters would have $27^4$ = 531,441 rows, and most of them would stay empty. A
+# network needs fewer numbers. Its examples are windows: a few tokens as the input, and the
+# token behind them as the target.
 
 # %%
 draw_windows("emma", context=3)
@@ -332,12 +338,11 @@ draw_windows("emma", context=3)
 # before a dot, the end of the name.
 
 # %% [markdown]
-# The targets are the text itself, one place further on. If they stood at the last place of the
-# window instead, the network would only have to copy them: the loss would fall to 0, and
-# nothing would be learned.
+# The targets are the text itself, one place further on. A frequent mistake is to take the last
+# token *of* the window: the network only has to copy it, the loss falls to 0, and the network
+# can predict nothing.
 #
-# **Task.** Write `windows` for one text. An array of indices of shape (N, context) selects all
-# windows at once.
+# **Task.** Write `windows` for one text.
 
 # %% exercise="windows"
 #| export
@@ -355,6 +360,8 @@ def windows(ids, context):
            [6, 7]])
     >>> y
     array([7, 8])
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
     """
     ids = as_ids(ids)
     ### BEGIN SOLUTION
@@ -366,10 +373,10 @@ def windows(ids, context):
 check("windows")
 
 # %% [markdown]
-# The names are many texts, in random order. A window that held the end of one and the beginning
-# of the next would teach that `james` likes to be followed by `zoe`. So each name gets windows
-# of its own, and before its first letter there is nothing but the mark for the end. In the same
-# way, a text is cut into training and test set first, and into windows afterwards.
+# The names are many texts in random order. A window with the end of one name and the beginning
+# of the next would teach the network about a neighbourhood that means nothing. So each name
+# gets windows of its own, and what stands before its first letter is the mark for the end. For
+# the same reason, a text is first cut into training and test set, and then into windows.
 #
 # **Task.** Write `name_windows`, with `windows`.
 
@@ -409,11 +416,11 @@ for window, target in zip(x[:4], y[:4]):
 # ## Embeddings
 #
 # How do letters enter a network? As numbers from 0 to 26 they would lie on a line, with `b`
-# between `a` and `c`; that order means nothing. An **embedding** is a table with one vector of
-# learned numbers for each token; a token enters the network as its vector. Training moves the
-# vectors, and tokens that are used alike get vectors that are alike.
+# between `a` and `c`, which means nothing. An **embedding** is a table that holds a vector of
+# learned numbers for each token; a token enters the network as its vector. The table is trained
+# with the other weights, and tokens that are used alike get similar vectors.
 #
-# A look-up is a matrix product, too, of one-hot rows and the table:
+# Looking up rows is the same as multiplying one-hot rows by the table:
 
 # %%
 draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
@@ -421,8 +428,9 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 # columns, gives three rows: row 2 of the table, 3 7; row 0, 1 5; and row 2 again.
 
 # %% [markdown]
-# Multiplying by zeros is a waste; NumPy can fetch the rows. But it accepts negative ids, and
-# counts them from the end: an id of -1 from a mistake elsewhere would silently be `z`.
+# Most of these products are with 0. NumPy can fetch the rows directly, by indexing. But NumPy
+# accepts negative indices and counts them from the end: an id of -1, made by a mistake
+# elsewhere, would silently become a `z`.
 #
 # **Task.** Write `embedding_forward`.
 
@@ -458,9 +466,9 @@ check("embedding-forward")
 # %% [markdown]
 # ## The gradient of an embedding
 #
-# The product also tells the gradient of the table: that of a matrix product, the transposed
-# one-hot rows times the upstream gradient. Predict row 2 of the gradient for the ids 2, 0, 2
-# and the upstream gradient [[1, 2], [10, 20], [100, 200]].
+# The product also tells the gradient of the table. Lesson 06 derived it for a matrix product:
+# the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the gradient for
+# the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
 
 # %% tags=["answer"]
 draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
@@ -468,40 +476,14 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
 
 # %% [markdown]
-# A row that was used twice collects both gradients: the multivariable chain rule again. Most
-# rows of a large table get 0. `gradient[ids] += g` does *not* collect: NumPy reads all rows,
-# adds, and writes each back once, so that the last one wins.
+# A row that was used twice gets the sum of both gradients, by the multivariable chain rule; a
+# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy
+# adds `g` to copies of the rows and then writes them back, and of two copies of a row the last
+# one stays.
 #
-# **Task.** Write `embedding_gradient`, in any way that collects.
-
-# %% exercise="embedding-gradient"
-#| export
-def embedding_gradient(g, out, weight, ids):
-    """The gradient of the table, given the gradient of the rows that were looked up.
-
-    g        ndarray (..., D): the upstream gradient
-    out      the rows; not needed
-    weight   ndarray (V, D)
-    ids      int ndarray (...)
-    returns  ndarray (V, D) of the dtype of `g`: row i is the sum of g wherever ids is i, zeros
-             where i does not occur
-
-    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
-    array([[0., 0.],
-           [2., 2.],
-           [0., 0.]])
-    """
-    ### BEGIN SOLUTION
-    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
-    return one_hot.T @ g.reshape(-1, weight.shape[1])
-    ### END SOLUTION
-
-# %% checks="embedding-gradient"
-check("embedding-gradient")
-
-# %% [markdown]
-# The given code registers the rule. For many ids and tokens the one-hot matrix becomes large;
-# then the rows of `g` are sorted by id instead, and neighbours are added up.
+# The given code makes an operation of the look-up and its gradient. One-hot rows become large
+# when there are many tokens; then `segment_sums` sorts the rows of `g` by id and adds up
+# neighbours.
 
 # %%
 #| export
@@ -534,6 +516,36 @@ def embedding(ids, weight):
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
 
+# %% [markdown]
+# **Task.** Write `embedding_gradient`.
+
+# %% exercise="embedding-gradient"
+#| export
+def embedding_gradient(g, out, weight, ids):
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    g        ndarray (..., D): the upstream gradient
+    out      the rows; not needed
+    weight   ndarray (V, D)
+    ids      int ndarray (...)
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
+             which ids[at] is i; zeros when there are none
+
+    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
+    array([[0., 0.],
+           [2., 2.],
+           [0., 0.]])
+
+    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
+    """
+    ### BEGIN SOLUTION
+    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
+    return one_hot.T @ g.reshape(-1, weight.shape[1])
+    ### END SOLUTION
+
+# %% checks="embedding-gradient"
+check("embedding-gradient")
+
 # %% tags=["demonstration"]
 from tinytorch.core.autograd import no_grad, numerical_gradient_check
 
@@ -545,9 +557,9 @@ except IndexError as error:
     print("IndexError:", error)
 
 # %% [markdown]
-# Where is the limit, and is there no NumPy function for it? `np.add.at` adds at repeated
-# indices. Predict which of the three methods is fastest for 512 ids and vectors of 64 numbers,
-# with 27 tokens and with 1,024.
+# NumPy has a function that adds at repeated indices, `np.add.at`. Predict which of the three
+# methods is fastest for 512 ids and vectors of 64 numbers, first with 27 tokens and then with
+# 1,024.
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -562,10 +574,13 @@ for tokens in (27, 1024):
         print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
 
 # %% [markdown]
-# The layer holds the table. As in PyTorch, its numbers are drawn from the standard normal
-# distribution at first.
+# The one-hot product is fastest as long as its matrix is small: `ONE_HOT_LIMIT` is about where
+# sorting overtakes it.
 #
-# **Task.** Write `Embedding`.
+# The layer `Embedding` holds the table. At first its numbers are random, from the standard
+# normal distribution, as in PyTorch.
+#
+# **Task.** Write the two methods of `Embedding`.
 
 # %% exercise="embedding-layer"
 #| export
@@ -606,10 +621,10 @@ check("embedding-layer")
 # %% [markdown]
 # ## A window model
 #
-# Bengio and others (2003) joined the vectors of a window into one, and gave it to a network
-# with one hidden layer: `context` vectors of D numbers become one of `context * D`. The output
-# is a logit for each token. All places of the window share one table, so what is learned about
-# a letter in one place is known in all.
+# The first successful neural language model (Bengio et al., 2003) joins the vectors of a window
+# into one vector of `context * D` numbers and passes it to a network with one hidden layer. The
+# output is a logit for each token. All places of the window use the same table, so what is
+# learned about a letter in one place is known in the others.
 #
 # **Task.** Write `WindowModel`.
 
@@ -652,7 +667,7 @@ class WindowModel(Module):
 check("window-model")
 
 # %% [markdown]
-# The training loop is that of lesson 08, cut to six lines. The learning rate falls to 0.
+# The training loop is a short form of that of lesson 08. The learning rate falls linearly to 0.
 
 # %%
 from tinytorch.core.layers import manual_seed
@@ -677,13 +692,13 @@ def window_loss(model, rng):
 
 
 def window_bits(model):
-    """On the test names."""
+    """Bits per character of the test names."""
     with no_grad():
         return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
 
 # %% [markdown]
-# Predict the loss before training, in bits, for 27 tokens. A model that starts with another
-# value than a uniform guess has learned to be wrong. Then train for a second:
+# Predict the bits per character before training. Which value shows that the model begins with
+# about equal probabilities? The training takes about a second:
 
 # %% tags=["answer"]
 from tinytorch.support.names import padded_batch, sample_name
@@ -698,14 +713,15 @@ with no_grad():
            for _ in range(8)])
 
 # %% [markdown]
-# The 4,083 numbers of the network do more for the test names than the 729 counts of the
-# bigrams; a table for 4 letters of context would have 14 million.
+# Before training the model is a little worse than equal probabilities (4.75), as it should be;
+# a much larger value would point to a mistake. The 4,083 parameters then use a context of 4
+# letters, for which a table of counts would have 14 million numbers.
 #
 # ## Similar tokens
 #
-# What do the vectors know? **Cosine similarity** is the cosine of the angle between two
-# vectors: their dot product divided by their lengths. It is 1 for the same direction, whatever
-# the lengths. A plain dot product would be largest for long vectors, however they point.
+# Which tokens have similar vectors? **Cosine similarity** is the cosine of the angle between
+# two vectors: their dot product divided by both lengths. It is 1 for vectors of the same
+# direction and -1 for opposite ones. The dot product alone would prefer long vectors.
 #
 # **Task.** Write `nearest`.
 
@@ -721,6 +737,9 @@ def nearest(weight, id, k):
 
     >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 1.0], [-1.0, 0.0]]), 0, 2)
     array([2, 1])
+
+    Source: Manning, Raghavan, Schütze, Introduction to information retrieval (2008), section
+    6.3.1.
     """
     weight = np.asarray(weight)
     ### BEGIN SOLUTION
@@ -733,10 +752,10 @@ def nearest(weight, id, k):
 check("nearest")
 
 # %% [markdown]
-# Vectors need not come from a network. "You shall know a word by the company it keeps", wrote
-# the linguist J. R. Firth in 1957. Below, the vector of a word of the novels holds the
-# probabilities of its neighbours, before it and after it, counted by your `bigram_counts`.
-# Predict the nearest words of *could*, *father* and *Darcy*.
+# Vectors of tokens need not come from a network. Below, the tokens are the 1,000 most frequent
+# words of the novels. The vector of a word holds the probabilities of the words after it and
+# before it, from your `bigram_counts`; the square root keeps frequent neighbours such as *the*
+# from deciding everything. Predict the nearest words of *could*, *father* and *Darcy*.
 
 # %% tags=["answer"]
 import re
@@ -745,14 +764,15 @@ from collections import Counter
 words = re.findall(r"[a-z]+|[.,;!?]", load_text().lower())
 frequent = [word for word, _ in Counter(words).most_common(1000)]
 number = {word: id for id, word in enumerate(frequent)}  # all other words are number 1,000
-pairs = bigram_counts([number.get(word, 1000) for word in words], 1001)[:, :1001]
+pairs = bigram_counts([number.get(word, 1000) for word in words], 1001)
 vectors = np.sqrt(np.hstack([probabilities(pairs, 0), probabilities(pairs.T, 0)]))
 for word in ("could", "father", "darcy", "she", "very"):
     print(f"{word:7}", [frequent[id] for id in nearest(vectors[:1000], number[word], 5)])
 
 # %% [markdown]
-# Nobody told the program what a verb is, or who could marry whom. Do learned vectors know as
-# much about letters? With D = 2 they can be drawn. Predict which letters stand together.
+# Words with similar neighbours have similar uses; no other knowledge went in. Now the vectors
+# of letters that a window model learns. With D = 2 they can be drawn. Predict which letters are
+# close together.
 
 # %% tags=["answer"]
 manual_seed(1)
@@ -765,9 +785,10 @@ figure = draw_plane(plane_model.embedding.weight, letters.characters)
 # %% [markdown]
 # ## Recurrent networks
 #
-# A window forgets what is outside of it. A **recurrent neural network** (RNN) reads one token
-# after the other and keeps a **hidden state**: a vector that it updates at each step, and that
-# is all it knows of the past. The same weights are used in every step:
+# A window model sees nothing outside of its window. A **recurrent neural network** (RNN) is a
+# network that reads one token after the other, with the same weights in each step. The **hidden
+# state** of a recurrent network is a vector that it updates in each step; all that the network
+# knows of earlier tokens is in this vector.
 #
 # $$h_t = \tanh(x_t\, w + h_{t-1}\, u + b)$$
 
@@ -806,12 +827,12 @@ def rnn_step(x, h, w, u, b):
 check("rnn-step")
 
 # %% [markdown]
-# The model runs the step over all tokens. From each state, the head computes logits for the
-# next token: T tokens give T predictions, and all of them are trained at once.
+# The model applies the step to all tokens in order. From each state, the head computes logits
+# for the next token: T tokens give T predictions, and all are trained at once.
 #
-# **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros: nothing
-# of the last name may leak into the next one. And no state is detached, so that the gradient
-# can reach the first token.
+# **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros, unless
+# one is given: the state after one name must not be used for the next. And no state is
+# detached, so that gradients reach the first token.
 
 # %% exercise="recurrent-model"
 #| export
@@ -863,8 +884,8 @@ class RecurrentModel(Module):
 check("recurrent-model")
 
 # %% [markdown]
-# Names have unequal lengths. `padded_batch` fills them up to the longest, and its mask says
-# which predictions count:
+# Names have unequal lengths. `padded_batch` fills them up to the length of the longest one, and
+# its mask is 0 where a prediction must not count:
 
 # %% tags=["demonstration"]
 def name_loss(model, names):
@@ -886,54 +907,65 @@ with no_grad():
 # %% [markdown]
 # ## Vanishing gradients
 #
-# **Backpropagation through time** is backpropagation through all steps of a recurrent network:
-# in the computation graph, the loop is a chain. From one step to the one before it, the
-# gradient is multiplied by the derivative of tanh and by $u^\top$, every time the same $u$. So
-# T steps multiply it T times. Predict what happens to the norm of the gradient, k steps into
-# the past, when $u$ halves the length of every vector; when it keeps it; when it multiplies it
-# by 1.5.
+# The recurrent model needs fewer bits than the window model: it has seen the whole name so far.
+# How far back could it look in a longer text?
+#
+# **Backpropagation through time** is backpropagation through all steps of a recurrent network.
+# Your engine does it already: in the computation graph, the loop is a long chain. From each
+# step to the one before, the gradient is multiplied by the derivative of tanh and by
+# $u^\top$, and the matrix is the same each time.
+#
+# Predict the norm of the gradient k steps into the past when $u$ halves the length of every
+# vector, when it keeps the length, and when it multiplies it by 1.5. The fourth curve is that
+# of the trained model, which reads 30 letters of the training names.
 
 # %% tags=["answer"]
-def gradient_norms(factor, steps=30, size=32):
-    """Norms of the gradient of the last hidden state for each input, the last input first."""
-    rng = np.random.default_rng(0)
-    u = Tensor(factor * np.linalg.qr(rng.normal(size=(size, size)))[0])  # a turn, times a factor
-    w, b, h = Tensor(np.eye(size)), Tensor(np.zeros(size)), Tensor(np.zeros((1, size)))
-    inputs = [Variable(rng.normal(0, 0.1, (1, size))) for _ in range(steps)]
-    for x in inputs:
-        h = rnn_step(x, h, w, u, b)
+def gradient_norms(vectors, w, u, b):
+    """Norms of the gradient of the last state for each input vector, the last one first."""
+    inputs = [Variable(vector[None]) for vector in vectors]
+    h = Tensor(np.zeros((1, len(b)), vectors.dtype))
+    for vector in inputs:
+        h = rnn_step(vector, h, w, u, b)
     h.sum().backward()
-    return [float(np.linalg.norm(x.grad)) for x in reversed(inputs)]
+    return [float(np.linalg.norm(vector.grad)) for vector in reversed(inputs)]
 
 
-norms = {f"u times {factor}": gradient_norms(factor) for factor in (0.5, 1, 1.5)}
+rng = np.random.default_rng(0)
+rotation = np.linalg.qr(rng.normal(size=(32, 32)))[0]
+vectors = rng.normal(0, 0.1, (30, 32))
+norms = {f"u times {k}": gradient_norms(vectors, np.eye(32), k * rotation, np.zeros(32))
+         for k in (0.5, 1, 1.5)}
+read = recurrent_model.embedding.weight.data[train_ids[:30]]
+norms["trained"] = gradient_norms(
+    read, *(p.data for p in (recurrent_model.w, recurrent_model.u, recurrent_model.b)))
 figure = draw_gradient_norms(norms)
-# alt: Three curves over the number of steps into the past, on a logarithmic axis. With a factor
+print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 29)])
+# alt: Four curves over the number of steps into the past, on a logarithmic axis. With a factor
 # of 0.5 the norm falls in a straight line to 1e-8; with 1 it falls slowly; with 1.5 it grows.
+# That of the trained model falls to about a thirtieth.
 
 # %% [markdown]
-# A **vanishing gradient** is a gradient that becomes smaller by a factor in each step or layer
-# that it passes, so that distant inputs have no influence on training. With a factor above 1 it
-# *explodes* instead, and `clip_grad_norm_` limits the damage. Words whose meaning depends on
-# the sentence before are out of reach for this network. In the next lesson, *attention* connects
-# each token directly with every earlier one.
+# A **vanishing gradient** is a gradient that shrinks by a factor in each step or layer that it
+# passes, so that distant inputs have hardly any influence on training (Bengio, Simard,
+# Frasconi, 1994). With a factor above 1 it *explodes* instead, and `clip_grad_norm_` limits the
+# damage. In lesson 14, *attention* connects each token directly with every earlier one.
 #
 # ## N-grams
 #
-# Is all this better than counting? An **n-gram** is a sequence of n neighbouring tokens; a
-# model of order n predicts a token from the n - 1 tokens before it, by counting n-grams. Long
-# contexts say much and are rarely seen; short ones say little and are seen often. **Interpolation**
-# mixes the predictions of several context lengths instead of choosing one.
+# Are the networks better than counting? An **n-gram** is a sequence of n neighbouring tokens.
+# An n-gram model of order n predicts a token from the n - 1 tokens before it, by counts. Long
+# contexts say much but occur rarely; short ones occur often but say little. **Interpolation**
+# in a language model means to mix the predictions of several context lengths.
 #
 # How much should the longer context count? **Witten-Bell smoothing** is an interpolation that
-# trusts a context less, the more different tokens have followed it. If `total` tokens followed
-# a context and `distinct` of them were different ones, then
+# relies less on a context, the more different tokens have followed it. If `total` tokens
+# followed a context, and `distinct` is how many different ones there were, then
 #
 # $$p = \frac{\text{count} + \text{distinct} \cdot p_{\text{shorter}}}
 # {\text{total} + \text{distinct}}$$
 #
-# Predict: after `qu`, 10 letters followed, all of them `i`. Which share do shorter contexts
-# get? And when 10 letters followed that were all different?
+# Predict: 10 letters followed a context, always the same one. Which share do the shorter
+# contexts get? And if 10 different letters followed?
 #
 # **Task.** Write `witten_bell`.
 
@@ -953,7 +985,8 @@ def witten_bell(lower, count, total, distinct):
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])
 
-    Source: Witten, Bell (1991); Chen, Goodman (1998), section 2.
+    Source: Witten, Bell, The zero-frequency problem (1991), method C; Chen, Goodman (1998),
+    section 2.5.
     """
     ### BEGIN SOLUTION
     mixed = (count + distinct * lower) / np.maximum(total + distinct, 1)
@@ -968,14 +1001,15 @@ for distinct in (1, 10):
     print(f"{distinct} of 10 different: {distinct / (10 + distinct):.0%} for shorter contexts")
 
 # %% [markdown]
-# The model begins with 1/V for every token and goes from the empty context to the longest:
-# each mixture is `lower` for the next. The counting is given. For a context length, an object
-# `counts` of `NGramCounts` has
+# The model begins with 1/V for every token. Then it goes from the empty context to the longest,
+# and each mixture is the `lower` of the next. Counting is given: `NGramCounts` counts the
+# n-grams for one context length. Such an object `counts` has
 #
-# - `counts.length`, how many tokens the context has;
-# - `counts.look_up(ids)`, three arrays of count, total and distinct, for the tokens
-#   `ids[length:]`, those with a whole context before them;
-# - `counts.following(context)`, the same for every token of the vocabulary after one context.
+# - `counts.length`, the number of tokens in a context;
+# - `counts.look_up(ids)`, the arrays count, total and distinct for the tokens `ids[length:]`,
+#   those that have a whole context before them;
+# - `counts.following(context)`, for one context: the count of every token of the vocabulary,
+#   total and distinct.
 #
 # **Task.** Write the two loops of `NGram`.
 
@@ -992,7 +1026,7 @@ class NGram:
     >>> model.next([0])
     array([0.125, 0.875])
 
-    Source: Chen, Goodman (1998), section 2.
+    Source: Chen, Goodman (1998), sections 2.3 and 2.5.
     """
 
     def __init__(self, order):
@@ -1042,7 +1076,7 @@ class NGram:
 check("ngram")
 
 # %% [markdown]
-# Predict which order is the best for the names, and whether it beats the networks.
+# Predict which order is best for the names, and whether it beats the networks (3.01 and 2.93).
 
 # %% tags=["answer"]
 def size_of(model):
@@ -1063,14 +1097,16 @@ figure = draw_sizes(counted, networks)
 # networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.
 
 # %% [markdown]
-# An honest result: counting wins on 4,646 names. A network that does not beat n-grams has not
-# shown anything. It needs fewer numbers, though, and what it knows about `a` helps it with `e`.
+# Counting wins on these names, and an n-gram model is a good test for any network: one that
+# does not beat it needs more data, more parameters or a better design. Our networks store fewer
+# numbers, though, and what they learn about `a` helps them with `e`.
 #
 # ## The level to beat
 #
-# Now the novels, character by character: 1.5 million for training, 78,000 for the test. The
-# dashed lines are compressors: the bits by which the compressed file grows when the test text
-# is appended to the training text. The model of order 7 contains those of all lower orders.
+# Now the novels, character by character: 1.5 million for training, 78,000 for the test. For
+# comparison, three compressors: how many bits larger the compressed training text becomes when
+# the test text is appended, per character. The counts of order 7 contain all lower orders.
+# Predict which order is best now, and whether it needs fewer bits than the compressors.
 
 # %% tags=["answer"]
 characters = CharTokenizer(load_text("train") + load_text("test"))
@@ -1089,9 +1125,9 @@ figure = draw_orders(range(1, 8), curves, COMPRESSORS)
 # 2.10 and 1.85, and rise a little for order 7. On the training text they go on falling.
 
 # %% [markdown]
-# Order 6 needs 1.73 bits per character, less than any of the compressors; order 7 has begun to
-# learn the training text by heart. This is the level that the transformer of lesson 15 has to
-# beat. What does the best n-gram model write?
+# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. Order 7
+# overfits: it is better on the training text only. So 1.73 is the level that the transformer of
+# lesson 15 has to beat. This is how the model of order 6 writes:
 
 # %% tags=["demonstration"]
 model.order, model.counts = 6, seven.counts[:6]
@@ -1103,12 +1139,12 @@ print(characters.decode(ids))
 # %% [markdown]
 # ## Look back
 #
-# 1. Give `WindowModel` a context of 8 on the names. Do the bits fall? How many numbers does it
-#    gain, and how many would the recurrent model gain?
-# 2. Which of the names that your models made up stand in the training set? Which model copies
-#    most, and how would you find out without the list?
-# 3. Exchange two rows of a trained embedding, and the same two columns of the weights and
-#    biases of the head. Which predictions change? What does that say about ids?
-# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`, whose `padding_idx` is a
-#    row that gets no gradient; `torch.nn.RNNCell` is your `rnn_step`, with transposed weights
-#    and two biases, and `torch.nn.RNN` is the loop over it.
+# 1. Train a `WindowModel` with a context of 8 on the names. Do the bits fall? How many
+#    parameters does it gain? How many would the recurrent model need for longer contexts?
+# 2. Sample 1,000 names from each model. How many of them are in the training set? Is a model
+#    that repeats more of them better or worse?
+# 3. Swap two rows of a trained embedding, and the same two outputs of the head (columns of the
+#    weights, and biases). Which predictions change? What does that say about ids?
+# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its `padding_idx` is a row
+#    without gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed weights and two
+#    biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
