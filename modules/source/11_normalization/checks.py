@@ -379,23 +379,25 @@ def test_other_rows_are_normalized():
 
 
 # %% learner-side
-def rule_of(name, g, x, parameters, eps, saved):
-    """The gradients that a rule returns, and what it changed of its arguments."""
-    before = [g.copy(), x.copy(), *[p.copy() for p in parameters]]
-    before += [array.copy() for array in saved.values()]
-    gradients = {"layer": layer_norm_rule, "rms": rms_norm_rule}[name](
-        g, None, x, *parameters, eps, saved
-    )
+def after_rule(rule, g, x, parameters, eps, saved):
+    """The gradients that a rule returns, and whether it changed an argument."""
+    before = [array.copy() for array in (g, x, *parameters, *saved.values())]
+    gradients = rule(g, None, x, *parameters, eps, saved)
     after = [g, x, *parameters, *saved.values()]
     changed = any(not np.array_equal(one, two) for one, two in zip(before, after))
     return [np.asarray(part) for part in gradients], changed
+
+
+def layer_rule(*given):
+    """What layer_norm_rule returns, and whether it changed an argument."""
+    return after_rule(layer_norm_rule, *given)
 
 
 # %% layer-norm-rule points=8
 def test_the_gradient_of_x_by_hand():
     x, one, zero = np.array([[1.0, 2.0, 4.0]]), np.ones(3), np.zeros(3)
     g, saved = np.array([[1.0, 0.0, 0.0]]), kept(x, 0)
-    (dx, *_), _ = rule_of("layer", g, x, [one, zero], 0, saved)
+    (dx, *_), _ = layer_rule(g, x, [one, zero], 0, saved)
     expect(
         dx,
         [[0.22908, -0.34362, 0.11454]],
@@ -421,7 +423,7 @@ def test_shifting_and_scaling_x_change_nothing():
     rng = np.random.default_rng(5)
     x, weight, g = rng.normal(size=(4, 6)), rng.normal(size=6), rng.normal(size=(4, 6))
     saved = kept(x, 0)
-    (dx, *_), _ = rule_of("layer", g, x, [weight, np.zeros(6)], 0, saved)
+    (dx, *_), _ = layer_rule(g, x, [weight, np.zeros(6)], 0, saved)
     expect(
         dx.sum(-1),
         np.zeros(4),
@@ -442,7 +444,7 @@ def test_the_gradients_of_weight_and_bias_add_up_over_all_rows():
     x = np.array([[[1.0, 5.0], [8.0, 2.0]], [[0.0, 2.0], [3.0, 1.0]]])
     g = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
     given = kept(x, 0)
-    gradients, _ = rule_of("layer", g, x, [np.array([3.0, 4.0]), np.zeros(2)], 0, given)
+    gradients, _ = layer_rule(g, x, [np.array([3.0, 4.0]), np.zeros(2)], 0, given)
     assert len(gradients) == 3, (
         f"the rule should return 3 gradients, of x, weight and bias; yours has {len(gradients)}"
     )
@@ -476,11 +478,15 @@ def test_the_rule_changes_nothing():
     rng = np.random.default_rng(6)
     x, g = rng.normal(size=(2, 3)).astype("float32"), rng.normal(size=(2, 3)).astype("float32")
     parameters = [rng.normal(size=3).astype("float32") for _ in range(2)]
-    gradients, changed = rule_of("layer", g, x, parameters, 1e-5, kept(x, np.float32(1e-5)))
+    gradients, changed = layer_rule(g, x, parameters, 1e-5, kept(x, np.float32(1e-5)))
     assert not changed, (
         "layer_norm_rule changed g, an input or what was saved; others still need them: "
         "make new arrays"
     )
+    assert len(gradients) == 3, (
+        f"the rule should return 3 gradients, yours has {len(gradients)}"
+    )
+    expect(gradients[2], g.sum(0), "the gradient of the bias")
     assert all(part.dtype == np.float32 for part in gradients), (
         f"float32 should stay float32, yours are {[str(part.dtype) for part in gradients]}"
     )
@@ -493,7 +499,7 @@ def test_the_rule_agrees_with_central_differences():
         x, weight, bias, g = (
             rng.normal(size=s) for s in (shape, shape[-1:], shape[-1:], shape)
         )
-        found, changed = rule_of("layer", g, x, [weight, bias], eps, kept(x, eps))
+        found, changed = layer_rule(g, x, [weight, bias], eps, kept(x, eps))
         wanted = [
             differences(lambda a: hat(a, -1, eps) * weight + bias, x, g),
             differences(lambda a: hat(x, -1, eps) * a + bias, weight, g),
@@ -502,11 +508,6 @@ def test_the_rule_agrees_with_central_differences():
         for one, two in zip(found, wanted):
             expect(one, two, f"{shape}", near=1e-5)
         assert not changed
-        out, (gradient,) = gradients_of(
-            layer_norm, g, x, normalized_shape=shape[-1], weight=weight, bias=bias, eps=eps
-        )
-        expect(out, hat(x, -1, eps) * weight + bias, f"layer_norm, {shape}", near=1e-8)
-        expect(gradient, wanted[0], f"layer_norm, {shape}", near=1e-5)
 
 
 # %% layer-norm points=3
@@ -577,9 +578,17 @@ def test_other_layer_norms():
         expect(layer(Tensor(x)), hat(x, axes, 0.1), f"{shape}, {size}", near=1e-4)
         state = layer.state_dict()
         assert sorted(state) == ["bias", "weight"]
+    x, weight, bias, g = (rng.normal(size=size) for size in [(2, 5), 5, 5, (2, 5)])
+    _, (gradient,) = gradients_of(
+        layer_norm, g, x, normalized_shape=5, weight=weight, bias=bias, eps=0.1
+    )
+    wanted = differences(lambda a: hat(a, 1, 0.1) * weight + bias, x, g)
+    expect(gradient, wanted, "the gradient of x, in the engine", near=1e-5)
     layer = LayerNorm(3)
     again = LayerNorm(3)
     assert layer.weight is not again.weight and layer.bias is not layer.weight
+    out = layer(Tensor(np.array([[1.0, 2.0, 6.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     assert refusal(LayerNorm(3), Tensor(np.ones((2, 4), "float32")))[0] == "ValueError"
 
 
@@ -883,16 +892,22 @@ def test_running_statistics_are_no_part_of_the_graph():
 def test_a_saved_network_evaluates_as_before():
     rng = np.random.default_rng(11)
     first, second = BatchNorm2d(2), BatchNorm2d(2)
+    mean, var = np.zeros(2), np.ones(2)
     for _ in range(3):
-        first(Tensor(rng.normal(4, 3, size=(3, 2, 2, 2)).astype("float32")))
+        images = rng.normal(4, 3, size=(3, 2, 2, 2)).astype("float32")
+        first(Tensor(images))
+        mean = 0.9 * mean + 0.1 * images.mean((0, 2, 3))
+        var = 0.9 * var + 0.1 * images.var((0, 2, 3), ddof=1)
     second.load_state_dict(first.state_dict())
-    x = Tensor(rng.normal(size=(2, 2, 2, 2)).astype("float32"))
-    expect(
-        second.eval()(x),
-        first.eval()(x),
-        "a layer with the saved state of a trained one, in evaluation mode",
-        "Are the running statistics in the state dict?",
-    )
+    x = rng.normal(size=(2, 2, 2, 2)).astype("float32")
+    wanted = (x - mean[:, None, None]) / (var[:, None, None] + 1e-5) ** 0.5
+    for layer, case in [
+        (first, "a layer trained on three batches, in evaluation mode"),
+        (second, "another layer with its saved state, in evaluation mode"),
+    ]:
+        expect(
+            layer.eval()(Tensor(x)), wanted, case, "Are the statistics in the state dict?", 1e-4
+        )
 
 
 def test_options_of_batch_norm_layers():
@@ -947,6 +962,8 @@ def test_other_batch_norm_layers():
     one(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]], "float32")))
     expect(two.running_mean, [0, 0], "another layer has statistics of its own")
     expect(one.bias, [0, 0], "the bias shares no memory with the running mean")
+    out = two(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]])))
+    assert out.dtype == np.float32, f"float64 data in a float32 layer: {out.dtype}"
     plain_norm = BatchNorm1d(2, affine=False)
     assert sorted(plain_norm.state_dict()) == ["running_mean", "running_var"]
 
@@ -958,6 +975,11 @@ def rms_norm_with_saved(x, weight, eps):
     out = rms_norm_forward(*given, eps, saved)
     changed = not (np.array_equal(given[0], x) and np.array_equal(given[1], weight))
     return out, {str(name): np.asarray(saved[name]) for name in saved}, changed
+
+
+def rms_rule(*given):
+    """What rms_norm_rule returns, and whether it changed an argument."""
+    return after_rule(rms_norm_rule, *given)
 
 
 # %% rms-norm points=6
@@ -996,7 +1018,7 @@ def test_rows_are_divided_by_their_root_mean_square():
 
 def test_the_gradients_of_rms_norm():
     x, g, weight = np.array([[1.0, 7.0]]), np.array([[1.0, 0.0]]), np.array([3.0, 1.0])
-    gradients, changed = rule_of("rms", g, x, [weight], 0, kept(x, 0, center=False))
+    gradients, changed = rms_rule(g, x, [weight], 0, kept(x, 0, center=False))
     assert len(gradients) == 2, (
         f"the rule should return 2 gradients, of x and weight; yours has {len(gradients)}"
     )
@@ -1013,7 +1035,7 @@ def test_the_gradients_of_rms_norm():
     )
     expect(gradients[1], [0.2, 0.0], "the gradient of the weight")
     x, g = np.array([[[1.0, 7.0]], [[-3.0, 3.0]]]), np.array([[[1.0, 2.0]], [[3.0, 4.0]]])
-    rows, _ = rule_of("rms", g, x, [weight], 0, kept(x, 0, center=False))
+    rows, _ = rms_rule(g, x, [weight], 0, kept(x, 0, center=False))
     expect(
         rows[1],
         [-2.8, 6.8],
@@ -1052,7 +1074,7 @@ def test_other_rms_norms():
         out, saved, changed = rms_norm_with_saved(x, weight, eps)
         expect(out, wanted(x), f"{shape}", near=1e-9)
         assert not changed
-        found, changed = rule_of("rms", g, x, [weight], eps, kept(x, eps, center=False))
+        found, changed = rms_rule(g, x, [weight], eps, kept(x, eps, center=False))
         expect(found[0], differences(wanted, x, g), f"{shape}", near=1e-5)
         expect(
             found[1], differences(lambda w, x=x: wanted(x, w), weight, g), f"{shape}", near=1e-5
@@ -1127,9 +1149,11 @@ def test_the_folded_layer_computes_the_same():
 
 def test_folding_changes_neither_layer():
     layer = dense([[1.0, 2.0]], [5.0, 6.0])
-    norm = set_norm(BatchNorm1d(2), [3, 5], [10, 20], [1, 2], [9, 25])
+    norm = set_norm(BatchNorm1d(2, eps=0), [3, 10], [10, 20], [1, 2], [9, 25])
     before = [layer.state_dict(), norm.state_dict()]
-    folded(layer, norm)
+    weights, bias = folded(layer, norm)
+    expect(weights, [[1.0, 4.0]], "the folded weights for the factors [1, 2]")
+    expect(bias, [14.0, 28.0], "the folded bias")
     for part, state in zip((layer, norm), before):
         for name, now in part.state_dict().items():
             assert np.array_equal(now, state[name]), f"folded changed the {name} of {part}"
@@ -1189,6 +1213,14 @@ def test_the_gradient_passes_unchanged_beside_inner():
         [[3.0, 4.0]],
         "inner has only zeros as weights; the gradient of x for the upstream gradient [3, 4]",
         "The sum passes the upstream gradient to x as it is",
+    )
+    leaf = Variable(np.array([[1.0, 2.0]], "float32"))
+    Residual(dense([[2.0, 0.0], [0.0, 5.0]]))(leaf).backward(np.array([[3.0, 4.0]], "float32"))
+    expect(
+        leaf.grad,
+        [[9.0, 24.0]],
+        "inner multiplies with [2, 5]; the gradient of x for the upstream gradient [3, 4]",
+        "Add what comes around inner, [3, 4], and what comes through it, [6, 20]",
     )
 
 

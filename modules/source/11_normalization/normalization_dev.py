@@ -19,6 +19,7 @@
 #     - layers
 #     - autograd
 #     - training
+#     - data
 #     - convolutions
 #     pytorch:
 #       nn.LayerNorm: torch.nn.LayerNorm
@@ -79,9 +80,9 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # lets a signal pass a layer unchanged. Every large network of today uses both: they made
 # networks of a hundred and more layers possible.
 #
-# **You need** 03 (Layers), 06 (Autograd), 08 (Training) and 10 (Convolutions). **You write** a
-# measurement of signals, normalization over any axes, layer norm as one operation with its
-# gradients, batch norm with its two modes, RMS norm and residual connections.
+# **You need** 03 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
+# write** a measurement of signals, normalization over any axes, layer norm as one operation
+# with its gradients, batch norm with its two modes, RMS norm and residual connections.
 
 # %% [markdown]
 # ## Signals in deep networks
@@ -307,13 +308,14 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 
 # %% [markdown]
 # All $\hat x$ have mean 0 and the same length, so with three numbers they lie on a circle. The
-# gradient of $x$ is tangent to it.
+# gradient of $x$ is tangent to it: a small step along it turns $\hat x$, and nothing else.
 #
 # Predict for x = [1, 2, 4], g = [1, 0, 0] and weight 1: which sign has the gradient of the
 # second number, and what is the sum of all three?
 #
-# **Task.** Write `layer_norm_rule`. Every row uses the same weight and the same bias: what does
-# that mean for their gradients?
+# **Task.** Write `layer_norm_rule`, one function for all three gradients: `derivative` takes it
+# as `together`. Every row uses the same weight and the same bias: what does that mean for their
+# gradients?
 
 # %% exercise="layer-norm-rule"
 #| export
@@ -579,8 +581,9 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 # dividing by $n - 1$ corrects that. PyTorch normalizes with the variance over $n$ and keeps the
 # one over $n - 1$, and so do we. With one number per channel there is no variance to estimate.
 #
-# **Task.** Write the two modes of `batch_norm`; both compute `out`. `channel_axes` returns the
-# axes to reduce, and the shape in which (C,) numbers align with the channels.
+# **Task.** Write the two modes of `batch_norm`; both compute `out`. Given are `axes`, those to
+# reduce; `shape`, in which numbers of shape (C,) align with the channels; and the arrays `mean`
+# and `var`, the running statistics.
 
 # %% exercise="batch-norm"
 #| export
@@ -720,7 +723,8 @@ class BatchNorm2d(BatchNorm):
 check("batch-norm-layer")
 
 # %% [markdown]
-# Now the network of 20 layers again. Predict the similarity of its outputs and its accuracy.
+# Now the network of 20 layers again, with BatchNorm1d before each ReLU. Predict the similarity
+# of its outputs, which was 0.96, and its accuracy.
 
 # %% tags=["answer"]
 network = deep_network(norm=BatchNorm1d)
@@ -730,7 +734,8 @@ print(f"loss {batch_norm_losses[-1]:.2f}   test accuracy {accuracy_on_test(netwo
 
 # %% [markdown]
 # In a convolutional network there is one mean per channel. Below, a small one is trained on the
-# digits for 4 epochs, without and with `BatchNorm2d`, with everything else equal:
+# digits for 4 epochs, without and with `BatchNorm2d`; everything else is equal. It prints the
+# accuracy on the test digits after each epoch.
 
 # %%
 from tinytorch.core.activations import ReLU
@@ -791,14 +796,14 @@ def along_a_line(network, distances):
             losses.append(float(cross_entropy(network(inputs), targets)))
     return losses
 
-
+# %%
 distances = np.linspace(-2, 2, 21)
 figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distances))
                      for name, norm in {"without": None, "batch norm": BatchNorm1d}.items()},
                     "distance t along a random line", "loss", yscale="log")
 # alt: The loss along a random line on a logarithmic axis. Without normalization it rises from
 # 2.4 in the middle to several thousand at both ends; with batch norm it stays between 2.5
-# and 4.
+# and 4.2.
 
 # %% [markdown]
 # Where the loss nearby is a thousand times as high, only small steps are safe. Predict: for
@@ -925,8 +930,7 @@ print("LayerNorm", LayerNorm(2)(row).data.round(2), "  RMSNorm", RMSNorm(2)(row)
 # In evaluation mode, batch norm is the same affine map for every input: it multiplies a channel
 # by $f = w / \sqrt{\mathrm{var} + \epsilon}$ and adds a constant. The layer before it is affine
 # as well, and two affine maps are one. **Batch-norm folding** puts a trained batch norm into
-# the weights and the bias of the layer before it, so that it costs nothing in use. This section
-# is optional.
+# the weights and the bias of the layer before it, so that it costs nothing in use.
 #
 # $$(x W + c - \mathrm{mean}) \odot f + b = x \,(W \odot f) + (c - \mathrm{mean}) \odot f + b$$
 #
