@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 9821ee0f948bc24c
+# checksum: 170f0e48cce48fd0
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -16,9 +16,8 @@ from tinytorch.support.dropout import dropout
 
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
-    "running_counts", "split_heads", "merge_heads", "head_views", "attention_forward", "softmax_rule",
-    "attention_rule", "MultiHeadAttention", "padding_mask", "sinusoidal", "LearnedPositions", "rope",
-    "chunked_attention",
+    "running_counts", "sinusoidal", "LearnedPositions", "rope", "split_heads", "merge_heads", "head_views",
+    "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask", "chunked_attention",
 ]
 
 
@@ -60,8 +59,8 @@ def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
-    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
-             query may look, or of floats that are added to the scores
+    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
+             where a query may look, or of floats that are added to the scores
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -151,7 +150,7 @@ def running_counts(ids, vocab_size):
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
     vocab_size  int
-    returns     Tensor of shape (T, vocab_size)
+    returns     float32 Tensor of shape (T, vocab_size)
 
     >>> running_counts(np.array([1, 0, 1]), 2)
     Tensor([[0., 1.],
@@ -159,7 +158,87 @@ def running_counts(ids, vocab_size):
             [1., 2.]])
     """
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
-    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
+
+
+def sinusoidal(T, D):
+    """Sinusoidal positional encodings.
+
+    T        int: the number of positions
+    D        int: the width; may be odd
+    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
+             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
+
+    >>> sinusoidal(2, 4).round(3)
+    array([[0.   , 1.   , 0.   , 1.   ],
+           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
+    out = np.empty((T, D), np.float32)
+    out[:, 0::2] = np.sin(angles)
+    out[:, 1::2] = np.cos(angles)[:, : D // 2]
+    return out
+
+
+class LearnedPositions(Module):
+    """Adds a learned vector to each position of a sequence.
+
+    context    int: the longest sequence
+    embed_dim  int: D
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+
+    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
+    ValueError with T and the context when T is larger.
+
+    .weight    float32 Variable of shape (context, D), from the normal distribution with
+               standard deviation 0.02
+
+    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
+    (1, 3, 2)
+
+    Source: Radford et al., Improving language understanding by generative pre-training (2018),
+    section 4.1.
+    """
+
+    def __init__(self, context, embed_dim, rng=None):
+        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
+        self.weight = Variable(weight.astype(np.float32))
+
+    def forward(self, x):
+        T, context = x.shape[-2], len(self.weight)
+        if T > context:
+            raise ValueError(f"{T} positions, and there are vectors for {context} only")
+        return x + self.weight[:T]
+
+    def __repr__(self):
+        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
+
+
+def rope(x, positions, base=10000.0):
+    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
+    position.
+
+    x          Tensor of shape (..., T, d), d even: queries or keys
+    positions  int array of shape (T,): the position of each row
+    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
+               radians, from the first axis of the pair toward the second
+    returns    Tensor of the shape and dtype of `x`
+
+    ValueError with d when d is odd.
+
+    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
+    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
+
+    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    """
+    check_positions(x, positions)
+    d = x.shape[-1]
+    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
+    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
 
 
 def split_heads(x, heads):
@@ -225,7 +304,7 @@ def attention_forward(qkv, heads, causal, saved):
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
     if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+        weights += np.where(causal_mask(T, T), 0, -np.inf)
     weights -= weights.max(-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
@@ -365,87 +444,7 @@ def padding_mask(lengths, keys):
     array([[ True,  True,  True, False],
            [ True, False, False, False]])
     """
-    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
-
-
-def sinusoidal(T, D):
-    """Sinusoidal positional encodings.
-
-    T        int: the number of positions
-    D        int: the width; may be odd
-    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
-             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
-
-    >>> sinusoidal(2, 4).round(3)
-    array([[0.   , 1.   , 0.   , 1.   ],
-           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
-
-    Source: Vaswani et al. (2017), section 3.5.
-    """
-    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
-    out = np.empty((T, D), np.float32)
-    out[:, 0::2] = np.sin(angles)
-    out[:, 1::2] = np.cos(angles)[:, : D // 2]
-    return out
-
-
-class LearnedPositions(Module):
-    """Adds a learned vector to each position of a sequence.
-
-    context    int: the longest sequence
-    embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
-
-    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError with T and the context when T is larger.
-
-    .weight    float32 Variable of shape (context, D), from the normal distribution with
-               standard deviation 0.02
-
-    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
-    (1, 3, 2)
-
-    Source: Radford et al., Improving language understanding by generative pre-training (2018),
-    section 4.1.
-    """
-
-    def __init__(self, context, embed_dim, rng=None):
-        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
-        self.weight = Variable(weight.astype(np.float32))
-
-    def forward(self, x):
-        T, context = x.shape[-2], len(self.weight)
-        if T > context:
-            raise ValueError(f"{T} positions, and there are vectors for {context} only")
-        return x + self.weight[:T]
-
-    def __repr__(self):
-        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
-
-
-def rope(x, positions, base=10000.0):
-    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
-    position.
-
-    x          Tensor of shape (..., T, d), d even: queries or keys
-    positions  int array of shape (T,): the position of each row
-    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
-               radians, from the first axis of the pair toward the second
-    returns    Tensor of the shape and dtype of `x`
-
-    ValueError with d when d is odd.
-
-    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
-    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
-
-    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
-    """
-    check_positions(x, positions)
-    d = x.shape[-1]
-    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
-    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+    return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
 
 
 def chunked_attention(q, k, v, block, is_causal=False):
@@ -470,7 +469,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
     q, k, v = map(operand, (q, k, v))
     Tq, Tk = q.shape[-2], k.shape[-2]
     q = q / math.sqrt(q.shape[-1])
-    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    highest = np.full_like(q[..., :1], np.finfo(q.dtype).min)
     total, out = np.zeros_like(highest), 0
     for start in range(0, Tk, block):
         keys = np.arange(start, min(start + block, Tk))

@@ -80,8 +80,8 @@ figure = draw_map(learned_weights, letters[12:], letters)
 
 # %% [markdown]
 # Nobody told it where to look. It has learned to find the letter that came next the first time,
-# and it predicts all of them. The recurrent network of lesson 13 has to carry twelve letters
-# through one hidden state; with more weights and more training it gets half of them wrong.
+# and it predicts all of them. The recurrent model of lesson 13 has to carry twelve letters in
+# one hidden state; with more weights and more training it predicts fewer than half of them.
 #
 # **Attention** is an operation in which every position of a sequence computes a weighted mean
 # of vectors at other positions, with weights that depend on the content of both. It is the
@@ -182,10 +182,9 @@ figure = draw_weights(rows, list(factors))
 # the whole text. The new queries are the *last* positions, so the mask is aligned at the end:
 
 # %%
-draw_masks({"4 queries, 4 keys": np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1] * 4]),
-            "2 queries, 5 keys": np.array([[1, 1, 1, 1, 0], [1] * 5]),
-            "2 queries, 5 keys, aligned at the start: wrong":
-                np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])})
+draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
+            "2 queries, 5 keys": [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
+            "aligned at the start: wrong": [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]})
 # alt: Three masks. With 4 queries and 4 keys, query 0 sees key 0, query 3 all four keys. With 2
 # queries and 5 keys, query 0 sees keys 0 to 3, and query 1 all five. The third, in red, is
 # aligned at the start: query 1 sees only keys 0 and 1.
@@ -228,7 +227,7 @@ check("causal-mask")
 # 0 / 0. Such rows occur in padded batches. One `nan` would spread to the loss and to every
 # weight, so here the row is 0: a query that sees nothing gets nothing.
 #
-# **Task.** Write `masked_softmax`.
+# **Task.** Write `masked_softmax`. A mask may be a Tensor; `operand(mask)` is its array.
 
 # %% exercise="masked-softmax"
 #| export
@@ -236,8 +235,8 @@ def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
-    mask     None; or an array that broadcasts to the shape of `scores`: of bool, True where a
-             query may look, or of floats that are added to the scores
+    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
+             where a query may look, or of floats that are added to the scores
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -272,14 +271,16 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 #
 # ## Scaled dot-product attention
 #
-# **Scaled dot-product attention** is the softmax of scaled scores, times the values:
+# **Scaled dot-product attention** is attention whose weights are the softmax of the dot
+# products of queries and keys, divided by the root of their width. With a mask:
 #
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
 #
 # $M$ is the mask as numbers to add. Shapes, with any batch axes in front: $Q$ (Tq, d), $K$ (Tk,
 # d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights.
 #
-# **Task.** Write `scaled_dot_product_attention` with the functions above. Errors are given.
+# **Task.** Write `scaled_dot_product_attention` with the functions above. What it refuses is
+# given.
 
 # %% exercise="attention"
 #| export
@@ -322,7 +323,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 check("attention")
 
 # %% [markdown]
-# Three small experiments. A causal result must not change when the future changes. Permuting
+# Three small experiments. A causal result must not change when the future changes. Shuffling
 # keys *together with their values* must change nothing: attention is a lookup, and a dictionary
 # has no order. And new queries with older keys need `causal_mask`; PyTorch accepts
 # `is_causal=True` there, aligns the mask at the start, and hides the past without a word.
@@ -394,7 +395,7 @@ def running_counts(ids, vocab_size):
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
     vocab_size  int
-    returns     Tensor of shape (T, vocab_size)
+    returns     float32 Tensor of shape (T, vocab_size)
 
     >>> running_counts(np.array([1, 0, 1]), 2)
     Tensor([[0., 1.],
@@ -403,7 +404,7 @@ def running_counts(ids, vocab_size):
     """
     ### BEGIN SOLUTION
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
-    return running_mean(one_hot) * np.arange(1, len(ids) + 1, dtype=np.float32)[:, None]
+    return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
     ### END SOLUTION
 
 # %% checks="by-hand"
@@ -432,14 +433,188 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # cells lie one below the diagonal; the first word can look only at itself.
 
 # %% [markdown]
+# ## Positions
+#
+# The last head needed vectors that say where a word stands; the words alone do not.
+# **Permutation equivariance** is the property that permuting the inputs permutes the outputs in
+# the same way and changes nothing else. Attention without a mask has it: it cannot tell "dog
+# bites man" from "man bites dog".
+
+# %% tags=["demonstration"]
+x = Tensor(rng.normal(size=(6, 4)).astype(np.float32))
+order, out = rng.permutation(6), scaled_dot_product_attention(x, x, x)
+permuted = scaled_dot_product_attention(x[order], x[order], x[order])
+print("largest difference:", abs(permuted - out[order]).max().item())
+
+# %% [markdown]
+# A **positional encoding** is a vector that is added to each input and depends on its position
+# alone. The first transformer used sines and cosines of many frequencies, from fast to slow,
+# like the hands of a clock:
+#
+# $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
+# f_i = 10000^{-2i/D}$$
+#
+# **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
+
+# %% exercise="sinusoidal"
+#| export
+def sinusoidal(T, D):
+    """Sinusoidal positional encodings.
+
+    T        int: the number of positions
+    D        int: the width; may be odd
+    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
+             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
+
+    >>> sinusoidal(2, 4).round(3)
+    array([[0.   , 1.   , 0.   , 1.   ],
+           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    ### BEGIN SOLUTION
+    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
+    out = np.empty((T, D), np.float32)
+    out[:, 0::2] = np.sin(angles)
+    out[:, 1::2] = np.cos(angles)[:, : D // 2]
+    return out
+    ### END SOLUTION
+
+# %% checks="sinusoidal"
+check("sinusoidal")
+
+# %%
+figure = draw_positions(sinusoidal(64, 32))
+# alt: A picture of 64 positions, one below the other, and 32 numbers. In the left columns red
+# and blue alternate within a few positions; further right the bands become longer. The columns
+# from 16 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
+
+# %% [markdown]
+# GPT-2 learns the vectors instead: a table with one row per position, trained like every other
+# weight. It has no row for a position beyond its context.
+#
+# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself: rows taken from
+# `.data` are not recorded, and the table would keep its random numbers forever.
+
+# %% exercise="learned"
+#| export
+class LearnedPositions(Module):
+    """Adds a learned vector to each position of a sequence.
+
+    context    int: the longest sequence
+    embed_dim  int: D
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+
+    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
+    ValueError with T and the context when T is larger.
+
+    .weight    float32 Variable of shape (context, D), from the normal distribution with
+               standard deviation 0.02
+
+    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
+    (1, 3, 2)
+
+    Source: Radford et al., Improving language understanding by generative pre-training (2018),
+    section 4.1.
+    """
+
+    def __init__(self, context, embed_dim, rng=None):
+        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
+        self.weight = Variable(weight.astype(np.float32))
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        T, context = x.shape[-2], len(self.weight)
+        if T > context:
+            raise ValueError(f"{T} positions, and there are vectors for {context} only")
+        return x + self.weight[:T]
+        ### END SOLUTION
+
+    def __repr__(self):
+        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
+
+# %% checks="learned"
+check("learned")
+
+# %% [markdown]
+# ## Rotary position embeddings
+#
+# What matters is often not where a token stands but how far away it is. A **rotary position
+# embedding** (RoPE) rotates queries and keys by angles that grow with the position; their dot
+# product then depends on the difference of the positions alone. Most recent language models use
+# it. Nothing is added to the input, and the values are not rotated.
+#
+# A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
+# $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
+# $(x_0, x_1), (x_2, x_3), \dots$, each with its own speed, as in the sinusoidal encoding.
+#
+# **Task.** Write `rope`, with Tensor operations.
+
+# %% exercise="rope"
+#| export
+def rope(x, positions, base=10000.0):
+    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
+    position.
+
+    x          Tensor of shape (..., T, d), d even: queries or keys
+    positions  int array of shape (T,): the position of each row
+    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
+               radians, from the first axis of the pair toward the second
+    returns    Tensor of the shape and dtype of `x`
+
+    ValueError with d when d is odd.
+
+    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
+    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
+
+    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    """
+    check_positions(x, positions)
+    ### BEGIN SOLUTION
+    d = x.shape[-1]
+    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
+    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+    ### END SOLUTION
+
+# %% checks="rope"
+check("rope")
+
+# %% tags=["demonstration"]
+q, k = (Tensor(a[None]) for a in rng.normal(size=(2, 64)))
+def score(i, j):
+    return (rope(q, [i]) @ rope(k, [j]).T).item()
+
+
+print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
+      f"q(1) k(5) = {score(1, 5):.6f}")
+
+# %% [markdown]
+# The score of a query and an equal key, over the distance between them. The fast pairs make it
+# fall at once, the slow ones keep some of it for hundreds of positions:
+
+# %%
+from tinytorch.support.drawing import panel
+
+figure, axes = panel("", "distance in positions", "score / score at distance 0")
+same = Tensor(np.ones((1, 64)))
+far = rope(Tensor(np.ones((200, 64))), np.arange(200))
+curve = (rope(same, [0]) @ far.T).data[0] / 64
+lines = axes.plot(curve)
+# alt: A curve over the distance from 0 to 200. It starts at 1, falls quickly to 0.6 within 20
+# positions and then slowly, with many waves, to between 0.2 and 0.5.
+
+# %% [markdown]
 # ## Heads
 #
 # One set of weights answers one question. **Multi-head attention** runs several attentions side
 # by side, called heads, each on its own part of the numbers of every position. With D = 128 and
 # 4 heads, each head has 32 of the 128 numbers, so four heads cost no more than one.
 #
-# Divided are the numbers *of each position*. A row-major array (lesson 01) of shape (T, D) can
-# be reshaped to (heads, T, D / heads) at once, but then the numbers end up in the wrong head:
+# The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
+# (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
+# most numbers end up in the wrong head:
 
 # %%
 draw_split(3, 4, 2)
@@ -499,7 +674,7 @@ check("heads")
 #
 # **Self-attention** is attention in which queries, keys and values are computed from the same
 # sequence. A layer computes all three with one matrix product, of shape (B, T, 3D). From there,
-# the functions above record more than a dozen operations, and several keep an array of shape
+# the functions above record about twenty operations, and many of them keep an array of shape
 # (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
 #
 # A **fused operation** computes in one step what could be composed of several, and has a
@@ -540,7 +715,7 @@ def attention_forward(qkv, heads, causal, saved):
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
     if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf).astype(qkv.dtype)
+        weights += np.where(causal_mask(T, T), 0, -np.inf)
     weights -= weights.max(-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
@@ -660,10 +835,9 @@ print("largest difference:", abs(composed(x) - fused(x)).max().item())
 # `Dense` layer that mixes the heads. `forward` uses the fused operation where it can. Your part
 # is the general case: an extra mask, dropout on weights, or rotated queries and keys.
 #
-# **Task.** Write `project` and the rest of `forward`. The columns of `qkv` are all of q, then
-# all of k, then all of v. `rope` is written later in this chapter; until then only
-# `rotary=False` works. `project` is a method of its own because lesson 16 needs the keys and
-# values of new tokens alone.
+# **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are all of q, then
+# all of k, then all of v. `project` is a method of its own because lesson 16 needs the keys and
+# values of new tokens alone; their positions do not begin at 0 then.
 
 # %% exercise="multi-head"
 #| export
@@ -758,9 +932,10 @@ print(layer.attention_weights(x)[0, 0].round(2))
 # %% [markdown]
 # ## Sequences of unequal lengths
 #
-# Sequences in a batch are filled up to one length. A **padding mask** hides the keys that are
-# only there to fill up. Each sequence has its own mask, and all heads of a sequence share it.
-# With shape (B, 1, 1, keys), broadcasting against (B, heads, Tq, keys) does exactly this.
+# Sequences in a batch are filled up to one length. A **padding mask** hides the keys that only
+# fill a short sequence up to the length of its batch. Each sequence has its own mask, and all
+# heads of a sequence share it. With shape (B, 1, 1, keys), broadcasting against (B, heads, Tq,
+# keys) does exactly this.
 #
 # **Task.** Write `padding_mask`.
 
@@ -779,123 +954,23 @@ def padding_mask(lengths, keys):
            [ True, False, False, False]])
     """
     ### BEGIN SOLUTION
-    return np.arange(keys) < np.reshape(lengths, (-1, 1, 1, 1))
+    return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
     ### END SOLUTION
 
 # %% checks="padding"
 check("padding")
 
 # %% [markdown]
-# The result of a short sequence must not depend on what it is padded with:
+# The result of a short sequence must not depend on what it is padded with. The layer here is
+# not causal: every position sees all others.
 
 # %% tags=["demonstration"]
-mask = padding_mask([6, 4], 6)
-padded = x.numpy()
-padded[1, 4:] = 1000
-difference = abs(layer(Tensor(padded), mask) - layer(x, mask)).data[1, :4]
-print("the four real positions differ by", difference.max())
-
-# %% [markdown]
-# ## Positions
-#
-# Attention compares contents and knows no order. **Permutation equivariance** is the property
-# that permuting the inputs permutes the outputs in the same way and changes nothing else.
-# Without a mask, the layer has it: it cannot tell "dog bites man" from "man bites dog".
-
-# %% tags=["demonstration"]
-blind = MultiHeadAttention(32, 4, rng=0)
-order = rng.permutation(6)
-print("largest difference:", abs(blind(x[:, order]) - blind(x)[:, order]).max().item())
-
-# %% [markdown]
-# A **positional encoding** is a vector that is added to each input and depends on its position
-# alone. The first transformer used sines and cosines of many frequencies, from fast to slow,
-# like the hands of a clock:
-#
-# $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
-# f_i = 10000^{-2i/D}$$
-#
-# **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
-
-# %% exercise="sinusoidal"
-#| export
-def sinusoidal(T, D):
-    """Sinusoidal positional encodings.
-
-    T        int: the number of positions
-    D        int: the width; may be odd
-    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
-             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
-
-    >>> sinusoidal(2, 4).round(3)
-    array([[0.   , 1.   , 0.   , 1.   ],
-           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
-
-    Source: Vaswani et al. (2017), section 3.5.
-    """
-    ### BEGIN SOLUTION
-    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
-    out = np.empty((T, D), np.float32)
-    out[:, 0::2] = np.sin(angles)
-    out[:, 1::2] = np.cos(angles)[:, : D // 2]
-    return out
-    ### END SOLUTION
-
-# %% checks="sinusoidal"
-check("sinusoidal")
-
-# %%
-figure = draw_positions(sinusoidal(64, 32))
-# alt: A picture of 64 positions, one below the other, and 32 numbers. In the left columns red
-# and blue alternate within a few positions; further right the bands become longer. The columns
-# from 16 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
-
-# %% [markdown]
-# GPT-2 learns the vectors instead: a table with one row per position, trained like every other
-# weight. It has no row for a position beyond its context.
-#
-# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself: rows taken from
-# `.data` are not recorded, and the table would keep its random numbers forever.
-
-# %% exercise="learned"
-#| export
-class LearnedPositions(Module):
-    """Adds a learned vector to each position of a sequence.
-
-    context    int: the longest sequence
-    embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
-
-    forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError with T and the context when T is larger.
-
-    .weight    float32 Variable of shape (context, D), from the normal distribution with
-               standard deviation 0.02
-
-    >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
-    (1, 3, 2)
-
-    Source: Radford et al., Improving language understanding by generative pre-training (2018),
-    section 4.1.
-    """
-
-    def __init__(self, context, embed_dim, rng=None):
-        weight = generator(rng).normal(0, 0.02, (context, embed_dim))
-        self.weight = Variable(weight.astype(np.float32))
-
-    def forward(self, x):
-        ### BEGIN SOLUTION
-        T, context = x.shape[-2], len(self.weight)
-        if T > context:
-            raise ValueError(f"{T} positions, and there are vectors for {context} only")
-        return x + self.weight[:T]
-        ### END SOLUTION
-
-    def __repr__(self):
-        return f"LearnedPositions({', '.join(map(str, self.weight.shape))})"
-
-# %% checks="learned"
-check("learned")
+open_layer = MultiHeadAttention(32, num_heads=4, rng=0)
+other = x.numpy()
+other[1, 4:] = 1000  # sequence 1 has four positions, the other two are padding
+for name, mask in [("without a mask", None), ("with padding_mask", padding_mask([6, 4], 6))]:
+    difference = abs(open_layer(Tensor(other), mask) - open_layer(x, mask)).data[1, :4]
+    print(f"{name}: the four positions differ by up to {difference.max():.3g}")
 
 # %% [markdown]
 # ## Learning to look back
@@ -943,75 +1018,6 @@ figure = draw_map(weights[0, 12:], text[12:], text, "head 0 of your layer")
 # half, columns for all letters, with a diagonal of dark cells in the left half.
 
 # %% [markdown]
-# ## Rotary position embeddings
-#
-# What matters is often not where a token stands but how far away it is. A **rotary position
-# embedding** (RoPE) rotates queries and keys by angles that grow with the position; their dot
-# product then depends on the difference of the positions alone. Most recent language models use
-# it. Nothing is added to the input, and the values are not rotated.
-#
-# A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
-# $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
-# $(x_0, x_1), (x_2, x_3), \dots$, each with its own speed, as in the sinusoidal encoding.
-#
-# **Task.** Write `rope`, with Tensor operations.
-
-# %% exercise="rope"
-#| export
-def rope(x, positions, base=10000.0):
-    """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
-    position.
-
-    x          Tensor of shape (..., T, d), d even: queries or keys
-    positions  int array of shape (T,): the position of each row
-    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
-               radians, from the first axis of the pair toward the second
-    returns    Tensor of the shape and dtype of `x`
-
-    ValueError with d when d is odd.
-
-    >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
-    array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
-
-    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
-    """
-    check_positions(x, positions)
-    ### BEGIN SOLUTION
-    d = x.shape[-1]
-    angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
-    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
-    ### END SOLUTION
-
-# %% checks="rope"
-check("rope")
-
-# %% tags=["demonstration"]
-q, k = (Tensor(a[None]) for a in rng.normal(size=(2, 64)))
-def score(i, j):
-    return (rope(q, [i]) @ rope(k, [j]).T).item()
-
-
-print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
-      f"q(1) k(5) = {score(1, 5):.6f}")
-
-# %% [markdown]
-# The score of a query with an equal key, over the distance between them. Nearby positions fit
-# better, whatever the content is:
-
-# %%
-from tinytorch.support.drawing import panel
-
-figure, axes = panel("", "distance in positions", "score / score at distance 0")
-same = Tensor(np.ones((1, 64)))
-far = rope(Tensor(np.ones((200, 64))), np.arange(200))
-curve = (rope(same, [0]) @ far.T).data[0] / 64
-lines = axes.plot(curve)
-# alt: A curve over the distance from 0 to 200. It starts at 1, falls quickly to 0.6 within 20
-# positions and then slowly, with many waves, to between 0.2 and 0.5.
-
-# %% [markdown]
 # ## Attention in chunks
 #
 # This section is hard, and optional. A text of 100,000 tokens would need 10,000,000,000 weights
@@ -1051,7 +1057,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
     Tq, Tk = q.shape[-2], k.shape[-2]
     ### BEGIN SOLUTION
     q = q / math.sqrt(q.shape[-1])
-    highest = np.full((*q.shape[:-1], 1), np.finfo(q.dtype).min, q.dtype)
+    highest = np.full_like(q[..., :1], np.finfo(q.dtype).min)
     total, out = np.zeros_like(highest), 0
     for start in range(0, Tk, block):
         keys = np.arange(start, min(start + block, Tk))
