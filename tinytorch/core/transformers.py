@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6dd8ee3a2f5b9b31
+# checksum: 97945971216fa48c
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -79,7 +79,11 @@ derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """`gelu_forward` as a module: elementwise, smooth."""
+    """`gelu_forward` as a module: elementwise, smooth.
+
+    >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
+    Tensor([  -0.,    0., 1000.])
+    """
 
     def forward(self, x):
         return apply(gelu_forward, as_float_tensor(x), saved={})
@@ -118,6 +122,9 @@ class TransformerBlock(Module):
 
     forward takes a Tensor of shape (batch, tokens, embed_dim) and returns one of that shape.
 
+    >>> TransformerBlock(8, 2)(Tensor(np.ones((1, 3, 8), "float32"))).shape
+    (1, 3, 8)
+
     Source: Radford et al., Language models are unsupervised multitask learners (2019), section
     2.3; Xiong et al., On layer normalization in the transformer architecture (2020), section 3.
     """
@@ -146,6 +153,11 @@ def init_gpt(model, rng=None):
     deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
     of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
     Arrays and their dtypes stay the same objects.
+
+    >>> block = TransformerBlock(32, 2)
+    >>> init_gpt(block, rng=0)
+    >>> [round(float(block.mlp[n].weights.data.std()), 3) for n in (0, 2)]
+    [0.02, 0.014]
 
     Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
     """
@@ -182,6 +194,9 @@ class GPT(Module):
     a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
     with both numbers for more than `context` tokens; IndexError with the id and V for an id
     outside of the vocabulary.
+
+    >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
+    (1, 3, 50)
 
     Source: Radford et al. (2019), section 2.3; Press, Wolf, Using the output embedding to
     improve language models (2017), for the tied head.
@@ -250,6 +265,10 @@ def lm_loss(model, x, y):
     x, y     int arrays of shape (batch, tokens), as `text_batch` returns them
     returns  Tensor of shape (); recorded
 
+    >>> model = GPT(50, 16, 32, 2, 4)
+    >>> round(lm_loss(model, np.array([[3, 1, 4]]), np.array([[1, 4, 1]])).item(), 1)
+    3.9
+
     Source: Bengio et al., A neural probabilistic language model (2003), section 2.
     """
     return cross_entropy(model(x), y)
@@ -264,6 +283,9 @@ def decay_groups(model, weight_decay):
                    {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
                   order of `model.parameters()`. A matrix has two axes or more, and is not the
                   weight of an Embedding
+
+    >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
+    [4, 12]
 
     Source: Karpathy, nanoGPT (2022), configure_optimizers, which decays embeddings too.
     """
@@ -289,13 +311,18 @@ def held_out_bits(model, ids, characters, stride=None):
     scored: each of them has at least half of the context before it, and no target is scored
     twice. The model is in evaluation mode, and afterwards in the mode it was in before.
 
+    >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
+    >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)), 1)
+    3.0
+
     Source: Hugging Face, Perplexity of fixed-length models; lesson 13 for bits per character.
     """
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
-    scored, nats, total = min(stride, context - context // 2), 0.0, 0
+    nats, total = 0.0, 0  # of all scored targets: their losses, their characters
+    scored = min(stride, context - context // 2)
     starts = np.arange(0, len(ids) - context, stride)
     windows = ids[starts[:, None] + np.arange(context + 1)]
     with evaluation_mode(model):
@@ -317,6 +344,9 @@ def causality_leak(model, ids):
              at a position up to k. nan when the changes are nan. 0.0 for T = 1
 
     The model is in evaluation mode, and afterwards in the mode it was in before.
+
+    >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
+    0.0
     """
     ids = np.asarray(ids)
     changes = [0.0]

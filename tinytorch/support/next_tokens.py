@@ -55,8 +55,8 @@ def draw_scored(count, context, stride):
     stride   int: from one window to the next
     returns  a Drawing with a row per window; its targets are cells, and those scored are blue
 
-    >>> draw_scored(9, 4, 2).description
-    'window 0 scores targets 3 and 4; window 1 scores targets 5 and 6; window 2 scores targets 7 and 8'
+    >>> draw_scored(7, 4, 2).description
+    'window 0 scores targets 3 and 4; window 1 scores targets 5 and 6'
     """
     scored = min(stride, context - context // 2)
     starts = list(range(0, count - context, stride))

@@ -116,6 +116,7 @@ def plot_stream(curves):
             annotation_clip=False,
         )
     axes.set_ylim(0)
+    axes.set_xticks(range(0, max(map(len, curves.values())), 2))
     return figure
 
 

@@ -13,6 +13,8 @@ from tinytorch.core.normalization import LayerNorm, RMSNorm
 from tinytorch.core.optimizers import AdamW
 from tinytorch.core.tensor import Tensor, Variable
 
+MATRICES = ["attention.qkv.weights", "attention.out.weights", "mlp.0.weights", "mlp.2.weights"]
+BIASES = ["norm1.bias", "attention.qkv.bias", "attention.out.bias", "norm2.bias", "mlp.0.bias"]
 C, K = math.sqrt(2 / math.pi), 0.044715
 
 
@@ -217,10 +219,24 @@ def values_of(module, *inputs):
     return module(*inputs).data
 
 
+def forward_of_gelu(x):
+    """What gelu_forward returns, what it saves, and its input afterwards."""
+    x, saved = np.array(x), {}
+    out = gelu_forward(x, saved)
+    return out, {name: np.array(array) for name, array in saved.items()}, x
+
+
+def rule_of_gelu(g, x, tanh):
+    """What gelu_rule returns; afterwards g, x and what was saved."""
+    g, x, saved = np.array(g), np.array(x), {"tanh": np.array(tanh)}
+    out = 0.5 * x * (1 + saved["tanh"])
+    return gelu_rule(g, out, x, saved), g, x, saved["tanh"]
+
+
 # %% gelu points=4
 def test_gelu_by_hand():
     x = np.array([-1000.0, -2.0, -0.5, 0.0, 1.0, 3.0, 1000.0])
-    found = gelu_forward(x, {})
+    found, _, _ = forward_of_gelu(x)
     expect(
         found,
         gelu_by_definition(x),
@@ -241,8 +257,8 @@ def test_gelu_by_hand():
 
 
 def test_the_forward_function_saves_tanh():
-    x, saved = np.array([[0.5, -1.5]]), {}
-    gelu_forward(x, saved)
+    x = np.array([[0.5, -1.5]])
+    _, saved, _ = forward_of_gelu(x)
     assert "tanh" in saved, (
         'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; after yours, '
         f"saved holds {sorted(saved)}"
@@ -255,7 +271,7 @@ def test_the_rule_agrees_with_finite_differences():
     x = np.array([-3.0, -0.75, 0.0, 0.4, 2.0])
     g, step = np.array([1.0, -2.0, 3.0, 0.5, 10.0]), 1e-5
     t = np.tanh(C * (x + K * x**3))
-    found = gelu_rule(g, gelu_by_definition(x), x, {"tanh": t})
+    found, _, _, _ = rule_of_gelu(g, x, t)
     wanted = gelu_by_definition(x + step) - gelu_by_definition(x - step)
     inner = C * (1 + 3 * K * x * x)
     expect(
@@ -285,21 +301,21 @@ def test_the_rule_agrees_with_finite_differences():
 
 def test_arrays_stay_as_they_are():
     x = np.array([[-1.0, 0.5], [2.0, -0.25]], "float32")
-    before, saved = x.copy(), {}
-    out = gelu_forward(x, saved)
-    assert np.array_equal(x, before), (
-        f"gelu_forward changed its input: {plain(before)} became {plain(x)}. The first step "
+    out, _, after = forward_of_gelu(x)
+    assert np.array_equal(after, x), (
+        f"gelu_forward changed its input: {plain(x)} became {plain(after)}. The first step "
         "must make a new array"
     )
     assert np.asarray(out).dtype == np.float32, (
         f"for float32 the result should be float32, yours is {np.asarray(out).dtype}"
     )
-    g = np.ones_like(x)
-    gradient = gelu_rule(g, out, x, saved)
-    assert np.array_equal(x, before) and np.array_equal(g, np.ones_like(x)), (
+    expect(out, gelu_by_definition(x), f"gelu_forward of {x.tolist()}")
+    g, tanh = np.ones_like(x), np.tanh(C * (x + K * x**3)).astype("float32")
+    gradient, g_after, after, tanh_after = rule_of_gelu(g, x, tanh)
+    assert np.array_equal(after, x) and np.array_equal(g_after, g), (
         "gelu_rule changed x or g, which others use"
     )
-    expect(saved["tanh"], np.tanh(C * (before + K * before**3)), 'saved["tanh"] after the rule')
+    expect(tanh_after, tanh, 'saved["tanh"] after the rule')
     assert np.asarray(gradient).dtype == np.float32, (
         f"for float32 the gradient should be float32, yours is {np.asarray(gradient).dtype}"
     )
@@ -319,10 +335,11 @@ def test_other_shapes_and_the_module():
     rng = np.random.default_rng(4)
     for shape in ((), (1,), (3, 1, 5), (0, 2)):
         x, g = rng.normal(0, 2, shape), rng.normal(size=shape)
-        saved = {}
-        expect(gelu_forward(x, saved), gelu_by_definition(x), f"shape {shape}", near=1e-9)
+        out, saved, _ = forward_of_gelu(x)
+        expect(out, gelu_by_definition(x), f"shape {shape}", near=1e-9)
         up, down = gelu_by_definition(x + 1e-5), gelu_by_definition(x - 1e-5)
-        expect(gelu_rule(g, None, x, saved), g * (up - down) / 2e-5, f"{shape}", near=1e-6)
+        gradient, _, _, _ = rule_of_gelu(g, x, saved["tanh"])
+        expect(gradient, g * (up - down) / 2e-5, f"{shape}", near=1e-6)
     x, g = (rng.normal(0, 2, (4, 3)).astype("float32") for _ in range(2))
     out, gradient = gradient_of_gelu(x, g)
     double_x = x.astype("float64")
@@ -487,6 +504,7 @@ def initialized(blocks, width, rng, more=False):
     parts = [TransformerBlock(width, 2) for _ in range(blocks)]
     stack = Sequential(*parts)
     if more:
+        rng = np.random.default_rng(rng)
         stack = Sequential(Embedding(200, width), Sequential(*parts), Dense(width, 90))
     for name, p in stack.named_parameters():
         p.data[...] = 3.0
@@ -500,10 +518,10 @@ def initialized(blocks, width, rng, more=False):
 def test_matrices_have_standard_deviation_002():
     for blocks in (1, 4):
         _, state, _ = initialized(blocks, 48, 0)
-        for name, array in state.items():
-            if array.ndim == 2 and not name.endswith(
-                ("attention.out.weights", "mlp.2.weights")
-            ):
+        for n in range(blocks):
+            for name in (f"{n}.attention.qkv.weights", f"{n}.mlp.0.weights"):
+                array = np.asarray(state[name])
+                assert array.ndim == 2 and len(array) == 48
                 std = float(np.std(array))
                 assert abs(std - 0.02) < 0.001, (
                     f"in a stack of {blocks} blocks, {name} {array.shape} should have standard "
@@ -528,9 +546,9 @@ def test_the_last_layers_of_branches_are_smaller():
             0.02 / (2 * blocks): "Divide by the root of 2 L: variances add up, not deviations",
             0.02 / math.sqrt(2): "Is L the number of blocks in the whole model?",
         }
-        for name, array in state.items():
-            if name.endswith(("attention.out.weights", "mlp.2.weights")):
-                std = float(np.std(array))
+        for n in range(blocks):
+            for name in (f"{n}.attention.out.weights", f"{n}.mlp.2.weights"):
+                std = float(np.std(np.asarray(state[name])))
                 likely = [c for s, c in causes.items() if abs(std - s) < 0.05 * s]
                 assert abs(std - wanted) < 0.06 * wanted, (
                     f"in a stack of {blocks} blocks, {name} should have standard deviation "
@@ -541,15 +559,17 @@ def test_the_last_layers_of_branches_are_smaller():
 
 def test_biases_are_zero_and_gains_stay():
     _, state, _ = initialized(2, 8, 2)
-    for name, array in state.items():
-        if name.endswith("bias"):
-            assert not np.any(array), (
-                f"{name} should be all 0, yours holds {plain(array.ravel()[:3])}..."
+    for n in range(2):
+        for name in (*BIASES, "mlp.2.bias"):
+            array = np.asarray(state[f"{n}.{name}"])
+            assert array.ndim == 1 and array.size >= 8 and not np.any(array), (
+                f"{n}.{name} should be all 0, yours holds {plain(array.ravel()[:3])}..."
             )
-        elif array.ndim == 1:
-            assert np.array_equal(array, np.full_like(array, 3)), (
-                f"{name} is the gain of a norm and should stay as it was, 3; yours holds "
-                f"{plain(array[:3])}..."
+        for name in ("norm1.weight", "norm2.weight"):
+            array = np.asarray(state[f"{n}.{name}"])
+            assert np.array_equal(array, np.full(8, 3)), (
+                f"{n}.{name} is the gain of a norm and should stay as it was, 3; yours holds "
+                f"{plain(array.ravel()[:3])}..."
             )
 
 
@@ -581,7 +601,7 @@ def test_the_generator_decides():
 
 # %% init hidden points=2
 def test_other_matrices_and_the_distribution():
-    _, state, same = initialized(3, 64, np.random.default_rng(1), more=True)
+    _, state, same = initialized(3, 64, 1, more=True)
     assert same
     for name, array in state.items():
         if array.ndim == 2:
@@ -769,6 +789,11 @@ def learned_after(tie):
     return {name: float(abs(after[name] - before[name]).max()) for name in before}
 
 
+def first_deviation():
+    """The standard deviation of a new GPT's embedding."""
+    return float(GPT(50, 6, 64, 1, 2).embedding.weight.data.std())
+
+
 # %% gpt hidden points=2
 def test_other_models():
     for heads, layers, options in [(1, 1, {}), (4, 3, {"tie": False})]:
@@ -784,8 +809,10 @@ def test_other_models():
     assert block_options(rotary=True) == [(0.0, True, 4)] * 2
     moved = learned_after(True)
     assert abs(moved["embedding.weight"] - 0.01) < 2e-3, "a tied weight is updated once"
-    kind, message = refusal(gpt_values, np.zeros((1, 7), int), 1, 7, 6, 8, 1, 2)
-    assert kind == "ValueError" and "7" in message and "6" in message
+    for options in ({}, {"rotary": True}):
+        kind, message = refusal(gpt_values, np.zeros((1, 7), int), 1, 7, 6, 8, 1, 2, **options)
+        assert kind == "ValueError" and "7" in message and "6" in message
+    assert 0.017 < first_deviation() < 0.023, "init_gpt(self) must stay"
     assert refusal(gpt_values, np.array([[7]]), 1, 7, 6, 8, 1, 2)[0] == "IndexError"
 
 
@@ -848,6 +875,7 @@ def test_rows_and_calls_differ():
 
 
 def test_a_text_that_is_too_short_is_refused():
+    assert not refusal(batches, 7, 1, 6, 0)[0], "7 tokens hold a window of 6 and one more token"
     for n in (6, 2):
         kind, message = refusal(batches, n, 1, 6, 0)
         assert kind == "ValueError" and str(n) in message and "6" in message, (
@@ -956,9 +984,6 @@ def optimized(weight_decay):
     """The weight decay of each group of an AdamW that was given decay_groups."""
     optimizer = AdamW(decay_groups(GPT(7, 4, 8, 1, 2), weight_decay), lr=0.1)
     return [group["weight_decay"] for group in optimizer.param_groups]
-
-
-MATRICES = ["attention.qkv.weights", "attention.out.weights", "mlp.0.weights", "mlp.2.weights"]
 
 
 # %% decay-groups points=4
@@ -1228,6 +1253,11 @@ def test_the_model_is_examined_in_evaluation_mode():
         "a model that is random in training mode should be examined in evaluation mode, and be "
         f"in training mode again afterwards; leak {found:.4g}, training afterwards {training}"
     )
+    reads = np.ones((4, 4))
+    found, training, _ = leak_of(TABLE, reads, ids)
+    expect(
+        found, leak_by_loops(TABLE, reads, ids), "the same with a model that reads all tokens"
+    )
 
 
 def test_nan_is_not_lost():
@@ -1238,6 +1268,8 @@ def test_nan_is_not_lost():
         f"all changes of the logits are nan, so the leak is nan, yours is {found!r}: Python's "
         "max(0.0, nan) is 0.0, np.max keeps nan"
     )
+    found, _, _ = leak_of(table, np.ones((3, 3)), np.array([0, 1, 1]))
+    assert found == 0.0, f"these ids never reach the row of nan: the leak is 0, yours {found}"
 
 
 # %% causality-leak hidden points=2
