@@ -41,14 +41,6 @@ def rounded(x):
     return np.asarray(x).round(3).tolist()
 
 
-def reference(settings, seed):
-    """A GPT with the weights that `random_gpt` gives on the learner's side."""
-    model, rng = GPT(**settings), np.random.default_rng(seed)
-    for parameter in model.parameters():
-        parameter.data[...] = rng.normal(0, 0.5, parameter.shape)
-    return model.eval()
-
-
 def causal_attention(q, k, v):
     """Attention in which token i looks at the tokens 0 to i, row by row, in float64."""
     out = np.zeros(v.shape)
@@ -57,6 +49,20 @@ def causal_attention(q, k, v):
         weights = probabilities(scores / math.sqrt(q.shape[3]))
         out[:, :, i] = np.einsum("bhj,bhjd->bhd", weights, v[:, :, : i + 1])
     return out
+
+
+def best_texts(table, start, n, width):
+    """The texts that a beam search finds for a table (positions, V, V), with their log
+    probabilities."""
+    logp, texts = np.log(probabilities(table)), [(list(start), 0.0)]
+    for _ in range(n):
+        longer = [
+            ([*ids, token], score + logp[len(ids) - 1, ids[-1], token])
+            for ids, score in texts
+            for token in range(table.shape[2])
+        ]
+        texts = sorted(longer, key=lambda pair: -pair[1])[:width]
+    return texts
 
 
 SMALL = {"vocab_size": 7, "context": 8, "embed_dim": 8, "layers": 2, "num_heads": 2}
@@ -95,6 +101,11 @@ def random_gpt(settings, seed, scale=1.0):
     if model.head is not None:
         model.head.weights.data *= scale
     return model.eval()
+
+
+def whole(settings, ids, seed):
+    """The logits of such a GPT for all ids at once: what lesson 15 computes."""
+    return np.array(random_gpt(settings, seed)(np.array(ids)).data)
 
 
 def refusal(action, *given, **named):
@@ -779,7 +790,7 @@ def test_a_prompt_in_one_step_has_the_logits_of_the_model():
     kind, message = refusal(stepped, SMALL, ids, [5], 1)
     assert not kind, f"a step with a prompt of 5 tokens raises {kind}: {message}"
     found, lengths, recorded = stepped(SMALL, ids, [5], 1)
-    wanted = numbers(reference(SMALL, 1)(ids), "model(ids)")
+    wanted = whole(SMALL, ids, 1)
     assert found.shape == wanted.shape, (
         f"ids of shape (2, 5) should give logits of shape {wanted.shape}, yours have "
         f"{found.shape}"
@@ -801,7 +812,7 @@ def test_one_token_after_others_has_the_logits_of_the_model():
     kind, message = refusal(stepped, SMALL, ids, [4, 1, 1], 2)
     assert not kind, f"steps with 4, 1 and 1 tokens raise {kind}: {message}"
     found, _, _ = stepped(SMALL, ids, [4, 1, 1], 2)
-    wanted = numbers(reference(SMALL, 2)(ids), "model(ids)")
+    wanted = whole(SMALL, ids, 2)
     assert found.shape == wanted.shape, (
         f"steps with 4, 1 and 1 tokens should give 6 rows of logits, shape {wanted.shape}; "
         f"yours have {found.shape}"
@@ -826,7 +837,7 @@ def test_rotary_and_untied_models():
         kind, message = refusal(stepped, settings, ids, [3, 1, 2], 3)
         assert not kind, f"a GPT with {change}: step raises {kind}: {message}"
         found, _, _ = stepped(settings, ids, [3, 1, 2], 3)
-        wanted = numbers(reference(settings, 3)(ids), "model(ids)")
+        wanted = whole(settings, ids, 3)
         assert near(found, wanted, 1e-3), (
             f"a GPT with {change}: the logits of steps with 3, 1 and 2 tokens differ from "
             f"model(ids) by {np.abs(found - wanted).max():.3g}. With rotary=True `positions` "
@@ -853,7 +864,7 @@ def test_other_steps():
     ):  # fmt: skip
         settings, ids = SMALL | change, some_ids(seed, 3, sum(sizes))
         found, lengths, _ = stepped(settings, ids, sizes, 20 + seed)
-        wanted = numbers(reference(settings, 20 + seed)(ids), "model(ids)")
+        wanted = whole(settings, ids, 20 + seed)
         assert near(found, wanted, 1e-3), f"{change}, {sizes}"
         assert lengths == [sum(sizes)] * settings["layers"]
 
@@ -884,6 +895,15 @@ def cached_run(settings, ids, ends, seed):
     return results, model.embedding.counts, lengths
 
 
+def greedy_text(settings, ids, n, seed):
+    """The ids and n most probable tokens, by the model of lesson 15 alone."""
+    model, ids = random_gpt(settings, seed), np.array(ids)
+    for _ in range(n):
+        token = np.array(model(ids[:, -model.context :]).data)[:, -1].argmax(axis=-1)
+        ids = np.concatenate([ids, token[:, None]], axis=1)
+    return ids.tolist()
+
+
 def both_texts(settings, ids, n, seed, **options):
     """What generate returns with a cache, twice, and without one."""
     model, ids = random_gpt(settings, seed), np.array(ids)
@@ -897,9 +917,8 @@ def both_texts(settings, ids, n, seed, **options):
 def test_only_new_tokens_are_computed():
     ids = some_ids(5, 2, 6)
     results, counts, lengths = cached_run(SMALL, ids, [3, 4, 6], 4)
-    model = reference(SMALL, 4)
     for found, end in zip(results, (3, 4, 6)):
-        wanted = numbers(model(ids[:, :end]), "model(ids)")[:, -1]
+        wanted = whole(SMALL, ids[:, :end], 4)[:, -1]
         assert found.shape == wanted.shape, (
             f"cached_logits should return the logits of the next token, shape {wanted.shape}, "
             f"yours have {found.shape}: take the last position"
@@ -920,9 +939,8 @@ def test_beyond_the_context_the_window_is_computed_anew():
     kind, message = refusal(cached_run, SMALL, ids, [7, 8, 9, 11], 5)
     assert not kind, f"a text longer than the context: yours raises {kind}: {message}"
     results, counts, lengths = cached_run(SMALL, ids, [7, 8, 9, 11], 5)
-    model = reference(SMALL, 5)
     for found, end in zip(results, (7, 8, 9, 11)):
-        wanted = numbers(model(ids[:, max(0, end - 8) : end]), "model(ids)")[:, -1]
+        wanted = whole(SMALL, ids[:, max(0, end - 8) : end], 5)[:, -1]
         assert near(found, wanted, 1e-3), (
             f"after {end} tokens, with a context of 8, the logits should be those of the last "
             f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
@@ -935,7 +953,13 @@ def test_beyond_the_context_the_window_is_computed_anew():
 
 
 def test_generate_gives_the_same_tokens_with_a_cache():
-    for options in ({"temperature": 0}, {"temperature": 1.5}, {"top_k": 3}):
+    found = both_texts(SMALL, some_ids(7, 2, 3), 9, 6, temperature=0)[0]
+    right = greedy_text(SMALL, some_ids(7, 2, 3), 9, 6)
+    assert found == right, (
+        f"the most probable tokens are {right}, generate with a cache and temperature 0 gives "
+        f"{found}"
+    )
+    for options in ({"temperature": 1.5}, {"top_k": 3}):
         first, second, plain = both_texts(SMALL, some_ids(7, 2, 3), 9, 6, **options)
         assert first == plain, (
             f"generate with {options} gives {plain} without a cache and {first} with one"
@@ -949,10 +973,9 @@ def test_other_windows():
         settings, ids = SMALL | change, some_ids(30 + seed, 2, 12)
         context, ends = settings["context"], [1, 2, 5, 6, 9, 12]
         results, counts, lengths = cached_run(settings, ids, ends, seed)
-        model = reference(settings, seed)
         for found, end in zip(results, ends):
             window = ids[:, max(0, end - context) : end]
-            assert near(found, numbers(model(window), "model")[:, -1], 1e-3), f"{change}, {end}"
+            assert near(found, whole(settings, window, seed)[:, -1], 1e-3), f"{change}, {end}"
         assert counts[:3] == [1, 1, 3]
         first, _, plain = both_texts(settings, ids[:, :2], 12, seed)
         assert first == plain, f"{change}"
@@ -1049,9 +1072,8 @@ def test_a_sliding_window_of_one_rotary_block_is_exact():
     ids = some_ids(8, 1, 9)
     kind, message = refusal(sliding_logits, settings, ids, 7)
     assert not kind, f"9 tokens through a window of 4 raise {kind}: {message}"
-    rows, model = sliding_logits(settings, ids, 7), reference(settings, 7)
-    for end, found in enumerate(rows, start=1):
-        wanted = numbers(model(ids[:, max(0, end - 4) : end]), "model(ids)")[:, -1]
+    for end, found in enumerate(sliding_logits(settings, ids, 7), start=1):
+        wanted = whole(settings, ids[:, max(0, end - 4) : end], 7)[:, -1]
         assert near(found, wanted, 1e-3), (
             f"one rotary block, a window of 4: the logits after token {end} should be those of "
             f"the last {min(4, end)} tokens, yours differ by "
@@ -1068,9 +1090,8 @@ def test_other_slides():
             assert near(new[0], old[0][:, :, n:]) and near(new[1], old[1][:, :, n:])
     settings = SMALL | {"layers": 1, "rotary": True, "context": 3, "num_heads": 1}
     ids = some_ids(9, 1, 8)
-    rows, model = sliding_logits(settings, ids, 3), reference(settings, 3)
-    for end, found in enumerate(rows, start=1):
-        wanted = numbers(model(ids[:, max(0, end - 3) : end]), "model")[:, -1]
+    for end, found in enumerate(sliding_logits(settings, ids, 3), start=1):
+        wanted = whole(settings, ids[:, max(0, end - 3) : end], 3)[:, -1]
         assert near(found, wanted, 1e-3), f"{end}"
 
 
@@ -1249,16 +1270,16 @@ def test_each_token_is_compared_with_its_own_row():
 def test_other_drafts():
     rng = np.random.default_rng(8)
     p, q = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), 2)
-    first, second, third = np.zeros((3, 3))
+    counts = np.zeros((3, 3))
     for a, b in itertools.product(range(3), repeat=2):
         results = checked_drafts(p, q, [a, b], 150, 3 * a + b)
         for one in results:
-            for shares, token in zip((first, second, third), one):
-                shares[token] += q[0, a] * q[1, b] / 150
-    for shares, row in zip((first, second, third), p):
+            for place, token in enumerate(one):
+                counts[place, token] += q[0, a] * q[1, b] / 150
+    for shares, row in zip(counts, p):
         assert near(shares / shares.sum(), row, 0.13), f"{shares / shares.sum()}, {row}"
-    assert abs(first.sum() - 1) < 1e-9
-    assert abs(second.sum() - np.minimum(p[0], q[0]).sum()) < 0.07
+    assert abs(counts[0].sum() - 1) < 1e-9
+    assert abs(counts[1].sum() - np.minimum(p[0], q[0]).sum()) < 0.07
 
 
 # %% learner-side
@@ -1384,20 +1405,6 @@ def beams(table, ids, width, n, context=9):
 
 # After token 0, token 1 is more probable than 2; but what follows 2 is nearly certain.
 TRAP = np.log([[0.02, 0.55, 0.43], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
-
-
-def best_texts(table, start, n, width):
-    """The texts that a beam search finds for a table (positions, V, V), with their log
-    probabilities."""
-    logp, texts = np.log(probabilities(table)), [(list(start), 0.0)]
-    for _ in range(n):
-        longer = [
-            ([*ids, token], score + logp[len(ids) - 1, ids[-1], token])
-            for ids, score in texts
-            for token in range(table.shape[2])
-        ]
-        texts = sorted(longer, key=lambda pair: -pair[1])[:width]
-    return texts
 
 
 # %% beam points=6
