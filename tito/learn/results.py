@@ -1,7 +1,7 @@
 """What the demonstrations of a lesson show with the learner's own code.
 
 .tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
-.tito/results/05_backprop/*.svg, *.png    its pictures
+.tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
 .tito/results/05_backprop/index.html      all of it on one page, for a browser
 
 The keys are those of `verdict.demonstrations`: they change with the code. So what is kept here is
@@ -11,7 +11,9 @@ also the list of the demonstrations that need not run again.
 import base64
 import html
 import json
+import os
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +22,9 @@ from tito.learn import progress
 from tito.lesson.course import Entry
 
 PREDICT = re.compile(r"\bPredict\b.*?(?=\n\s*\n|\Z)", re.S)
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 LAST = "Look back"  # the section behind the lesson's own end
-NAME = re.compile(r"[0-9a-f]{16}-\d+-\d+\.(svg|png)")
+NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
 STYLE = """
 :root { color-scheme: light dark; }
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 17px/1.5 system-ui, sans-serif; }
@@ -85,37 +88,40 @@ def _is_sound(kept, names):
     )
 
 
-def keep(entry: Entry, rows: list[dict], kept: dict, fresh: dict) -> tuple[list[Result], str]:
+def keep(entry: Entry, rows: list[dict], kept: dict, fresh: dict) -> list[Result]:
     """Add to what is kept what demonstrations of this run showed, and forget what the lesson's
     code does not show any more; write the page anew when something changed.
 
     rows   the lesson's demonstrations, as `verdict.demonstrations` has them
     kept   what `load` gave
     fresh  {key: {"text", "pictures": [{"kind", "data": base64}]}}
-    returns  the Results of the demonstrations that ran well, in the lesson's order, and the page's
-             path as it is typed; "" without any
+    returns  the Results of the demonstrations that ran well and showed something, in the lesson's
+             order
     """
     folder, now = folder_of(entry), {}
     for row in rows:
         key = row["key"]
         if key in fresh:
-            names = []
+            names, words = [], "-".join(re.findall("[a-z0-9]+", row["heading"].lower()))
+            section, place = key.split("-")
             for n, picture in enumerate(fresh[key]["pictures"]):
-                names.append(f"{key}-{n}.{picture['kind']}")
+                names.append(f"{words or 'start'}-{section[:4]}-{place}-{n}.{picture['kind']}")
                 files.write(folder / names[-1], base64.b64decode(picture["data"]))
             now[key] = {"text": fresh[key]["text"], "pictures": names}
         elif key in kept:
             now[key] = kept[key]
     every = [_result(entry, row, now[row["key"]]) for row in rows if row["key"] in now]
+    every = [one for one in every if one.text or one.pictures]
     if now != kept or fresh:
         with progress.locked(entry.root):
-            files.write(page_of(entry), page(entry, every, predictions(entry)))
+            if every:
+                write_page(entry, every)
             files.write(folder / "results.json", json.dumps(now, indent=1))
             names = {name for one in now.values() for name in one["pictures"]}
             for path in folder.iterdir():
                 if NAME.fullmatch(path.name) and path.name not in names:
                     path.unlink(missing_ok=True)
-    return every, entry.relative(page_of(entry)) if every else ""
+    return every
 
 
 def _result(entry, row, shown):
@@ -137,7 +143,7 @@ def payoff_of(every: list[Result]) -> Result | None:
     """
     own = [one for one in every if one.before and one.heading != LAST]
     drawn = [one for one in own if one.pictures]
-    return (drawn or [one for one in own if one.text] or [None])[-1]
+    return (drawn or own or [None])[-1]
 
 
 def question_in(text: str) -> str:
@@ -146,9 +152,28 @@ def question_in(text: str) -> str:
     return " ".join(found[0].split()) if found else ""
 
 
-def predictions(entry: Entry) -> dict:
-    """What the learner predicted, {question: answer}."""
-    return progress.load(entry.root)["lessons"].get(entry.name, {}).get("predictions", {})
+def predict(entry: Entry, question: str, answer: str, every: list[Result]) -> None:
+    """Keep what the learner predicted, with the progress and on the page."""
+    with progress.change(entry.root, entry.name) as record:
+        record.setdefault("predictions", {})[question] = answer
+    write_page(entry, every)
+
+
+def write_page(entry: Entry, every: list[Result]) -> None:
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    files.write(page_of(entry), page(entry, every, record.get("predictions", {})))
+
+
+def open_page(path: Path) -> bool:
+    """Open a page in a browser with a window of its own. Returns whether there is one."""
+    import webbrowser
+
+    if sys.platform.startswith("linux") and not any(map(os.environ.get, DISPLAYS)):
+        return False  # a browser for terminals would take this one
+    try:
+        return webbrowser.open(path.as_uri())
+    except (webbrowser.Error, OSError):
+        return False
 
 
 def page(entry: Entry, every: list[Result], predicted: dict) -> str:
@@ -156,8 +181,6 @@ def page(entry: Entry, every: list[Result], predicted: dict) -> str:
     title = html.escape(f"{entry.number:02} {entry.declared.title}, with your code")
     parts, heading = [], None
     for one in every:
-        if not (one.text or one.pictures):
-            continue
         if one.heading != heading:
             heading = one.heading
             parts.append(f"<h2>{html.escape(heading or entry.declared.title)}</h2>")

@@ -2,8 +2,8 @@
 one line of JSON per event out.
 
 It imports the package of one root and no other, runs each declared check under pytest with a time
-limit, then the demonstrations top to bottom, up to the first exercise that is not right. It decides nothing: `verdict.py`, in the process
-that started it, does.
+limit, then the demonstrations top to bottom, up to the first exercise that is not right. It decides
+nothing: `verdict.py`, in the process that started it, does.
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
 "rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only

@@ -58,9 +58,9 @@ class Verdict:
     verdict a key of `outcome.VERDICTS`
     shown   the `results.Result`s of the demonstrations below exercises that turned right in this
             run, in their order
-    payoff  the Result that a lesson which passed ends on, or None
-    page    the page with the results of the lesson, or None
+    results the Results of all demonstrations that are known to run
     changed the exercises whose code is another than in the run before
+    stubs   the exercises that are as released
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
@@ -85,9 +85,9 @@ class Verdict:
     saved: list = field(default_factory=list)
     partial: bool = False
     shown: list = field(default_factory=list)
-    payoff: results.Result | None = None
-    page: str = ""
+    results: list = field(default_factory=list)
     changed: list = field(default_factory=list)
+    stubs: list = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -161,6 +161,9 @@ def test(
         result.saved += export.bring(entry, module)[1]
         modules, broken = _export_lower(entry, result)
         modules[str(entry.module_path)] = entry, source, module
+        before = record.get("last", {}).get("exercises", {})
+        now = exercise_hashes(entry, source)
+        result.changed = [name for name in now if before and now[name] != before.get(name)]
         run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
         if process:
             run.go(process, keyword, first_only, seconds)
@@ -243,11 +246,23 @@ def _record(entry, source, result, warn):
                 "verdict": result.verdict,
                 "points": result.points,
                 "checks": {o.id: o.status for o in result.checks},
+                "exercises": exercise_hashes(entry, source),
             }
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
             record["last"]["code"] = ""
+
+
+def exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
+    """{exercise: a hash of the learner's code in its cell}."""
+    return {
+        f"{entry.name}-{cell.exercise}": hashlib.sha256(
+            cell.source.strip().encode("utf-8", "surrogatepass")
+        ).hexdigest()[:16]
+        for cell in source.cells
+        if cell.exercise
+    }
 
 
 def request_of(entry, source, texts, seconds):
@@ -452,6 +467,7 @@ class Run:
                     f"not run: {late or deaths} before it "
                     f"{'ran out of time' if late else 'ended the process'}"
                 )
+        self.result.stubs = self.unwritten()
         self._wait()
         self.result.own_checks = [
             o for o in own if o.status != "not run" or not self.result.partial
@@ -464,7 +480,7 @@ class Run:
         before  {check: status} of the last run
         """
         result = self.result
-        every, result.page = results.keep(self.entry, self.rows, self.kept, self.fresh)
+        result.results = results.keep(self.entry, self.rows, self.kept, self.fresh)
         right = [
             {c.exercise for c in result.checks} - {c.exercise for c in result.checks if not ok(c)}
             for ok in (lambda c: c.passed, lambda c: before.get(c.id) == "passed")
@@ -475,9 +491,7 @@ class Run:
             if exercise.id in right[0] - right[1]
         ]
         turned += [] if before else [0]  # what stands above the first exercise
-        result.shown = [one for one in every if one.before in turned]
-        if all(check.passed for check in result.checks):
-            result.payoff = results.payoff_of(every)
+        result.shown = [one for one in result.results if one.before in turned]
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
@@ -572,7 +586,7 @@ class Run:
                 for o in self.result.checks
                 if not o.passed and o.status != "not run" and not o.unwritten
             ],
-            self.unwritten(),
+            self.result.stubs,
         )
         for check in failing:
             if check.exercise in stubs:
@@ -592,6 +606,40 @@ class Run:
                 and arose in wrong
             ):
                 check.waits = arose
+        causes = self._causes(wrong)
+        for check in failing:
+            if not check.unwritten and not check.waits:
+                check.waits = causes.get(check.exercise)
+
+    def _causes(self, wrong):
+        """{exercise: the wrong one, above it in the chapter, whose functions it calls}, also
+        through others: while that is wrong, nobody can tell if this one is.
+        """
+        functions, causes = {}, {}  # functions: {name: the exercise that defines it}
+        for cell in self.source.cells:
+            if not cell.exercise:
+                continue
+            try:
+                tree = cells.tree_of(cell.source)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            name = f"{self.entry.name}-{cell.exercise}"
+            called = [
+                functions[node.id]
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Name) and node.id in functions
+            ]
+            blamed = [
+                one if one in wrong else causes[one]
+                for one in called
+                if one in wrong or one in causes
+            ]
+            if blamed:
+                causes[name] = causes.get(blamed[0], blamed[0])
+            functions |= {
+                node.name: name for node in tree.body if isinstance(node, ast.FunctionDef)
+            }
+        return causes
 
     def _how_it_ended(self, finished, end):
         """What is to be said of a process that did not end well, or ""."""
@@ -642,7 +690,7 @@ class Run:
     def _why(self, ended):
         """Why the lesson did not pass, or "" when it did."""
         result, exercises = self.result, self.entry.declared.exercises
-        if len(self.unwritten()) == len(exercises):
+        if len(result.stubs) == len(exercises):
             result.verdict = "stub"
             return f"Nothing is written yet: all {len(exercises)} exercises are as released."
         if result.partial and not result.asked:

@@ -27,6 +27,7 @@ IGNORED = (
     "/.venv/",
     "/.tito/backups/",
     "/.tito/lock",
+    "/.tito/results/",
     "/.tito/setup.*",
     *(f"/{name}" for name in MACHINE),
     "__pycache__/",
