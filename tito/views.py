@@ -793,3 +793,29 @@ def book(site):
         f"{site.path / 'index.html'}: the {site.edition}'s edition, "
         f"{count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
     )
+
+
+def update(done):
+    """What an update of the course changed, and what to do now."""
+    if not done.changed:
+        return Text(f"Edition {done.after} is what you have; nothing was changed.")
+    title = f"edition {done.before} -> {done.after}" if done.before != done.after else done.after
+    lines = [Text.assemble((title, "bold"), f"  {count(done.changed, 'file')} changed")]
+    groups = {
+        "new lessons": done.added,
+        "no longer in the course, your files stay": done.gone,
+        "renumbered": [f"{name} -> {folder}" for name, folder in done.renumbered.items()],
+        "set aside, the exercise is gone": [
+            f"{name} in {path}" for name, path in done.aside.items()
+        ],
+        "the task changed, look at your code": done.tasks,
+        "your edits of the course's own text, replaced": done.replaced,
+        "to test again": [f"tito test {name}" for name in done.test],
+    }
+    for title, rows in groups.items():
+        if rows:
+            lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
+    lines.append(
+        Pieces([f"Everything overwritten is in {done.backup};", "`tito undo` takes this back."])
+    )
+    return Group(*lines)

@@ -638,6 +638,27 @@ def restore(
         echo(f"What stood there is saved in {result.kept}; `tito undo` brings it back.")
 
 
+@app.command("update")
+def update_(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RELEASE", help="The new edition: a release, a course or a zip."),
+    ],
+    root: RootOption = None,
+):
+    """Bring a newer edition of the course under your work.
+
+    Prose, checks, hints and support code are replaced; what you wrote in the exercises, and cells
+    of your own, stay. Everything else is saved first; `tito undo` takes the update back.
+    Example: tito update ../my-course-2
+    """
+    from tito import views
+    from tito.learn import update
+
+    root = current_root(root)
+    echo(views.update(update.update(root, current_folder() / source.expanduser(), warn)))
+
+
 @app.command("doctor")
 def doctor_(json: Json = False, root: RootOption = None):
     """Look for what is missing on this machine, and say what to do about it.
