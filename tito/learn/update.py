@@ -131,7 +131,7 @@ def _unpack(source, folder):
 
 def _contents(root, folder):
     """({path: bytes} of the new edition's workspace, the name of the edition)."""
-    source = course.open_root(folder)
+    source = course.open_root(folder.resolve())
     if source.name != root.name or source.package != root.package:
         raise TitoError(
             f"{source.path} is of the course {source.name}, this workspace of {root.name}.",
