@@ -1,4 +1,4 @@
-"""Text: tokenizers, and the texts that come with the package.
+"""Text: tokenizers, small language models, and the texts that come with the package.
 
 >>> from tinytorch.text import CharTokenizer
 >>> CharTokenizer("banana").encode("nab").tolist()
@@ -13,6 +13,8 @@ __getattr__, __dir__ = door(
         "tokenization": "CharTokenizer Tokenizer WORDS bits_per_token compression encode_word "
         "from_bytes merged pair_counts best_pair split split_special to_bytes token_bytes "
         "train_bpe train_bpe_fast",
+        "embeddings": "NGram RecurrentModel WindowModel bigram_counts bits_per_character "
+        "name_windows nearest probabilities rnn_step sample_bigram windows witten_bell",
         "support.texts": "load_names load_text",
     },
 )

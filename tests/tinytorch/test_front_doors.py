@@ -154,7 +154,7 @@ def test_no_name_is_both_there_and_elsewhere(door):
         ("torch.nn.NLLLoss", "write CrossEntropyLoss, on logits"),
         ("torch.nn.Relu", "did you mean relu or "),
         ("torch.nn.functional.nll_loss", "write cross_entropy, on logits"),
-        ("torch.nn.functional.embedding", "write table[indices]"),
+        ("torch.nn.RNNCell", "rnn_step and RecurrentModel are in tinytorch.text"),
         ("torch.nn.init.kaiming_normal_", "or w.data[...] = he_normal(*w.shape)"),
         ("torch.optim.RMSprop", "'RMSprop': write Adam or AdamW"),
         ("torch.optim.lr_scheduler", "schedules are in tinytorch.optim itself, as optim.StepLR"),

@@ -35,7 +35,13 @@ COURSE = course.open_root(Path(__file__).resolve().parents[2])
 
 @pytest.fixture(scope="module")
 def merges():
-    """1,024 tokens of the novels."""
+    """1,024 tokens of a part of a novel."""
+    return train_bpe_fast(load_text("train")[:40_000], 1024)
+
+
+@pytest.fixture(scope="module")
+def merges_of_novels():
+    """1,024 tokens of the novels, as in the chapter."""
     return train_bpe_fast(load_text("train"), 1024)
 
 
@@ -64,8 +70,8 @@ def test_training_does_not_depend_on_the_order_of_the_text():
     assert list(one) == list(other)
 
 
-def test_training_on_the_novels_visits_only_the_words_that_change(monkeypatch):
-    text, count = load_text()[:10_000], 0
+def test_fast_training_visits_only_the_words_that_change(monkeypatch):
+    text, count = load_text()[:6000], 0
     merged = lesson.merged
 
     def counting(ids, pair, new):
@@ -110,6 +116,11 @@ def test_merges_are_those_of_hugging_face():
     )
     found = [tokens[id] for id in Tokenizer(ours).encode(test).tolist()]
     assert found == [bytes(ord(letter) - 0x4E00 for letter in token) for token in encoded.tokens]
+
+
+def test_of_special_tokens_that_begin_alike_the_longest_is_left_out():
+    for special in (["<e", "<e>"], ["<e>", "<e"]):
+        assert count_words("x<e>y", special) == {(120,): 1, (121,): 1}
 
 
 def test_words_hold_all_of_the_text_and_no_special_token():
@@ -174,15 +185,19 @@ def test_a_word_has_the_same_ids_anywhere(merges):
     assert whole == [id for word in words for id in tokenizer.encode(word).tolist()]
 
 
+@pytest.fixture(scope="module")
+def categories():
+    """{category: all its characters, without the surrogates}."""
+    found = {"space": [], "digit": [], "alpha": [], "other": []}
+    for point in map(chr, [*range(0xD800), *range(0xE000, 0x20000)]):
+        tests = point.isspace(), point.isdigit(), point.isalpha(), True
+        found[list(found)[tests.index(True)]].append(point)
+    return {category: "".join(points) for category, points in found.items()}
+
+
 @pytest.mark.parametrize("category", ["space", "digit", "alpha", "other"])
-def test_every_character_is_in_a_piece(category):
-    tests = {"space": str.isspace, "digit": str.isdigit, "alpha": str.isalpha}
-    points = map(chr, [*range(0xD800), *range(0xE000, 0x20000)])  # without the surrogates
-    text = "".join(
-        point
-        for point in points
-        if next((name for name, test in tests.items() if test(point)), "other") == category
-    )
+def test_every_character_is_in_a_piece(categories, category):
+    text = categories[category]
     assert "".join(split(text)) == text and "".join(split(text[::-1])) == text[::-1]
     assert sum(map(len, lesson.re.findall(WORDS, text))) == len(text)  # the pattern leaves no gap
 
@@ -214,7 +229,9 @@ def test_a_saved_tokenizer_is_the_same(tmp_path, tokenizer):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"characters": "abc"}', "\x00\x01", "[" * 100_000], ids=repr
+    "content",
+    ["", "{", "[]", '{"characters": "abc"}', "\x00\x01", "[" * 100_000],
+    ids=["empty", "brace", "list", "characters", "zero", "deep"],
 )
 def test_a_file_that_holds_no_tokenizer_is_refused(tmp_path, content):
     path = tmp_path / "w.json"
@@ -258,6 +275,13 @@ def test_the_vocabulary_size_is_one_more_than_the_largest_id():
     assert CharTokenizer("hello").vocab_size == 4
 
 
+def test_one_allowed_special_token_needs_no_list():
+    tokenizer = Tokenizer({}, {"<end>": 256})
+    assert tokenizer.encode("a<end>", allowed_special="<end>").tolist() == [97, 256]
+    with pytest.raises(ValueError, match="no special token '<other>'"):
+        tokenizer.encode("a", allowed_special="<other>")
+
+
 def test_tokens_can_be_asked_for_by_number():
     tokenizer = Tokenizer({(97, 98): 256}, {"<é>": 257})
     assert [tokenizer.token(id) for id in (97, 256, 257)] == [b"a", b"ab", "<é>".encode()]
@@ -279,16 +303,18 @@ def test_two_tokenizers_share_nothing():
 # What the chapter shows
 
 
-def test_the_first_picture_is_what_the_lesson_builds(merges):
-    line = "".join(PIECES["256 tokens"])
+@pytest.mark.slow
+def test_the_first_picture_is_what_the_lesson_builds(merges_of_novels):
+    line = "".join(PIECES["vocabulary of 256"])
     assert line in load_text()
     for label, pieces in PIECES.items():
-        tokenizer = first(merges, int(label.split()[0].replace(",", "")))
+        tokenizer = first(merges_of_novels, int(label.split()[-1].replace(",", "")))
         assert [tokenizer.token(id).decode() for id in tokenizer.encode(line).tolist()] == pieces
 
 
-def test_figures_of_the_novels(merges):
-    tokenizer, test = first(merges, 1024), load_text("test")
+@pytest.mark.slow
+def test_figures_of_the_novels(merges_of_novels):
+    tokenizer, test = first(merges_of_novels, 1024), load_text("test")
     assert 2.9 < compression(test, tokenizer) < 3.1
     assert compression(TEN_LINES["Greek"], tokenizer) < 0.6
     ids = tokenizer.encode(test)
@@ -304,9 +330,8 @@ def test_the_front_door_has_every_name():
 
 def test_the_texts_go_with_every_workspace_and_release():
     (entry,) = [entry for entry in COURSE.lessons if entry.name == "tokenization"]
-    needed = [e for e in COURSE.lessons if e.name in ("tensor", "layers", "data")]
     names = ("austen.txt.bz2", "names.txt.bz2", "SOURCES.md", "__init__.py")
-    for given in (workspace.contents(COURSE, [entry]), release.contents(COURSE, [*needed, entry])):
+    for given in (workspace.contents(COURSE, [entry]), release.contents(COURSE, [entry])):
         for name in names:
             data = (COURSE.path / "tinytorch" / "data" / name).read_bytes()
             assert given[f"tinytorch/data/{name}"] == data

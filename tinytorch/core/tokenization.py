@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6f6c34fced8c254b
+# checksum: 6280c0501ca840d6
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -39,13 +39,13 @@ class CharTokenizer:
         return len(self.characters)
 
     def token(self, id):
-        """The UTF-8 bytes of one token."""
+        """The bytes of one token, in UTF-8: the subject of the next section."""
         return self.decode([id]).encode()
 
     def encode(self, text, allowed_special=()):
         """The ids of the characters of `text`.
 
-        allowed_special  not used: this tokenizer has no special tokens
+        allowed_special  ignored; a later section explains it for the class `Tokenizer`
         returns          int64 array of shape (n,), n the number of characters
 
         ValueError when a character is not in the vocabulary; its message contains the first
@@ -187,8 +187,8 @@ def split(text, pattern=WORDS):
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
-    for special in special_tokens:
-        parts = [piece for part in parts for piece in part.split(special)]
+    for special in sorted(special_tokens, key=len, reverse=True):
+        parts = [piece for part in parts for piece in part.split(special)]  # of str, not ours
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}
 
@@ -197,7 +197,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
 
     text            str
-    vocab_size      int: how many tokens there shall be, special tokens included
+    vocab_size      int: the number of tokens, special tokens included
     special_tokens  list of str: no merge is learned from them, and an id is reserved for each
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
                     are 256, 257, ... Fewer than asked for when no pair is left
@@ -271,7 +271,8 @@ def split_special(text, special_tokens):
     text            str
     special_tokens  collection of str, none of them empty
     returns         list of str, none of them empty; each special token in the text is a piece
-                    of its own; joined they are the text. Where several fit, the longest counts
+                    of its own; joined they are the text. Where several fit, the longest counts.
+                    Without special tokens the text is one piece; the empty text has no piece
 
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
@@ -322,14 +323,16 @@ class Tokenizer:
     def encode(self, text, allowed_special=()):
         """The ids of a text.
 
-        allowed_special  the special tokens that are recognised in `text`: a collection of their
-                         texts, or "all". All others are encoded like any other text
+        allowed_special  the special tokens that are recognised in `text`: the text of one, a
+                         collection of texts, or "all". Others are encoded like any other text
         returns          int64 array of shape (n,)
 
         ValueError, with its text, for an allowed special token that the tokenizer has not.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
+        elif isinstance(allowed_special, str):
+            allowed_special = [allowed_special]
         for name in allowed_special:
             if name not in self.special_tokens:
                 raise ValueError(f"this tokenizer has no special token {name!r}")
@@ -423,9 +426,17 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
     holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
-                 changed in place. `pair` is removed; elsewhere an index may stay where the word
-                 has lost the pair
+                 changed in place: `pair` is removed, the new pairs are added. You need not
+                 remove the index of a word from the other pairs that it has lost
     returns      None
+
+    Only the words with an index in `holders[pair]` are read.
+
+    >>> words, counts = [(1, 2, 3), (3, 4)], Counter({(1, 2): 5, (2, 3): 5, (3, 4): 8})
+    >>> holders = defaultdict(set, {(1, 2): {0}, (2, 3): {0}, (3, 4): {1}})
+    >>> replace_pair((1, 2), 9, words, [5, 8], counts, holders)
+    >>> words, counts, holders[9, 3], (1, 2) in holders
+    ([(9, 3), (3, 4)], Counter({(3, 4): 8, (9, 3): 5}), {0}, False)
     """
     for i in holders.pop(pair):
         old, words[i] = words[i], merged(words[i], pair, new)

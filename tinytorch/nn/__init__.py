@@ -19,6 +19,7 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
         "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "embeddings": "embedding Embedding",
         "support.containers": "ModuleDict ModuleList Parameter",
         "support.l1_loss": "L1Loss l1_loss",
     },
@@ -36,7 +37,8 @@ __getattr__, __dir__ = door(
         "write ModuleList, or a list of Parameters as an attribute": "ParameterList ParameterDict",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
         "there is one device, the CPU": "DataParallel",
-        "this library has no such layer": "LSTM GRU RNN LSTMCell GRUCell RNNCell Embedding "
+        "rnn_step and RecurrentModel are in tinytorch.text": "RNN RNNCell",
+        "this library has no such layer": "LSTM GRU LSTMCell GRUCell EmbeddingBag "
         "LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm2d "
         "MultiheadAttention Transformer TransformerEncoder TransformerEncoderLayer "
         "TransformerDecoder TransformerDecoderLayer Conv1d Conv3d ConvTranspose2d MaxPool1d "

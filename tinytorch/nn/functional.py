@@ -16,6 +16,7 @@ __getattr__, __dir__ = door(
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy",
         "convolutions": "conv2d max_pool2d avg_pool2d",
         "data": "one_hot",
+        "embeddings": "embedding",
         "support.dropout": "dropout",
         "support.l1_loss": "l1_loss",
     },
@@ -28,7 +29,6 @@ __getattr__, __dir__ = door(
         "write (1 + x.exp()).log()": "softplus",
         "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
         "write x.pad(...)": "pad",
-        "write table[indices]": "embedding",
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "layer_norm batch_norm group_norm rms_norm "

@@ -2,6 +2,7 @@
 
 import bz2
 import hashlib
+from functools import cache
 from importlib.resources import files
 
 __all__ = ["TEN_LINES", "load_names", "load_text"]
@@ -51,6 +52,7 @@ def load_names():
     return read("names").split()
 
 
+@cache
 def read(name):
     """A text that comes with the package, by the first part of its file's name."""
     data = bz2.decompress((files("tinytorch") / "data" / f"{name}.txt.bz2").read_bytes())

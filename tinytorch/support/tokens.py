@@ -19,10 +19,10 @@ MARGIN = 8  # pixels
 # The end of the first sentence of the novels, as it is cut by tokenizers of lesson 12 that were
 # trained on `load_text()`, with so many tokens in the vocabulary. A test computes it again.
 PIECES = {
-    "256 tokens": " |m|u|s|t| |b|e| |i|n| |w|a|n|t| |o|f| |a| |w|i|f|e".split("|"),
-    "300 tokens": " m|u|s|t| be| in| w|an|t| of| a| w|i|f|e".split("|"),
-    "512 tokens": " must| be| in| w|ant| of| a| w|if|e".split("|"),
-    "1,024 tokens": " must| be| in| want| of| a| w|ife".split("|"),
+    "vocabulary of 256": " |m|u|s|t| |b|e| |i|n| |w|a|n|t| |o|f| |a| |w|i|f|e".split("|"),
+    "vocabulary of 300": " m|u|s|t| be| in| w|an|t| of| a| w|i|f|e".split("|"),
+    "vocabulary of 512": " must| be| in| w|ant| of| a| w|if|e".split("|"),
+    "vocabulary of 1,024": " must| be| in| want| of| a| w|ife".split("|"),
 }
 
 
@@ -62,7 +62,7 @@ def wrapped(tokens):
     lines, left = [[]], 0
     for token in tokens:
         shown = token.replace(" ", "·").replace("\n", "↵")
-        width = max(10, 5 + sum(map(advance, shown)))
+        width = max(9, 4 + sum(map(advance, shown)))
         if width + 2 > left:
             if lines[-1]:
                 lines.append([])
@@ -157,11 +157,11 @@ def draw_pair_counts(words):
     drawing.text(WIDTH - MARGIN, 18, "sums of pairs", "muted", "end")
     for k, (word, count) in enumerate(words):
         y = 68 * k + 28
-        drawing.text(MARGIN + 28, y + 20, f"{count} ×", "text", "end")
+        drawing.text(MARGIN + 34, y + 20, f"{count} ×", "text", "end")
         for i, letter in enumerate(word):
-            drawing.cell(MARGIN + 36 + 34 * i, y, letter, "value", 34, 30)
+            drawing.cell(MARGIN + 42 + 34 * i, y, letter, "value", 34, 30)
         for i in range(len(word) - 1):
-            drawing.text(MARGIN + 70 + 34 * i, y + 48, f"+{count}", "value")
+            drawing.text(MARGIN + 76 + 34 * i, y + 48, f"+{count}", "value")
     for k, pair in enumerate(order):
         drawing.text(WIDTH - MARGIN - 44, 27 * k + 46, pair, "text", "end", bold=k == 0)
         drawing.text(WIDTH - MARGIN, 27 * k + 46, sums[pair], "text", "end", bold=k == 0)
@@ -191,6 +191,7 @@ def draw_compression(sizes, curves):
             color=line.get_color(),
         )
     axes.axhline(1, color="C3", lw=1, ls="--")
+    axes.text(sizes[-1], 1.04, "one character", color="C3", ha="right")
     axes.set_xlim(sizes[0] - 20, sizes[-1] + 0.28 * (sizes[-1] - sizes[0]))
     axes.set_ylim(0, None)
     axes.set_xticks([size for size in sizes if size & (size - 1) == 0])
@@ -211,5 +212,6 @@ def draw_token_lengths(lengths):
     sizes = range(1, max(lengths) + 1)
     bars = axes.bar(sizes, [lengths.count(size) for size in sizes])
     axes.bar_label(bars)
+    axes.margins(y=0.1)
     axes.set_xticks(sizes)
     return figure

@@ -8,6 +8,14 @@ import string
 import numpy as np
 
 
+def blame(name, call, got, right):
+    """Blame the function that train_bpe calls, before train_bpe itself."""
+    assert got == right, (
+        f"train_bpe calls {name}, and {call} should be {right}, yours is {got}: the fault "
+        f"is in {name}, so mend that first"
+    )
+
+
 # %% learner-side
 def counted(words):
     """What pair_counts returns, as a plain dict."""
@@ -33,18 +41,54 @@ def remember(tokenizer, word, ids):
     tokenizer.memory[word] = ids
 
 
-def after_replacing(pair, new, words, frequencies):
-    """Words, counts and holders after replace_pair, as plain data; both are set up
-    here, pair by pair."""
+def pairs_of(words, frequencies):
+    """Counts and holders of all pairs of these words, set up here, pair by pair."""
     from collections import Counter, defaultdict
 
-    words, counts, holders = [tuple(word) for word in words], Counter(), defaultdict(set)
+    counts, holders = Counter(), defaultdict(set)
     for index, word in enumerate(words):
         for at in range(len(word) - 1):
             counts[word[at], word[at + 1]] += frequencies[index]
             holders[word[at], word[at + 1]].add(index)
+    return counts, holders
+
+
+def after_replacing(pair, new, words, frequencies):
+    """Words, counts and holders after replace_pair, as plain data."""
+    words, (counts, holders) = [tuple(word) for word in words], pairs_of(words, frequencies)
     replace_pair(pair, new, words, list(frequencies), counts, holders)
     return words, dict(counts), {key: sorted(value) for key, value in holders.items()}
+
+
+class Watched(list):
+    """A list that remembers the indices of the items that were read or changed."""
+
+    def __init__(self, items):
+        super().__init__(items)
+        self.visited = set()
+
+    def visit(self, index):
+        places = range(len(self))[index]
+        self.visited |= set(places) if isinstance(index, slice) else {places}
+
+    def __getitem__(self, index):
+        self.visit(index)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index, item):
+        self.visit(index)
+        super().__setitem__(index, item)
+
+    def __iter__(self):
+        self.visit(slice(None))
+        return super().__iter__()
+
+
+def visited(pair, new, words, frequencies):
+    """The indices of the words that replace_pair reads or changes."""
+    watched = Watched(tuple(word) for word in words)
+    replace_pair(pair, new, watched, list(frequencies), *pairs_of(words, frequencies))
+    return sorted(watched.visited)
 
 
 # %% characters points=3
@@ -367,6 +411,10 @@ def test_other_splits():
 
 # %% train points=6
 def test_the_most_frequent_pair_is_merged_first():
+    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
+    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
+    got = counted({(1, 2, 1, 2): 3})
+    blame("pair_counts", "pair_counts({(1, 2, 1, 2): 3})", got, {(1, 2): 6, (2, 1): 3})
     got = train_bpe("ab ab abc", 257)
     assert got == {(97, 98): 256}, (
         'in "ab ab abc" the pair a b, (97, 98), occurs three times; one merge should be '
@@ -375,6 +423,8 @@ def test_the_most_frequent_pair_is_merged_first():
 
 
 def test_later_merges_use_the_tokens_of_earlier_ones():
+    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
+    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
     for text, pairs in [
         ("low lower lowest low", [(108, 111), (256, 119), (32, 257), (258, 101)]),
         ("low low low newer newest", [(108, 111), (256, 119), (32, 110), (32, 257)]),
@@ -388,6 +438,8 @@ def test_later_merges_use_the_tokens_of_earlier_ones():
 
 
 def test_the_order_of_the_text_does_not_decide_ties():
+    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
+    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
     for text in ("bbb aaa", "aaa bbb"):
         got = train_bpe(text, 257)
         assert got == {(97, 97): 256}, (
@@ -403,7 +455,7 @@ def test_training_stops_when_no_pair_is_left():
     )
 
 
-def test_the_vocabulary_has_the_wished_size():
+def test_the_vocabulary_has_the_wanted_size():
     text = "the cat and the hat and the bat"
     both = ["<a>", "<b>"]
     for size, special_tokens in ((256, []), (260, []), (262, both), (258, both)):
@@ -476,9 +528,8 @@ def test_a_merged_token_is_its_parts_joined():
             f"token {id} was merged and has bytes, too; yours has no token {id}"
         )
         assert tokens[id] == right, (
-            f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r}: look its "
-            "two "
-            "parts up, first part first"
+            f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r:.60}: look "
+            "its two parts up, first part first"
         )
 
 
@@ -552,7 +603,7 @@ def test_other_words():
     assert len(merges) == 5
 
 
-# %% split-special points=3
+# %% split-special points=4
 def test_special_tokens_are_pieces_of_their_own():
     for text, special, right in [
         ("one<end>two", ["<end>"], ["one", "<end>", "two"]),
@@ -585,8 +636,17 @@ def test_without_special_tokens_the_text_is_one_piece():
         assert got == ["one <end>\n two"], (
             f"without special tokens the text stays one piece, yours is {got}"
         )
-    got = split_special("", ["<end>"]), split_special("", [])
-    assert got == ([], []), f"an empty text has no pieces, yours has {got}"
+
+
+def test_an_empty_text_has_no_pieces():
+    for special in (["<end>"], []):
+        got = split_special("", special)
+        assert got == [], (
+            f"split_special('', {special}) should be [], because no piece is empty; yours is "
+            f"{got}"
+        )
+    got = split_special("a", ["<end>"])
+    assert got == ["a"], f"split_special('a', ['<end>']) should be ['a'], yours is {got}"
 
 
 # %% split-special hidden points=1
@@ -601,7 +661,7 @@ def test_other_special_tokens():
         assert split_special(text=text, special_tokens=special) == right, f"{text!r}"
 
 
-# %% tokenizer points=6
+# %% tokenizer points=7
 def test_a_text_is_encoded_word_by_word():
     tokenizer = Tokenizer({(97, 98): 256, (32, 256): 257, (98, 32): 258})
     for text, right in [
@@ -657,6 +717,17 @@ def test_the_bytes_are_joined_before_they_are_decoded():
             f"decode({ids}) should be {right!r}, yours is {got!r}: join the bytes of all "
             "tokens, "
             "then decode them once"
+        )
+
+
+def test_an_id_that_is_no_token_is_refused():
+    tokenizer = Tokenizer({(97, 98): 256})
+    for ids in ([97, 257], [-1]):
+        kind, message = refusal(tokenizer.decode, ids)
+        assert kind == "IndexError", (
+            f"with 257 tokens, decode({ids}) should raise an IndexError, yours "
+            + (f"raises {kind} ({message})" if kind else "raises nothing")
+            + ": self.token(id) gives the bytes of a token, or that error"
         )
 
 
@@ -742,7 +813,13 @@ def test_the_json_text_has_the_agreed_form():
 def test_a_tokenizer_comes_back_as_it_was():
     merges = {(195, 169): 256, (98, 256): 257, (97, 98): 258, (33, 33): 259}
     first = Tokenizer(merges, {"<é>": 260, "<s>": 261})
-    again = from_json(to_json(first))
+    text = to_json(first)
+    kind, message = refusal(from_json, text)
+    assert kind != "TypeError", (
+        f"from_json({text!r}) raises TypeError ({message}): JSON has lists and no tuples, and "
+        "a list cannot be the key of a dictionary, so make tuples of the pairs"
+    )
+    again = from_json(text)
     got = dict(again.merges)
     assert got == merges and list(got) == list(merges), (
         f"the merges {merges} came back as {got}: keys are pairs, as tuples, and ids are "
@@ -754,8 +831,9 @@ def test_a_tokenizer_comes_back_as_it_was():
     )
     text = "abé é!! <é>"
     wanted, found = [plain(one.encode(text, "all")) for one in (first, again)]
-    assert wanted == found == [97, 257, 32, 256, 259, 32, 260], (
-        f"{text!r} is encoded as {wanted} before and {found} after"
+    assert wanted == found, (
+        f"the tokenizer encodes {text!r} as {wanted}, and from_json(to_json(tokenizer)) "
+        f"encodes it as {found}"
     )
 
 
@@ -820,16 +898,15 @@ def test_frequent_tokens_cost_less():
         assert math.isclose(got, right), (
             f"the tokens {ids} have {right:.4f} bits on average, yours says {got:.4f}: each "
             "token "
-            "id costs log2(1 / p), weighed by its share p"
+            "id costs log2(1 / p), weighed by its relative frequency p"
         )
 
 
 def test_one_token_alone_has_no_information():
     got = float(bits_per_token([4, 4, 4]))
     assert got == 0, f"when all tokens are the same the entropy is 0, yours says {got}"
-    assert math.isclose(float(bits_per_token([4, 5])), 1), (
-        "two different tokens have 1 bit each"
-    )
+    got = float(bits_per_token([4, 5]))
+    assert math.isclose(got, 1), f"two different tokens have 1 bit each, yours says {got}"
 
 
 # %% bits hidden points=1
@@ -843,7 +920,7 @@ def test_other_entropies():
         assert math.isclose(float(bits_per_token(ids.tolist())), wanted, abs_tol=1e-9)
 
 
-# %% replace-pair points=8
+# %% replace-pair points=10
 def test_only_words_that_hold_the_pair_are_changed():
     words, _, _ = after_replacing((1, 2), 9, [(1, 2, 3), (4, 5), (1, 2, 1, 2)], [10, 7, 1])
     right = [(9, 3), (4, 5), (9, 9)]
@@ -851,6 +928,16 @@ def test_only_words_that_hold_the_pair_are_changed():
         f"(1, 2) merged to 9 makes of (1, 2, 3), (4, 5), (1, 2, 1, 2) the words {right}, yours "
         "are "
         f"{words}"
+    )
+
+
+def test_no_other_word_is_visited():
+    words = [(1, 2, 3), (4, 5), (3, 1, 2), (5, 4, 5), (2, 1)]
+    got = visited((1, 2), 9, words, [10, 7, 2, 1, 3])
+    assert got == [0, 2], (
+        f"(1, 2) stands in the words [0, 2] of {words}, and yours reads or changes the words "
+        f"{got}: visit only the words with an index in holders[pair], that is why training is "
+        "fast"
     )
 
 

@@ -28,6 +28,7 @@
 #     - replacement character
 #     - byte-pair encoding
 #     - merge
+#     - merge rank
 #     - pre-tokenization
 #     - special token
 #     - characters per token
@@ -40,8 +41,9 @@
 #
 # A language model computes with numbers. How does a text become numbers, and how do the numbers
 # become text again? The picture shows the end of a famous first sentence, cut by four
-# tokenizers that were trained on the novel. The text stays the same; the number of pieces falls
-# from 26 to 8.
+# tokenizers. They were trained on two novels by Jane Austen, *Pride and Prejudice* and *Emma*,
+# and know 256 to 1,024 pieces of text. A dot is a space. The text stays the same; the number of
+# pieces falls from 26 to 8.
 
 # %% tags=["payoff"]
 #| default_exp core.tokenization
@@ -59,9 +61,10 @@ from tinytorch.support.vocabularies import check_vocabulary, read_file, write_fi
 from tinytorch.support.tokens import PIECES, draw_tokens
 
 draw_tokens(PIECES)
-# alt: The words "must be in want of a wife" in boxes, one box for each token, cut by four
-# tokenizers. With 256 tokens each letter and space has its own box, 26 in all; with 300 there
-# are 15 boxes, with 512 there are 10, with 1,024 there are 8, most of them whole words.
+# alt: The text " must be in want of a wife", with a space first, in boxes, one for each token,
+# cut by four tokenizers. With a vocabulary of 256 each letter and space has its own box, 26 in
+# all; with 300 there are 15 boxes, with 512 there are 10, with 1,024 there are 8, most of them
+# whole words.
 
 # %% [markdown]
 # Fewer pieces mean fewer steps for the model, and more text in the same number of steps. The
@@ -108,13 +111,13 @@ class CharTokenizer:
         return len(self.characters)
 
     def token(self, id):
-        """The UTF-8 bytes of one token."""
+        """The bytes of one token, in UTF-8: the subject of the next section."""
         return self.decode([id]).encode()
 
     def encode(self, text, allowed_special=()):
         """The ids of the characters of `text`.
 
-        allowed_special  not used: this tokenizer has no special tokens
+        allowed_special  ignored; a later section explains it for the class `Tokenizer`
         returns          int64 array of shape (n,), n the number of characters
 
         ValueError when a character is not in the vocabulary; its message contains the first
@@ -145,8 +148,8 @@ class CharTokenizer:
 check("characters")
 
 # %% [markdown]
-# The course contains a text to work with: two novels by Jane Austen, 1.6 million characters.
-# The first 95 % are the training set, the rest is the test set.
+# The two novels come with the course: 1.6 million characters, *Pride and Prejudice* first. The
+# first 95 % of them are the training set, the rest is the test set.
 
 # %% tags=["demonstration"]
 from tinytorch.support.texts import TEN_LINES, load_names, load_text
@@ -162,7 +165,8 @@ except ValueError as error:
 
 # %% [markdown]
 # This tokenizer has two weaknesses. It refuses every character that the training text did not
-# contain. And its sequences are long: one step of the model per letter.
+# contain. And its sequences are long: a language model reads and writes one token at a time, so
+# each letter costs a step.
 #
 # ## Bytes and UTF-8
 #
@@ -173,8 +177,7 @@ except ValueError as error:
 # of a byte as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
-from tinytorch.support.tokens import (draw_compression, draw_merging, draw_pair_counts,
-                                      draw_token_lengths, draw_utf8)
+from tinytorch.support.tokens import draw_utf8
 
 draw_utf8("naïve π")
 # alt: The seven characters of "naïve π" above their nine bytes: 110 97 195 175 118 101 32 207
@@ -210,16 +213,18 @@ check("to-bytes")
 
 # %% tags=["answer"]
 for language, lines in TEN_LINES.items():
-    print(f"{language:8} {len(lines):3} characters, {len(to_bytes(lines)):4} bytes")
+    size = len(to_bytes(lines))
+    print(f"{language:8} {len(lines)} characters, {size:3} bytes,"
+          f" {size / len(lines):.2f} bytes per character")
 
 # %% [markdown]
 # The way back has a difficulty. Every text is a sequence of bytes, but not every sequence of
 # bytes is a text: 195 alone is the first half of a character. A model produces one token after
 # another and may well stop in the middle of a character. Then decoding must not raise an
 # exception. The **replacement character** `"�"`, code point U+FFFD, stands by convention for
-# bytes that could not be decoded.
+# one or more bytes that could not be decoded.
 #
-# **Task.** Write `from_bytes`. What does `bytes.decode` offer for errors?
+# **Task.** Write `from_bytes`.
 
 # %% exercise="from-bytes"
 #| export
@@ -259,6 +264,8 @@ for length in range(2, 6):
 # on, in the order in which they are made.
 
 # %%
+from tinytorch.support.tokens import draw_merging
+
 draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
               ("merge a a", ["aa", "a", "b", "d", "aa", "a", "b", "a", "c"], ("aa",)),
               ("merge a b", ["aa", "ab", "d", "aa", "ab", "a", "c"], ("ab",)),
@@ -316,13 +323,18 @@ for length in (16, 15):
     print(length, "letters:", ids)
 
 # %% [markdown]
+# The 15 letters become tokens of 8, 4, 2 and 1 letters.
+#
 # ## Counting pairs
 #
 # Which pair is the most frequent? In a novel, most words occur many times. It is therefore
-# enough to count each different word once, and to weigh its pairs by the number of times that
-# the word occurs: our 1.5 million characters contain about 11,000 different words.
+# enough to visit each different word once, and to weigh its pairs by the number of times that
+# the word occurs. The 1.5 million characters of the training set contain only about 11,000
+# different words, commas and other such pieces counted as words.
 
 # %%
+from tinytorch.support.tokens import draw_pair_counts
+
 draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
 # alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. Below each
 # pair of neighbouring letters stands the number of its word; pupu has "pu" twice. Beside it the
@@ -393,38 +405,55 @@ check("best-pair")
 
 # %% tags=["demonstration"]
 ids = tuple(to_bytes("how much wood would a woodchuck chuck if a woodchuck could chuck wood"))
+texts = {id: chr(id) for id in ids}
 print(len(ids), "tokens")
 for new in range(256, 266):
     pair = best_pair(pair_counts({ids: 1}))
     ids = merged(ids, pair, new)
-    print(new, "=", pair, "leaves", len(ids))
+    texts[new] = texts[pair[0]] + texts[pair[1]]
+    print(f"{new} = {pair} = {texts[new]!r} leaves {len(ids)} tokens")
+
+# %% tags=["demonstration"]
+draw_tokens({"after ten merges": [texts[id] for id in ids]})
+# alt: The line cut into 29 boxes: wood, with the space before it, is one box each time, and so
+# is chuck, mostly with the space behind it. Words that occur once, such as could, are letters.
 
 # %% [markdown]
 # ## Pre-tokenization
 #
-# Merges on a whole text would learn tokens such as `dog.` and `dog!` and `of the`: pieces that
-# mix words with what happens to stand beside them. **Pre-tokenization** cuts the text into
-# words and other small pieces first, and merges never cross the border of a piece. It also
-# makes the different words that `pair_counts` needs.
+# Merges on a whole text learn tokens such as `chuck `, and on a longer one `dog.` and `dog!`
+# and `of the`: pieces that mix words with what happens to stand beside them.
+# **Pre-tokenization** cuts the text into words and other small pieces first, and merges never
+# cross the border of a piece. From now on we call each piece a word: these are the words that
+# `pair_counts` counts.
+
+# %%
+draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", " less", "!"]})
+# alt: The text "It is 12345,  no less!" cut into ten boxes: It; is with the space before it; a
+# space; 123; 45; the comma; the first of two spaces; no with the second space; less with the
+# space before it; the exclamation mark.
+
+# %% [markdown]
+# The regular expression `WORDS` is close to that of GPT-2. You can write `split` without
+# understanding it. Five alternatives, with `|` between them, are tried in this order:
 #
-# The regular expression below is close to that of GPT-2. Its alternatives are tried in order:
-#
-# | part | matches |
-# | --- | --- |
-# | ` ?[^\W\d_]+` | letters, with a space before them if there is one |
-# | `\d{1,3}` | one to three digits |
-# | ` ?(?:[^\w\s]\|_)+` | punctuation marks, with a space before them if there is one |
-# | `\s+(?!\S)` | white space; before a word it leaves the last character to the word |
-# | `\s` | one character of white space |
-#
-# A tokenizer must not lose anything. If somebody uses a pattern that does not match every
-# character, what lies between two matches is a piece, too.
-#
-# **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
+# - ` ?[^\W\d_]+` is letters, with a space before them if there is one. (A letter is a *word
+#   character*, `\w`, that is neither a digit nor `_`.)
+# - `\d{1,3}` is one to three digits, so that `12345` becomes `123` and `45`.
+# - ` ?(?:[^\w\s]|_)+` is punctuation marks, with a space before them if there is one.
+# - `\s+(?!\S)` is white space that is not followed by any other character. Of two spaces before
+#   a word it matches the first; the second belongs to the word.
+# - `\s` is one character of white space, such as the space before a number.
 
 # %%
 #| export
 WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
+
+# %% [markdown]
+# A tokenizer must not lose anything. If somebody uses a pattern that does not match every
+# character, what lies between two matches is a piece, too.
+#
+# **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
 
 # %% exercise="split"
 #| export
@@ -459,10 +488,10 @@ print(f"{len(pieces):,} pieces, {len(set(pieces)):,} different ones; the most fr
 print(Counter(pieces).most_common(8))
 
 # %% [markdown]
-# ## Training
+# ## Training byte-pair encoding
 #
 # Training a tokenizer means finding its merges. It needs no gradient: count the pairs, merge
-# the best one in all words, and repeat until the vocabulary has the wished size. The given
+# the best one in all words, and repeat until the vocabulary has the wanted size. The given
 # function `count_words` prepares the words.
 
 # %%
@@ -470,8 +499,8 @@ print(Counter(pieces).most_common(8))
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
-    for special in special_tokens:
-        parts = [piece for part in parts for piece in part.split(special)]
+    for special in sorted(special_tokens, key=len, reverse=True):
+        parts = [piece for part in parts for piece in part.split(special)]  # of str, not ours
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}
 
@@ -487,7 +516,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
 
     text            str
-    vocab_size      int: how many tokens there shall be, special tokens included
+    vocab_size      int: the number of tokens, special tokens included
     special_tokens  list of str: no merge is learned from them, and an id is reserved for each
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
                     are 256, 257, ... Fewer than asked for when no pair is left
@@ -524,12 +553,14 @@ def merges_wanted(vocab_size, special_tokens):
 check("train")
 
 # %% [markdown]
-# Now train on the first chapters of the first novel. Predict the first token that is learned.
+# Now train on the first chapters of *Pride and Prejudice*. Which two characters make the first
+# token that is learned? Predict.
 
 # %% tags=["answer"]
-sample = novels[:40_000]
+sample = novels[:30_000]
 merges = train_bpe(sample, 512)
-print(len(merges), "merges, the first:", list(merges.items())[:4])
+first = next(iter(merges))
+print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first))))
 
 # %% [markdown]
 # ## The bytes of a token
@@ -570,9 +601,10 @@ print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[
 # ## Encoding a word
 #
 # Encoding must apply the merges to new text as training did: of all pairs in the word that have
-# a merge, the one that was learned first. The *rank* of a merge is its place in the order of
-# training. Taking the longest token that fits, from left to right, gives other tokens. Below,
-# (b, c) was learned before (a, b):
+# a merge, the one that was learned first. The **merge rank** is the place of a merge in the
+# order of training; the first merge has the lowest rank. Taking the longest token that fits,
+# from left to right, gives other tokens, and a model that was trained with `a|bc` knows nothing
+# about `ab|c`. Below, (b, c) was learned before (a, b):
 
 # %%
 draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
@@ -624,8 +656,8 @@ for word in (" the", " daughters", " tokenization", "π"):
 # end of a document, or who speaks in a dialogue. It has a name, such as `<|endoftext|>`, and an
 # id of its own.
 #
-# The same letters may also occur in a text that somebody typed. If they always became the
-# special token, every user could end the document. So the caller says which special tokens
+# The characters of its name may also occur in a text that somebody typed. If they always became
+# the special token, every user could end the document. So the caller says which special tokens
 # count.
 #
 # **Task.** Write `split_special`. When one name begins with another one, the longer name wins.
@@ -638,7 +670,8 @@ def split_special(text, special_tokens):
     text            str
     special_tokens  collection of str, none of them empty
     returns         list of str, none of them empty; each special token in the text is a piece
-                    of its own; joined they are the text. Where several fit, the longest counts
+                    of its own; joined they are the text. Where several fit, the longest counts.
+                    Without special tokens the text is one piece; the empty text has no piece
 
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
@@ -707,14 +740,16 @@ class Tokenizer:
     def encode(self, text, allowed_special=()):
         """The ids of a text.
 
-        allowed_special  the special tokens that are recognised in `text`: a collection of their
-                         texts, or "all". All others are encoded like any other text
+        allowed_special  the special tokens that are recognised in `text`: the text of one, a
+                         collection of texts, or "all". Others are encoded like any other text
         returns          int64 array of shape (n,)
 
         ValueError, with its text, for an allowed special token that the tokenizer has not.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
+        elif isinstance(allowed_special, str):
+            allowed_special = [allowed_special]
         for name in allowed_special:
             if name not in self.special_tokens:
                 raise ValueError(f"this tokenizer has no special token {name!r}")
@@ -767,11 +802,15 @@ print(tokenizer.decode(tokenizer.encode(text)) == text, len(text), "characters:"
 # %% tags=["demonstration"]
 line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
 draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
-             for name, one in [("256 tokens", Tokenizer({})), ("512 tokens", tokenizer)]})
-# alt: A sentence of Pride and Prejudice, twice: with 256 tokens one box for each letter, with
-# 512 tokens less than half as many boxes; the names Bennet and Bingley are one box each.
+             for name, one in [("bytes", Tokenizer({})), ("vocabulary of 512", tokenizer)]})
+# alt: A sentence of Pride and Prejudice, twice: as bytes one box for each letter, with a
+# vocabulary of 512 less than half as many boxes; Bennet and Bingley are one box each. The first
+# Mr, without a space before it, is two boxes; the second, with its space, is one.
 
 # %% [markdown]
+# The first `Mr` stands at the beginning of the line. Without a space before it, it is another
+# word than ` Mr`, and a rare one.
+#
 # ## Saving a tokenizer
 #
 # A model is useless without the tokenizer it was trained with, so the tokenizer is saved beside
@@ -814,7 +853,7 @@ def from_json(text):
 check("json")
 
 # %% [markdown]
-# ## Measuring a tokenizer
+# ## Characters per token
 #
 # The number of **characters per token** says how much a tokenizer compresses: the characters of
 # a text divided by the tokens they become. It is measured on text that the tokenizer was not
@@ -842,25 +881,36 @@ def compression(text, tokenizer):
 check("compression")
 
 # %% [markdown]
-# A tokenizer is a model of the text it was trained on. Predict the characters per token of a
-# tokenizer trained on 40,000 characters of English: on the end of the other novel, and on
-# Greek.
+# A tokenizer is a model of the text it was trained on. Yours was trained on 30,000 characters
+# of *Pride and Prejudice*. Predict its characters per token: on the test set, which is the end
+# of *Emma*, and on Greek.
 
 # %% tags=["answer"]
 test_text = load_text("test")
 print(f"training text {compression(sample, tokenizer):.2f}, "
       f"test text {compression(test_text, tokenizer):.2f}")
 for language, lines in TEN_LINES.items():
-    print(f"{language:8} {compression(lines, tokenizer):.2f}")
+    rate = compression(lines, tokenizer)
+    print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# Greek takes two tokens per letter, Hindi and Chinese three or nearly so. Users of such
-# languages get less text into the same context, and where tokens are sold they pay more.
+# The two English sentences use other words than the novels and get fewer characters per token.
+# In the other languages no merge applies: each token is a byte, and the numbers are the bytes
+# per character from above. (In Hindi, `split` even cuts within words: for Python, its vowel
+# signs are not letters.) Users of such languages get less text into the same number of tokens,
+# and where tokens are sold they pay more.
 #
-# But a longer token is not free: choosing one of 512 tokens takes more information than
-# choosing one of 256 bytes. Suppose a model knows only how frequent each token is: a token with
-# the share $p$ then costs $\log_2 (1 / p)$ bits. The **unigram entropy** is the mean number of
-# bits per token when only the frequencies of the tokens are known:
+# ## Unigram entropy
+#
+# A longer token is not free: choosing one of 512 tokens takes more information than choosing
+# one of 256 bytes. Information is measured in *bits*: to choose one of two equally frequent
+# tokens takes one bit, one of four takes two bits. In general, a token takes $\log_2 (1 / p)$
+# bits. Here $p$ is its *relative frequency*: how often it occurs, divided by the number of all
+# tokens of the text. In the ids 5, 7, 5, 9, the 5 has the relative frequency 1/2 and takes 1
+# bit; 7 and 9 have 1/4 and take 2 bits. The mean is (1 + 2 + 1 + 2) / 4 = 1.5.
+#
+# The **unigram entropy** is the mean number of bits per token when only the frequencies of the
+# tokens are known, and not the tokens before. The sum runs over the different tokens $i$:
 #
 # $$H = \sum_i p_i \log_2 \frac{1}{p_i}$$
 #
@@ -896,18 +946,28 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 
 # %% [markdown]
 # *Bits per character* compares models whose tokenizers differ; it is the yardstick of the
-# coming lessons. The frequent pairs that BPE merges are knowledge about the text, too: the same
-# simple model needs fewer bits per character.
+# coming lessons. With 512 tokens it is lower, although the model is the same: which letters
+# often stand together is now stored in the merges.
 #
-# ## Training fast
+# ## Fast training
 #
 # `train_bpe` counts all pairs of all words again for every merge, though a merge changes only a
-# few words. For 1,024 tokens on both novels it needs about half a minute. This section is hard,
-# and optional: the same merges in about a second.
+# few words. For 1,024 tokens on both novels it needs about half a minute. The last and hardest
+# exercise finds the same merges in about a second.
 #
 # The trainer keeps three things up to date: the words, the counts of pairs, and for each pair
-# the words that hold it. A merge then visits only these words: it takes the pairs of the old
-# word out of the counts and puts those of the new word in.
+# the *holders*, the indices of the words that hold it. A merge visits only these words: it
+# takes the pairs of the old word out of the counts and puts those of the new word in. Here the
+# pair (l, o) is merged:
+#
+# | | before | after |
+# | --- | --- | --- |
+# | word 0, occurs 5 times | l o w | lo w |
+# | word 1, occurs twice | s l o w | s lo w |
+# | word 2, occurs 3 times | n e w | not visited |
+# | count of (o, w) | 7 | 0, so it is removed |
+# | count of (lo, w) | none | 7 |
+# | holders of (lo, w) | none | words 0 and 1 |
 #
 # **Task.** Write `replace_pair`.
 
@@ -923,9 +983,17 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
     holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
-                 changed in place. `pair` is removed; elsewhere an index may stay where the word
-                 has lost the pair
+                 changed in place: `pair` is removed, the new pairs are added. You need not
+                 remove the index of a word from the other pairs that it has lost
     returns      None
+
+    Only the words with an index in `holders[pair]` are read.
+
+    >>> words, counts = [(1, 2, 3), (3, 4)], Counter({(1, 2): 5, (2, 3): 5, (3, 4): 8})
+    >>> holders = defaultdict(set, {(1, 2): {0}, (2, 3): {0}, (3, 4): {1}})
+    >>> replace_pair((1, 2), 9, words, [5, 8], counts, holders)
+    >>> words, counts, holders[9, 3], (1, 2) in holders
+    ([(9, 3), (3, 4)], Counter({(3, 4): 8, (9, 3): 5}), {0}, False)
     """
     ### BEGIN SOLUTION
     for i in holders.pop(pair):
@@ -963,19 +1031,23 @@ check("replace-pair")
 # smaller one, so one training gives a whole curve:
 
 # %% tags=["demonstration"]
+from tinytorch.support.tokens import draw_compression, draw_token_lengths
+
 merges = train_bpe_fast(novels, 1024)
 pairs = list(merges.items())
 sizes = [256, 288, 320, 384, 512, 768, 1024]
-texts = {"test text": test_text, "names": "\n".join(load_names()), "Greek": TEN_LINES["Greek"]}
+names = "\n".join(load_names()[:1000])
+texts = {"test text": test_text, "names": names, "Greek": TEN_LINES["Greek"]}
 curves = {name: [compression(text, Tokenizer(dict(pairs[: size - 256]))) for size in sizes]
           for name, text in texts.items()}
 figure = draw_compression(sizes, curves)
 # alt: Characters per token over the size of the vocabulary, from 256 to 1,024. The test text
-# rises from 1 to almost 3, steeply at first; the list of names reaches 1.5; Greek stays at 0.6.
+# rises from 1 to almost 3, steeply at first; the list of names reaches 1.5; Greek stays at 0.6,
+# below the dashed line at one character per token.
 
 # %% [markdown]
 # The first merges gain most. Names are other words than those of a novel; Greek gains nothing.
-# A larger vocabulary has a price, too: the model needs a row of weights for each token. Which
+# A larger vocabulary has a price: in the next lesson, each token needs a row of weights. Which
 # lengths do the 1,024 tokens have?
 
 # %% tags=["demonstration"]
@@ -987,11 +1059,12 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #
 # 1. How much of the vocabulary is used? Encode the test text with 1,024 tokens and count the
 #    ids that never occur. Where do they come from?
-# 2. Set `WORDS` to `r"(?s).+"`, so that the text is one piece, run the cell of `split` again,
-#    and train on 20,000 characters. Look at the longest tokens. What has been learned, and does
-#    the test text become shorter?
-# 3. Ask for `encode` of "hello", " hello" and "Hello". Why can a model that has read much about
-#    one of them know little about another? What would a tokenizer lose that makes them equal?
+# 2. Set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one piece. Train 512
+#    tokens on 20,000 characters. Look at the longest ones. What has been learned, and does the
+#    test text become shorter? (Put `WORDS` back: the checks need it.)
+# 3. Encode "very", " very" and "Very" with the 1,024 tokens. They share no token. Why can a
+#    model that has read much about one of them know little about another? What would a
+#    tokenizer lose that makes them equal?
 #
 # PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer` (Hugging
 # Face) finds the same merges; `tiktoken.Encoding` has our `encode(text, allowed_special=...)`,

@@ -48,6 +48,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "names.txt.bz2").write_bytes(bz2.compress(b"mallory\n"))
     monkeypatch.setattr(texts, "files", lambda package: tmp_path)
+    texts.read.cache_clear()
     with pytest.raises(ValueError, match="names.txt.bz2 is not the file that comes with"):
         texts.load_names()
 

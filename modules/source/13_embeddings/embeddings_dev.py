@@ -1,0 +1,1150 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     difficulty: 4
+#     enables:
+#     - attention
+#     hours: 6
+#     prerequisites:
+#     - layers
+#     - losses
+#     - autograd
+#     - optimizers
+#     - tokenization
+#     pytorch:
+#       nn.Embedding: torch.nn.Embedding
+#       nn.embedding: torch.nn.functional.embedding
+#       text.rnn_step: torch.nn.RNNCell
+#       embedding: torch.nn.Embedding
+#       recurrent neural network: torch.nn.RNN
+#       cosine similarity: torch.nn.functional.cosine_similarity
+#       sampling: torch.multinomial
+#     summary: "Four models of the next token: two that count, a window and a loop"
+#     terms:
+#     - language model
+#     - bigram
+#     - additive smoothing
+#     - sampling
+#     - bits per character
+#     - context
+#     - embedding
+#     - cosine similarity
+#     - recurrent neural network
+#     - hidden state
+#     - backpropagation through time
+#     - vanishing gradient
+#     - n-gram
+#     - interpolation
+#     - Witten-Bell smoothing
+#     title: Embeddings
+# ---
+
+# %% [markdown]
+# # 13. Embeddings
+#
+# Which letter comes next? A program that answers with probabilities can write: it draws a
+# letter, appends it, and asks again. Below are five such programs. The first knows nothing; the
+# others learned from 4,646 first names. Each has made up three names. The bars show how well
+# they predict names that they have not seen, in bits for each letter: shorter is better.
+
+# %% tags=["payoff"]
+#| default_exp core.embeddings
+#| export
+import math
+
+import numpy as np
+
+from tinytorch.core.autograd import derivative
+from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
+from tinytorch.core.losses import as_float_tensor
+from tinytorch.core.tensor import Tensor, Variable, apply, stack
+from tinytorch.support.ids import as_ids
+from tinytorch.support.ngrams import NGramCounts
+from tinytorch.support.segments import segment_sums
+
+# %% tags=["payoff"]
+from tinytorch.support.language_models import MODELS, draw_models
+
+draw_models(MODELS)
+# alt: Five bars, one for each model, with three invented names each. All letters alike: 4.75
+# bits per character, and names such as qjzqxbn. Bigrams 3.41, a window of 4 letters 3.01, a
+# recurrent network 2.93 and interpolated 4-grams 2.86, with names such as lorelta and tamina.
+
+# %% [markdown]
+# You write all of them in this chapter: two that count, and two networks that learn a vector of
+# numbers for each letter. Large language models begin with such vectors, too, and are measured
+# in the same bits.
+#
+# **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
+# **You write** bigram counts, sampling, bits per character, windows, the embedding with its
+# gradient, a window model, a recurrent model, nearest neighbours and an n-gram model.
+
+# %% [markdown]
+# ## Language models
+#
+# A **language model** is a function that takes a sequence of tokens and returns a probability
+# for each token that could come next. The token may be a letter, a byte or a word. Here it is a
+# letter: the names have 26 of them, and `"\n"`, with the id 0, marks where a name ends.
+#
+# The names are shuffled, and one in ten is kept for the test:
+
+# %% tags=["demonstration"]
+from tinytorch.core.tokenization import CharTokenizer
+from tinytorch.support.texts import load_names, load_text
+
+names = np.random.default_rng(0).permutation(load_names()).tolist()
+train_names, test_names = names[:4646], names[4646:]
+letters = CharTokenizer("\n" + "".join(names))
+train_ids = letters.encode("\n" + "\n".join(train_names) + "\n")
+test_ids = letters.encode("\n" + "\n".join(test_names) + "\n")
+print(train_names[:5], letters.vocab_size, "tokens")
+print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the test")
+
+# %% [markdown]
+# ## Bigrams
+#
+# A **bigram** is a pair of neighbouring tokens. The simplest model that looks back counts all
+# bigrams of a text: after an `a` it expects what has followed `a` before.
+#
+# **Task.** Write `bigram_counts`. The row is the token before, the column the token after.
+
+# %% exercise="bigram-counts"
+#| export
+def bigram_counts(ids, vocab_size):
+    """How often each token of a text follows each token.
+
+    ids         ints (n,), each from 0 to vocab_size - 1
+    vocab_size  V
+    returns     int64 array of shape (V, V): in row `before`, column `after`, how often the
+                token `after` stands directly behind the token `before`
+
+    >>> bigram_counts([0, 1, 1, 2, 0, 1], 3)
+    array([[0, 2, 0],
+           [0, 1, 1],
+           [1, 0, 0]])
+
+    Source: Jurafsky, Martin, Speech and language processing (3rd edition), section 3.1.
+    """
+    ids = as_ids(ids, vocab_size)
+    ### BEGIN SOLUTION
+    counts = np.zeros((vocab_size, vocab_size), np.int64)
+    for before, after in zip(ids, ids[1:]):
+        counts[before, after] += 1
+    return counts
+    ### END SOLUTION
+
+# %% checks="bigram-counts"
+check("bigram-counts")
+
+# %% [markdown]
+# Predict, before you look at the counts of all names: which letters do names begin and end with
+# most often? Which letters are often doubled (the diagonal)? Which letter is nearly always
+# followed by the same one?
+
+# %% tags=["answer"]
+from tinytorch.support.language_models import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
+                                               draw_one_hot, draw_orders, draw_plane,
+                                               draw_recurrence, draw_sizes, draw_windows)
+
+counts = bigram_counts(train_ids, letters.vocab_size)
+figure = draw_bigrams(counts, letters.characters)
+# alt: A table of 27 by 27 squares, a row for each letter before and a column for each letter
+# after; the darker, the more frequent. Dark are the columns of the vowels, the square a-n, and,
+# in the column of the end, the rows a, e and n. Row q has a dark square only at u.
+
+# %% [markdown]
+# Row `·` shows how names begin and column `·` how they end: most often with `m` and with `a`.
+# The letter `l` is doubled most often, and 52 of 53 letters after `q` are a `u`. White pairs,
+# 281 of 729, never occur.
+#
+# ## From counts to probabilities
+#
+# A row of counts, divided by its sum, holds the share of each letter after the letter of the
+# row. But a pair that never occurred is not impossible. **Additive smoothing** adds a small
+# number to every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
+#
+# Predict what goes wrong when a (V, V) table is divided by row sums of shape (V,).
+#
+# **Task.** Write `probabilities`.
+
+# %% exercise="probabilities"
+#| export
+def probabilities(counts, smoothing=1.0):
+    """Turn counts into probabilities of the next token, with additive smoothing.
+
+    counts     array of shape (V, V), numbers >= 0; not changed
+    smoothing  float >= 0, added to every count; 0 only when no row is all zeros
+    returns    float64 array (V, V); row `before` holds the probability of each token after
+               `before`, and sums to 1
+
+    >>> probabilities(np.array([[0, 2], [3, 3]]))
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+
+    Source: Chen, Goodman, An empirical study of smoothing techniques for language modeling
+    (1998), section 2.1.
+    """
+    ### BEGIN SOLUTION
+    counts = np.asarray(counts) + float(smoothing)
+    return counts / counts.sum(axis=1, keepdims=True)
+    ### END SOLUTION
+
+# %% checks="probabilities"
+check("probabilities")
+
+# %% tags=["answer"]
+table = np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]])
+print(probabilities(table, smoothing=0))
+print("Each column divided by the sum of another row:")
+print(table / table.sum(axis=1))
+
+# %% [markdown]
+# ## Sampling
+#
+# **Sampling** means drawing tokens at random, each with the probability that the model gives
+# it. A text is sampled token by token: the one that was drawn decides from which row the next
+# is drawn. Taking the most probable token instead would give the same name every time.
+#
+# **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
+
+# %% exercise="sample"
+#| export
+def sample_bigram(P, start, stop, rng):
+    """Draw tokens one after the other, each from the row of the token before it.
+
+    P        float array (V, V), rows sum to 1
+    start    int: the token before the first one
+    stop     int: the token at which to end
+    rng      a NumPy Generator
+    returns  list of int: what was drawn before `stop`; neither `start` nor `stop` is added
+
+    >>> P = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    >>> sample_bigram(P, 0, 0, np.random.default_rng(5))
+    [1, 2]
+
+    Source: Shannon, A mathematical theory of communication (1948), section 3.
+    """
+    ### BEGIN SOLUTION
+    drawn, token = [], start
+    while True:
+        token = int(rng.choice(len(P), p=P[token]))
+        if token == stop:
+            return drawn
+        drawn.append(token)
+    ### END SOLUTION
+
+# %% checks="sample"
+check("sample")
+
+# %% tags=["demonstration"]
+P = probabilities(counts)
+rng = np.random.default_rng(3)
+print([letters.decode(sample_bigram(P, start=0, stop=0, rng=rng)) for _ in range(8)])
+nothing = np.full((27, 27), 1 / 27)
+print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in range(4)])
+
+# %% [markdown]
+# The first line was sampled from the bigrams, the second from a table in which all letters are
+# equally probable. In the first line every pair of letters is plausible, and most names are
+# not: the model sees nothing but the last letter.
+#
+# ## Bits per character
+#
+# How good is a model? Lesson 04 measured it by the cross-entropy: the mean of $-\ln p$, where
+# $p$ is the probability that the model gave to the token that came. With this logarithm the
+# unit is the nat; with a logarithm to the base 2 it is the bit. A compressor that uses the
+# model's probabilities can store the text in as many bits.
+#
+# A model with longer tokens has a larger loss per token, because each token is more text.
+# **Bits per character** are the sum of a model's losses for a text, in bits, divided by the
+# number of characters. They compare models with any tokenizer.
+#
+# Predict: a model has a loss of 3 nats per token, and its tokens have 3.3 characters on
+# average. How many bits per character is that?
+#
+# **Task.** Write `bits_per_character`.
+
+# %% exercise="bits"
+#| export
+def bits_per_character(nats, characters):
+    """Bits per character of a text.
+
+    nats        float or scalar Tensor: minus the logarithm (base e) of the probabilities of all
+                tokens of the text, added up
+    characters  int: how many characters these tokens stand for
+    returns     float
+
+    >>> bits_per_character(4 * math.log(2), 8)
+    0.5
+
+    Source: Shannon, Prediction and entropy of printed English (1951).
+    """
+    ### BEGIN SOLUTION
+    return float(nats) / math.log(2) / characters
+    ### END SOLUTION
+
+# %% checks="bits"
+check("bits")
+
+# %% tags=["answer"]
+print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per character")
+
+# %% [markdown]
+# Now the names. The `"\n"` at the end counts as a character, because the model has to predict
+# it, too. Predict the bits for 27 tokens that are equally probable. Do the training names need
+# fewer bits than the test names?
+
+# %% tags=["answer"]
+def nats(P, ids):
+    """Minus the log-probability of all tokens of a text but the first."""
+    return -np.log(P[ids[:-1], ids[1:]]).sum()
+
+
+print(f"equally probable: {bits_per_character(math.log(27), 1):.2f}")
+shares = np.tile(probabilities(counts.sum(axis=0, keepdims=True)), (27, 1))
+print(f"shares of letters: {bits_per_character(nats(shares, test_ids), len(test_ids) - 1):.2f}")
+for name, ids in [("training", train_ids), ("test", test_ids)]:
+    print(f"bigrams, {name}: {bits_per_character(nats(P, ids), len(ids) - 1):.2f}")
+for smoothing in (0, 0.1, 10):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = nats(probabilities(counts, smoothing), test_ids)
+    print(f"smoothing {smoothing}: {bits_per_character(value, len(test_ids) - 1):.2f}")
+
+# %% [markdown]
+# Without smoothing, a single pair that the training names do not contain costs infinitely many
+# bits. And a table of 729 counts hardly overfits 32,461 pairs: both texts need about the same.
+#
+# ## Windows
+#
+# The **context** of a prediction is the part of the text that the model looks at. A table for a
+# context of 4 letters would have $27^4$ = 531,441 rows, and most of them would stay empty. A
+# network needs fewer numbers. Its examples are windows: a few tokens as the input, and the
+# token behind them as the target.
+
+# %%
+draw_windows("emma", context=3)
+# alt: Five windows of three letters for the name emma, each with an arrow to the next letter:
+# three dots before e, then dot dot e before m, dot e m before m, e m m before a, and m m a
+# before a dot, the end of the name.
+
+# %% [markdown]
+# The targets are the text itself, one place further on. A frequent mistake is to take the last
+# token *of* the window: the network only has to copy it, the loss falls to 0, and the network
+# can predict nothing.
+#
+# **Task.** Write `windows` for one text.
+
+# %% exercise="windows"
+#| export
+def windows(ids, context):
+    """All windows of a text, each with the token that follows it.
+
+    ids      int array (n,)
+    context  int, 1 or more: tokens in a window
+    returns  x, y: int64 arrays of shape (N, context) and (N,), with N = n - context, or 0 for a
+             text that is too short. y[i] is the token directly behind the window x[i]
+
+    >>> x, y = windows([5, 6, 7, 8], 2)
+    >>> x
+    array([[5, 6],
+           [6, 7]])
+    >>> y
+    array([7, 8])
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
+    """
+    ids = as_ids(ids)
+    ### BEGIN SOLUTION
+    starts = np.arange(max(0, len(ids) - context))
+    return ids[starts[:, None] + np.arange(context)], ids[context:]
+    ### END SOLUTION
+
+# %% checks="windows"
+check("windows")
+
+# %% [markdown]
+# The names are many texts in random order. A window with the end of one name and the beginning
+# of the next would teach the network about a neighbourhood that means nothing. So each name
+# gets windows of its own, and what stands before its first letter is the mark for the end. For
+# the same reason, a text is first cut into training and test set, and then into windows.
+#
+# **Task.** Write `name_windows`, with `windows`.
+
+# %% exercise="name-windows"
+#| export
+def name_windows(names, context, end):
+    """The windows of many short texts. No window holds parts of two texts.
+
+    names    list of int arrays
+    context  int: tokens in a window
+    end      int: the id that marks the end. Before each text it stands `context` times, behind
+             it once
+    returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
+
+    >>> x, y = name_windows([[5, 6], [7]], 2, end=0)
+    >>> x.tolist(), y.tolist()
+    ([[0, 0], [0, 5], [5, 6], [0, 0], [0, 7]], [5, 6, 0, 7, 0])
+    """
+    ### BEGIN SOLUTION
+    pairs = [windows([end] * context + list(name) + [end], context) for name in names]
+    return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
+    ### END SOLUTION
+
+# %% checks="name-windows"
+check("name-windows")
+
+# %% tags=["demonstration"]
+train_tokens = [letters.encode(name) for name in train_names]
+test_tokens = [letters.encode(name) for name in test_names]
+x, y = name_windows(train_tokens, context=4, end=0)
+x_test, y_test = name_windows(test_tokens, context=4, end=0)
+print(x.shape, y.shape, x_test.shape)
+for window, target in zip(x[:4], y[:4]):
+    print(repr(letters.decode(window)), "->", repr(letters.decode([target])))
+
+# %% [markdown]
+# ## Embeddings
+#
+# How do letters enter a network? As numbers from 0 to 26 they would lie on a line, with `b`
+# between `a` and `c`, which means nothing. An **embedding** is a table that holds a vector of
+# learned numbers for each token; a token enters the network as its vector. The table is trained
+# with the other weights, and tokens that are used alike get similar vectors.
+#
+# Looking up rows is the same as multiplying one-hot rows by the table:
+
+# %%
+draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
+# alt: The ids 2, 0 and 2 as one-hot rows of four numbers, times a table of four rows and two
+# columns, gives three rows: row 2 of the table, 3 7; row 0, 1 5; and row 2 again.
+
+# %% [markdown]
+# Most of these products are with 0. NumPy can fetch the rows directly, by indexing. But NumPy
+# accepts negative indices and counts them from the end: an id of -1, made by a mistake
+# elsewhere, would silently become a `z`.
+#
+# **Task.** Write `embedding_forward`.
+
+# %% exercise="embedding-forward"
+#| export
+def embedding_forward(weight, ids):
+    """The rows of a table.
+
+    weight   ndarray (V, D)
+    ids      int ndarray of any shape (...)
+    returns  new ndarray (..., D): for each id its row of `weight`
+
+    IndexError when an id is negative, or V or more; the message contains the first such id, and
+    V.
+
+    >>> embedding_forward(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0, 1]))
+    array([[3., 4.],
+           [1., 2.],
+           [3., 4.]])
+
+    Source: torch.nn.functional.embedding.
+    """
+    ### BEGIN SOLUTION
+    outside = ids[(ids < 0) | (ids >= len(weight))]
+    if outside.size:
+        raise IndexError(f"id {outside[0]} is no row of an embedding of {len(weight)} tokens")
+    return weight[ids]
+    ### END SOLUTION
+
+# %% checks="embedding-forward"
+check("embedding-forward")
+
+# %% [markdown]
+# ## The gradient of an embedding
+#
+# The product also tells the gradient of the table. Lesson 06 derived it for a matrix product:
+# the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the gradient for
+# the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
+
+# %% tags=["answer"]
+draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
+# alt: The transposed one-hot rows of the ids 2, 0 and 2, three rows and columns, times the
+# upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
+
+# %% [markdown]
+# A row that was used twice gets the sum of both gradients, by the multivariable chain rule; a
+# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy
+# adds `g` to copies of the rows and then writes them back, and of two copies of a row the last
+# one stays.
+#
+# The given code makes an operation of the look-up and its gradient. One-hot rows become large
+# when there are many tokens; then `segment_sums` sorts the rows of `g` by id and adds up
+# neighbours.
+
+# %%
+#| export
+ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
+
+
+def embedding_rule(g, out, weight, ids):
+    """`embedding_gradient` where that is fastest, else sums of sorted rows."""
+    if ids.size * len(weight) <= ONE_HOT_LIMIT:
+        return embedding_gradient(g, out, weight, ids)
+    return segment_sums(g.reshape(ids.size, -1), ids.ravel(), len(weight))
+
+
+derivative(embedding_forward, embedding_rule)
+
+
+def embedding(ids, weight):
+    """The rows of `weight` for `ids`.
+
+    ids      ints: nested lists, an array or a Tensor of any shape (...); TypeError for floats,
+             IndexError for ids that are no row
+    weight   Tensor (V, D)
+    returns  Tensor (..., D)
+
+    >>> embedding([1, 0], Tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([[3., 4.],
+            [1., 2.]])
+
+    Source: torch.nn.functional.embedding.
+    """
+    return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
+
+# %% [markdown]
+# **Task.** Write `embedding_gradient`.
+
+# %% exercise="embedding-gradient"
+#| export
+def embedding_gradient(g, out, weight, ids):
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    g        ndarray (..., D): the upstream gradient
+    out      the rows; not needed
+    weight   ndarray (V, D)
+    ids      int ndarray (...)
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
+             which ids[at] is i; zeros when there are none
+
+    >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
+    array([[0., 0.],
+           [2., 2.],
+           [0., 0.]])
+
+    Source: the multivariable chain rule; lesson 06, gradients of matrix products.
+    """
+    ### BEGIN SOLUTION
+    one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
+    return one_hot.T @ g.reshape(-1, weight.shape[1])
+    ### END SOLUTION
+
+# %% checks="embedding-gradient"
+check("embedding-gradient")
+
+# %% tags=["demonstration"]
+from tinytorch.core.autograd import no_grad, numerical_gradient_check
+
+table = Variable(np.random.default_rng(0).normal(size=(4, 3)))
+print(numerical_gradient_check(lambda w: embedding([[2, 0], [2, 3]], w), [table]))
+try:
+    embedding([3, -1], table)
+except IndexError as error:
+    print("IndexError:", error)
+
+# %% [markdown]
+# NumPy has a function that adds at repeated indices, `np.add.at`. Predict which of the three
+# methods is fastest for 512 ids and vectors of 64 numbers, first with 27 tokens and then with
+# 1,024.
+
+# %% tags=["answer"]
+from timeit import repeat
+
+for tokens in (27, 1024):
+    ids, g = rng.integers(0, tokens, 512), rng.normal(size=(512, 64)).astype("float32")
+    weight = np.zeros((tokens, 64), "float32")
+    for name, method in [("yours", lambda: embedding_gradient(g, None, weight, ids)),
+                         ("np.add.at", lambda: np.add.at(weight, ids, g)),
+                         ("sorted", lambda: segment_sums(g, ids, tokens))]:
+        spent = min(repeat(method, number=3, repeat=5)) / 3
+        print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
+
+# %% [markdown]
+# The one-hot product is fastest as long as its matrix is small: `ONE_HOT_LIMIT` is about where
+# sorting overtakes it.
+#
+# The layer `Embedding` holds the table. At first its numbers are random, from the standard
+# normal distribution, as in PyTorch.
+#
+# **Task.** Write the two methods of `Embedding`.
+
+# %% exercise="embedding-layer"
+#| export
+class Embedding(Module):
+    """A table with a vector for each token, which is learned.
+
+    num_embeddings  V: how many tokens there are
+    embedding_dim   D: the numbers of each vector
+    rng             a NumPy Generator, a seed, or None for the shared generator: see `generator`
+
+    .weight         float32 Variable (V, D), at first from the normal distribution with mean 0
+                    and variance 1
+
+    >>> Embedding(27, 8)([[3, 1, 4]]).shape
+    (1, 3, 8)
+
+    Source: torch.nn.Embedding.
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, rng=None):
+        ### BEGIN SOLUTION
+        table = generator(rng).normal(size=(num_embeddings, embedding_dim))
+        self.weight = Variable(table.astype(np.float32))
+        ### END SOLUTION
+
+    def forward(self, ids):
+        """ids: ints of any shape (...). Returns a Tensor (..., D)."""
+        ### BEGIN SOLUTION
+        return embedding(ids, self.weight)
+        ### END SOLUTION
+
+    def __repr__(self):
+        return f"Embedding({', '.join(map(str, self.weight.shape))})"
+
+# %% checks="embedding-layer"
+check("embedding-layer")
+
+# %% [markdown]
+# ## A window model
+#
+# The first successful neural language model (Bengio et al., 2003) joins the vectors of a window
+# into one vector of `context * D` numbers and passes it to a network with one hidden layer. The
+# output is a logit for each token. All places of the window use the same table, so what is
+# learned about a letter in one place is known in the others.
+#
+# **Task.** Write `WindowModel`.
+
+# %% exercise="window-model"
+#| export
+class WindowModel(Module):
+    """A language model that sees the last tokens: the vectors of a window, joined, then a
+    network with one hidden layer and tanh.
+
+    vocab_size     V
+    context        tokens in a window
+    embedding_dim  D
+    hidden         outputs of the hidden layer
+
+    .embedding     Embedding(V, D)
+    .hidden        Dense(context * D, hidden)
+    .head          Dense(hidden, V)
+
+    >>> WindowModel(27, 4, 8, 64)(np.zeros((5, 4), int)).shape
+    (5, 27)
+
+    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
+    """
+
+    def __init__(self, vocab_size, context, embedding_dim, hidden):
+        ### BEGIN SOLUTION
+        self.embedding = Embedding(vocab_size, embedding_dim)
+        self.hidden = Dense(context * embedding_dim, hidden)
+        self.head = Dense(hidden, vocab_size)
+        ### END SOLUTION
+
+    def forward(self, ids):
+        """ids: ints (B, context). Returns logits for the token after each window, (B, V)."""
+        ### BEGIN SOLUTION
+        x = self.embedding(ids).flatten(1)
+        return self.head(self.hidden(x).tanh())
+        ### END SOLUTION
+
+# %% checks="window-model"
+check("window-model")
+
+# %% [markdown]
+# The training loop is a short form of that of lesson 08. The learning rate falls linearly to 0.
+
+# %%
+from tinytorch.core.layers import manual_seed
+from tinytorch.core.losses import cross_entropy
+from tinytorch.core.optimizers import AdamW, clip_grad_norm_
+
+
+def train(model, batch_loss, steps, lr=0.01):
+    """Minimize batch_loss(rng), the loss of the model on a random batch."""
+    optimizer, rng = AdamW(model.parameters(), lr), np.random.default_rng(1)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr * (1 - step / steps)
+        optimizer.zero_grad()
+        batch_loss(rng).backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+def window_loss(model, rng):
+    batch = rng.integers(0, len(y), 256)
+    return cross_entropy(model(x[batch]), y[batch])
+
+
+def window_bits(model):
+    """Bits per character of the test names."""
+    with no_grad():
+        return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
+
+# %% [markdown]
+# Predict the bits per character before training. Which value shows that the model begins with
+# about equal probabilities? The training takes about a second:
+
+# %% tags=["answer"]
+from tinytorch.support.names import padded_batch, sample_name
+
+manual_seed(1)
+window_model = WindowModel(27, context=4, embedding_dim=8, hidden=64)
+print(f"before: {window_bits(window_model):.2f} bits per character")
+train(window_model, lambda rng: window_loss(window_model, rng), steps=1000)
+print(f"after:  {window_bits(window_model):.2f}")
+with no_grad():
+    print([letters.decode(sample_name(lambda ids: window_model([([0] * 4 + ids)[-4:]])[0], rng))
+           for _ in range(8)])
+
+# %% [markdown]
+# Before training the model is a little worse than equal probabilities (4.75), as it should be;
+# a much larger value would point to a mistake. The 4,083 parameters then use a context of 4
+# letters, for which a table of counts would have 14 million numbers.
+#
+# ## Similar tokens
+#
+# Which tokens have similar vectors? **Cosine similarity** is the cosine of the angle between
+# two vectors: their dot product divided by both lengths. It is 1 for vectors of the same
+# direction and -1 for opposite ones. The dot product alone would prefer long vectors.
+#
+# **Task.** Write `nearest`.
+
+# %% exercise="nearest"
+#| export
+def nearest(weight, id, k):
+    """The tokens whose vectors have the smallest angle to that of one token.
+
+    weight   Tensor or array (V, D); no row is zero
+    id       int
+    k        int, at most V - 1
+    returns  int array (k,), the most similar first; `id` itself is not among them
+
+    >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 1.0], [-1.0, 0.0]]), 0, 2)
+    array([2, 1])
+
+    Source: Manning, Raghavan, Schütze, Introduction to information retrieval (2008), section
+    6.3.1.
+    """
+    weight = np.asarray(weight)
+    ### BEGIN SOLUTION
+    unit = weight / np.linalg.norm(weight, axis=1, keepdims=True)
+    order = np.argsort(-(unit @ unit[id]), kind="stable")
+    return order[order != id][:k]
+    ### END SOLUTION
+
+# %% checks="nearest"
+check("nearest")
+
+# %% [markdown]
+# Vectors of tokens need not come from a network. Below, the tokens are the 1,000 most frequent
+# words of the novels. The vector of a word holds the probabilities of the words after it and
+# before it, from your `bigram_counts`; the square root keeps frequent neighbours such as *the*
+# from deciding everything. Predict the nearest words of *could*, *father* and *Darcy*.
+
+# %% tags=["answer"]
+import re
+from collections import Counter
+
+words = re.findall(r"[a-z]+|[.,;!?]", load_text().lower())
+frequent = [word for word, _ in Counter(words).most_common(1000)]
+number = {word: id for id, word in enumerate(frequent)}  # all other words are number 1,000
+pairs = bigram_counts([number.get(word, 1000) for word in words], 1001)
+vectors = np.sqrt(np.hstack([probabilities(pairs, 0), probabilities(pairs.T, 0)]))
+for word in ("could", "father", "darcy", "she", "very"):
+    print(f"{word:7}", [frequent[id] for id in nearest(vectors[:1000], number[word], 5)])
+
+# %% [markdown]
+# Words with similar neighbours have similar uses; no other knowledge went in. Now the vectors
+# of letters that a window model learns. With D = 2 they can be drawn. Predict which letters are
+# close together.
+
+# %% tags=["answer"]
+manual_seed(1)
+plane_model = WindowModel(27, context=4, embedding_dim=2, hidden=64)
+train(plane_model, lambda rng: window_loss(plane_model, rng), steps=1000)
+figure = draw_plane(plane_model.embedding.weight, letters.characters)
+# alt: The letters in a plane. The vowels and y stand together at the lower right, away from the
+# consonants; c, p, s and t stand together, too, and the end of a name stands alone at the top.
+
+# %% [markdown]
+# ## Recurrent networks
+#
+# A window model sees nothing outside of its window. A **recurrent neural network** (RNN) is a
+# network that reads one token after the other, with the same weights in each step. The **hidden
+# state** of a recurrent network is a vector that it updates in each step; all that the network
+# knows of earlier tokens is in this vector.
+#
+# $$h_t = \tanh(x_t\, w + h_{t-1}\, u + b)$$
+
+# %%
+draw_recurrence("emma")
+# alt: Five steps from left to right. In each, a letter below enters the hidden state h through
+# w, the hidden state before it enters through u, and above is the next letter: a dot predicts
+# e, e predicts m, m predicts m, m predicts a, a predicts the final dot.
+
+# %% [markdown]
+# **Task.** Write `rnn_step`.
+
+# %% exercise="rnn-step"
+#| export
+def rnn_step(x, h, w, u, b):
+    """One step of a recurrent network: tanh(x w + h u + b).
+
+    x        Tensor (B, D): the input of this step
+    h        Tensor (B, N): the hidden state before it
+    w        Tensor (D, N)
+    u        Tensor (N, N)
+    b        Tensor (N,)
+    returns  Tensor (B, N): the hidden state after it
+
+    >>> rnn_step(Tensor([[1.0]]), Tensor([[2.0]]), Tensor([[3.0]]), Tensor([[-1.0]]),
+    ...          Tensor([-1.0]))
+    Tensor([[0.]])
+
+    Source: Elman, Finding structure in time (1990); torch.nn.RNNCell.
+    """
+    ### BEGIN SOLUTION
+    return (x @ w + h @ u + b).tanh()
+    ### END SOLUTION
+
+# %% checks="rnn-step"
+check("rnn-step")
+
+# %% [markdown]
+# The model applies the step to all tokens in order. From each state, the head computes logits
+# for the next token: T tokens give T predictions, and all are trained at once.
+#
+# **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros, unless
+# one is given: the state after one name must not be used for the next. And no state is
+# detached, so that gradients reach the first token.
+
+# %% exercise="recurrent-model"
+#| export
+class RecurrentModel(Module):
+    """A language model with a hidden state, which depends on all tokens so far.
+
+    vocab_size     V
+    embedding_dim  D
+    hidden         N: numbers of the hidden state
+
+    .embedding     Embedding(V, D)
+    .w .u .b       Variables (D, N), (N, N) and (N,), for `rnn_step`
+    .head          Dense(N, V)
+
+    >>> logits, h = RecurrentModel(27, 8, 64)(np.zeros((5, 12), int))
+    >>> logits.shape, h.shape
+    ((5, 12, 27), (5, 64))
+
+    Source: Elman (1990); Mikolov et al., Recurrent neural network based language model (2010).
+    """
+
+    def __init__(self, vocab_size, embedding_dim, hidden):
+        self.embedding = Embedding(vocab_size, embedding_dim)
+        self.w = Variable(xavier_uniform(embedding_dim, hidden))
+        self.u = Variable(xavier_uniform(hidden, hidden))
+        self.b = Variable(np.zeros(hidden, np.float32))
+        self.head = Dense(hidden, vocab_size)
+
+    def forward(self, ids, h=None):
+        """Run over T tokens.
+
+        ids      ints (B, T), T at least 1
+        h        Tensor (B, N): the hidden state before the first token; None: zeros
+        returns  logits for the token after each of the T tokens, a Tensor (B, T, V); and the
+                 hidden state after the last one, a Tensor (B, N)
+        """
+        x = self.embedding(ids)
+        ### BEGIN SOLUTION
+        if h is None:
+            h = Tensor(np.zeros((x.shape[0], self.b.shape[0]), np.float32))
+        states = []
+        for t in range(x.shape[1]):
+            h = rnn_step(x[:, t], h, self.w, self.u, self.b)
+            states.append(h)
+        return self.head(stack(states, axis=1)), h
+        ### END SOLUTION
+
+# %% checks="recurrent-model"
+check("recurrent-model")
+
+# %% [markdown]
+# Names have unequal lengths. `padded_batch` fills them up to the length of the longest one, and
+# its mask is 0 where a prediction must not count:
+
+# %% tags=["demonstration"]
+def name_loss(model, names):
+    inputs, targets, mask = padded_batch(names)
+    losses = cross_entropy(model(inputs)[0], targets, "none")
+    return (losses * mask).sum() / mask.sum()
+
+
+manual_seed(1)
+recurrent_model = RecurrentModel(27, embedding_dim=8, hidden=64)
+train(recurrent_model, lambda rng: name_loss(
+    recurrent_model, [train_tokens[i] for i in rng.integers(0, len(train_tokens), 64)]), 800)
+with no_grad():
+    recurrent_bits = bits_per_character(name_loss(recurrent_model, test_tokens), 1)
+    print(f"{recurrent_bits:.2f} bits per character")
+    print([letters.decode(sample_name(lambda ids: recurrent_model([ids])[0][0, -1], rng))
+           for _ in range(8)])
+
+# %% [markdown]
+# ## Vanishing gradients
+#
+# The recurrent model needs fewer bits than the window model: it has seen the whole name so far.
+# How far back could it look in a longer text?
+#
+# **Backpropagation through time** is backpropagation through all steps of a recurrent network.
+# Your engine does it already: in the computation graph, the loop is a long chain. From each
+# step to the one before, the gradient is multiplied by the derivative of tanh and by
+# $u^\top$, and the matrix is the same each time.
+#
+# Predict the norm of the gradient k steps into the past when $u$ halves the length of every
+# vector, when it keeps the length, and when it multiplies it by 1.5. The fourth curve is that
+# of the trained model, which reads 30 letters of the training names.
+
+# %% tags=["answer"]
+def gradient_norms(vectors, w, u, b):
+    """Norms of the gradient of the last state for each input vector, the last one first."""
+    inputs = [Variable(vector[None]) for vector in vectors]
+    h = Tensor(np.zeros((1, len(b)), vectors.dtype))
+    for vector in inputs:
+        h = rnn_step(vector, h, w, u, b)
+    h.sum().backward()
+    return [float(np.linalg.norm(vector.grad)) for vector in reversed(inputs)]
+
+
+rng = np.random.default_rng(0)
+rotation = np.linalg.qr(rng.normal(size=(32, 32)))[0]
+vectors = rng.normal(0, 0.1, (30, 32))
+norms = {f"u times {k}": gradient_norms(vectors, np.eye(32), k * rotation, np.zeros(32))
+         for k in (0.5, 1, 1.5)}
+read = recurrent_model.embedding.weight.data[train_ids[:30]]
+norms["trained"] = gradient_norms(
+    read, *(p.data for p in (recurrent_model.w, recurrent_model.u, recurrent_model.b)))
+figure = draw_gradient_norms(norms)
+print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 29)])
+# alt: Four curves over the number of steps into the past, on a logarithmic axis. With a factor
+# of 0.5 the norm falls in a straight line to 1e-8; with 1 it falls slowly; with 1.5 it grows.
+# That of the trained model falls to about a thirtieth.
+
+# %% [markdown]
+# A **vanishing gradient** is a gradient that shrinks by a factor in each step or layer that it
+# passes, so that distant inputs have hardly any influence on training (Bengio, Simard,
+# Frasconi, 1994). With a factor above 1 it *explodes* instead, and `clip_grad_norm_` limits the
+# damage. In lesson 14, *attention* connects each token directly with every earlier one.
+#
+# ## N-grams
+#
+# Are the networks better than counting? An **n-gram** is a sequence of n neighbouring tokens.
+# An n-gram model of order n predicts a token from the n - 1 tokens before it, by counts. Long
+# contexts say much but occur rarely; short ones occur often but say little. **Interpolation**
+# in a language model means to mix the predictions of several context lengths.
+#
+# How much should the longer context count? **Witten-Bell smoothing** is an interpolation that
+# relies less on a context, the more different tokens have followed it. If `total` tokens
+# followed a context, and `distinct` is how many different ones there were, then
+#
+# $$p = \frac{\text{count} + \text{distinct} \cdot p_{\text{shorter}}}
+# {\text{total} + \text{distinct}}$$
+#
+# Predict: 10 letters followed a context, always the same one. Which share do the shorter
+# contexts get? And if 10 different letters followed?
+#
+# **Task.** Write `witten_bell`.
+
+# %% exercise="witten-bell"
+#| export
+def witten_bell(lower, count, total, distinct):
+    """Witten-Bell smoothing: mix the share of a token after its context with the probability
+    that shorter contexts give it.
+
+    lower     float array: the probability of the token according to shorter contexts
+    count     int array: how often the token followed its context in the training text
+    total     int or array: how often anything followed this context
+    distinct  int or array: how many different tokens followed it
+    returns   float array: (count + distinct * lower) / (total + distinct), and `lower` where
+              the context never occurred, so that total and distinct are 0
+
+    >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
+    array([0.66666667, 0.33333333])
+
+    Source: Witten, Bell, The zero-frequency problem (1991), method C; Chen, Goodman (1998),
+    section 2.5.
+    """
+    ### BEGIN SOLUTION
+    mixed = (count + distinct * lower) / np.maximum(total + distinct, 1)
+    return np.where(np.asarray(total) > 0, mixed, lower)
+    ### END SOLUTION
+
+# %% checks="witten-bell"
+check("witten-bell")
+
+# %% tags=["answer"]
+for distinct in (1, 10):
+    print(f"{distinct} of 10 different: {distinct / (10 + distinct):.0%} for shorter contexts")
+
+# %% [markdown]
+# The model begins with 1/V for every token. Then it goes from the empty context to the longest,
+# and each mixture is the `lower` of the next. Counting is given: `NGramCounts` counts the
+# n-grams for one context length. Such an object `counts` has
+#
+# - `counts.length`, the number of tokens in a context;
+# - `counts.look_up(ids)`, the arrays count, total and distinct for the tokens `ids[length:]`,
+#   those that have a whole context before them;
+# - `counts.following(context)`, for one context: the count of every token of the vocabulary,
+#   total and distinct.
+#
+# **Task.** Write the two loops of `NGram`.
+
+# %% exercise="ngram"
+#| export
+class NGram:
+    """A language model that counts n-grams and interpolates between contexts of all lengths.
+
+    order    int, 1 or more: it looks at the last order - 1 tokens
+
+    .counts  after `fit`, a list of NGramCounts for the context lengths 0 to order - 1
+
+    >>> model = NGram(2).fit([0, 1, 0, 1, 0, 1], 2)
+    >>> model.next([0])
+    array([0.125, 0.875])
+
+    Source: Chen, Goodman (1998), sections 2.3 and 2.5.
+    """
+
+    def __init__(self, order):
+        if order < 1:
+            raise ValueError(f"the order of an n-gram model is 1 or more, not {order}")
+        self.order = order
+
+    def fit(self, ids, vocab_size):
+        """Count the n-grams of a text of ids below vocab_size. Returns the model itself."""
+        self.vocab_size = vocab_size
+        self.counts = [NGramCounts(ids, length, vocab_size) for length in range(self.order)]
+        return self
+
+    def log_probability(self, ids):
+        """The logarithm (base e) of the probability of each token, given those before it.
+
+        ids      ints (n,), below vocab_size
+        returns  float64 array (n,). The first tokens have shorter contexts, the very first one
+                 has none
+        """
+        ids = as_ids(ids, self.vocab_size)
+        p = np.full(len(ids), 1 / self.vocab_size)
+        ### BEGIN SOLUTION
+        for counts in self.counts:
+            k = counts.length
+            p[k:] = witten_bell(p[k:], *counts.look_up(ids))
+        ### END SOLUTION
+        return np.log(p)
+
+    def next(self, ids):
+        """The probabilities of the token that follows `ids`.
+
+        ids      ints (n,), below vocab_size; n may be 0
+        returns  float64 array (V,)
+        """
+        ids = as_ids(ids, self.vocab_size)
+        p = np.full(self.vocab_size, 1 / self.vocab_size)
+        ### BEGIN SOLUTION
+        for counts in self.counts:
+            if counts.length <= len(ids):
+                context = ids[len(ids) - counts.length:]
+                p = witten_bell(p, *counts.following(context))
+        ### END SOLUTION
+        return p
+
+# %% checks="ngram"
+check("ngram")
+
+# %% [markdown]
+# Predict which order is best for the names, and whether it beats the networks (3.01 and 2.93).
+
+# %% tags=["answer"]
+def size_of(model):
+    return sum(p.size for p in model.parameters())
+
+
+counted, networks = [], [("window", size_of(window_model), window_bits(window_model)),
+                         ("recurrent", size_of(recurrent_model), recurrent_bits)]
+for order in range(1, 7):
+    model = NGram(order).fit(train_ids, 27)
+    size = sum(map(len, model.counts))
+    bits = bits_per_character(-model.log_probability(test_ids)[1:].sum(), len(test_ids) - 1)
+    print(f"order {order}: {size:6,} counts, {bits:.2f} bits per character")
+    counted.append((order, size, bits))
+figure = draw_sizes(counted, networks)
+# alt: Bits per character over the numbers that a model stores, for n-grams of order 1 to 6 and
+# the two networks. From order 1 to 4 the bits fall from 4.0 to 2.9, then rise again. The two
+# networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.
+
+# %% [markdown]
+# Counting wins on these names, and an n-gram model is a good test for any network: one that
+# does not beat it needs more data, more parameters or a better design. Our networks store fewer
+# numbers, though, and what they learn about `a` helps them with `e`.
+#
+# ## The level to beat
+#
+# Now the novels, character by character: 1.5 million for training, 78,000 for the test. For
+# comparison, three compressors: how many bits larger the compressed training text becomes when
+# the test text is appended, per character. The counts of order 7 contain all lower orders.
+# Predict which order is best now, and whether it needs fewer bits than the compressors.
+
+# %% tags=["answer"]
+characters = CharTokenizer(load_text("train") + load_text("test"))
+novel_ids, novel_test = (characters.encode(load_text(split)) for split in ("train", "test"))
+seven = NGram(7).fit(novel_ids, characters.vocab_size)
+curves = {"test": [], "training": []}
+for order in range(1, 8):
+    model = NGram(order)
+    model.vocab_size, model.counts = characters.vocab_size, seven.counts[:order]
+    for name, ids in [("test", novel_test), ("training", novel_ids[:78_000])]:
+        curves[name].append(bits_per_character(-model.log_probability(ids).sum(), len(ids)))
+print("test text:", np.round(curves["test"], 2))
+figure = draw_orders(range(1, 8), curves, COMPRESSORS)
+# alt: Bits per character over the order, for the test text and the training text. On the test
+# text they fall from 4.5 to 1.73 for order 6, below three dashed lines of compressors at 2.84,
+# 2.10 and 1.85, and rise a little for order 7. On the training text they go on falling.
+
+# %% [markdown]
+# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. Order 7
+# overfits: it is better on the training text only. So 1.73 is the level that the transformer of
+# lesson 15 has to beat. This is how the model of order 6 writes:
+
+# %% tags=["demonstration"]
+model.order, model.counts = 6, seven.counts[:6]
+ids, rng = characters.encode("It is a truth "), np.random.default_rng(0)
+for _ in range(250):
+    ids = np.append(ids, rng.choice(characters.vocab_size, p=model.next(ids)))
+print(characters.decode(ids))
+
+# %% [markdown]
+# ## Look back
+#
+# 1. Train a `WindowModel` with a context of 8 on the names. Do the bits fall? How many
+#    parameters does it gain? How many would the recurrent model need for longer contexts?
+# 2. Sample 1,000 names from each model. How many of them are in the training set? Is a model
+#    that repeats more of them better or worse?
+# 3. Swap two rows of a trained embedding, and the same two outputs of the head (columns of the
+#    weights, and biases). Which predictions change? What does that say about ids?
+# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its `padding_idx` is a row
+#    without gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed weights and two
+#    biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
