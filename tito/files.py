@@ -2,7 +2,8 @@
 
 `write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it
 overwrites in `.tito/backups/`, one folder per command; `undo` goes back through those step by step,
-and `redo` forward again.
+and `redo` forward again. `replace_all` leaves all files old or all new: what was interrupted,
+`recover` takes back.
 """
 
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 from tito.errors import TitoError
 
 SUFFIX = ".tito-tmp"
+UNFINISHED = "unfinished"  # in .tito: the backup of a `replace_all` that goes on
 DONE, ASIDE = (
     ".undone",
     ".aside",
@@ -52,7 +54,7 @@ def write(path, data, instead_of=...):
             file.flush()
             os.fsync(file.fileno())
         os.chmod(new, mode)
-        if instead_of is not ... and _bytes(path) != instead_of:
+        if instead_of is not ... and held(path) != instead_of:
             raise Changed
         os.replace(new, path)
     except Changed:
@@ -92,7 +94,7 @@ def replace(root, command, changes, step=True):
     }
     backup = None
     while changes:
-        old = {path: _bytes(path) for path in changes}
+        old = {path: held(path) for path in changes}
         changes = {path: data for path, data in changes.items() if old[path] != data}
         if any(old[path] is not None for path in changes):
             backup = _save(root, command, {path: old[path] for path in changes}, step)
@@ -108,6 +110,65 @@ def replace(root, command, changes, step=True):
     return backup
 
 
+def replace_all(root, command, changes):
+    """As `replace`, all of `changes` or, when that fails or is killed, nothing: `recover` takes
+    back what was begun.
+
+    Returns the backup folder, or None when nothing changes.
+    """
+    old = {path: held(path) for path in changes}
+    if not changes:
+        return None
+    backup = _save(root, command, old)
+    write(root.state / UNFINISHED, backup.name)
+    try:
+        for path, data in changes.items():
+            if data is not None:
+                write(path, data, instead_of=old[path])
+            elif old[path] is not None:
+                _delete(path)
+    except Changed:
+        recover(root)
+        raise TitoError(
+            f"{path} was saved in this moment; nothing was changed.", "Run this again."
+        ) from None
+    except TitoError:
+        recover(root)
+        raise
+    _prune(root, changes)
+    (root.state / UNFINISHED).unlink()
+    return backup
+
+
+def recover(root):
+    """Take back a `replace_all` that was not finished; what was written since is saved.
+
+    Returns its command, or None when there is none.
+    """
+    marker = root.state / UNFINISHED
+    if (name := held(marker)) is None:
+        return None
+    folder, command = root.state / "backups" / name.decode("utf-8", "replace"), None
+    if (folder / "manifest.json").exists():
+        step = _read(root, folder)
+        replace(root, "recover", step.changes, step=False)
+        _prune(root, step.changes)
+        os.replace(folder, folder.with_name(folder.name + DONE))
+        command = step.command
+    marker.unlink()
+    return command
+
+
+def _prune(root, paths):
+    """Delete the folders that held `paths` and are empty now."""
+    folders = {parent for path in paths for parent in path.parents if root.path in parent.parents}
+    for folder in sorted(folders, reverse=True):  # the innermost first
+        try:
+            folder.rmdir()
+        except OSError:
+            pass  # something is in it
+
+
 def _delete(path):
     try:
         path.unlink()
@@ -117,7 +178,8 @@ def _delete(path):
         ) from None
 
 
-def _bytes(path):
+def held(path):
+    """The bytes of a file, None where there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -219,28 +281,32 @@ def redo(root):
 def _steps(root):
     """The backups that were not brought back yet, newest first."""
     for manifest in sorted((root.state / "backups").glob("[0-9]*/manifest.json"), reverse=True):
-        folder = manifest.parent
-        if folder.suffix in (DONE, ASIDE):
-            continue
-        try:
-            record = json.loads(manifest.read_text(encoding="utf-8"))
-            changes = {
-                root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
-                if file["existed"]
-                else None
-                for file in record["files"]
-            }
-            yield Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TitoError(
-                f"The backup {folder} is damaged: {error}.",
-                f"Its copies are in {folder / 'files'}: take what you need by hand.",
-                3,
-            ) from None
+        if manifest.parent.suffix not in (DONE, ASIDE):
+            yield _read(root, manifest.parent)
+
+
+def _read(root, folder):
+    """The Step that a backup folder holds."""
+    try:
+        record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        changes = {
+            root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
+            if file["existed"]
+            else None
+            for file in record["files"]
+        }
+        return Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TitoError(
+            f"The backup {folder} is damaged: {error}.",
+            f"Its copies are in {folder / 'files'}: take what you need by hand.",
+            3,
+        ) from None
 
 
 def _take_back(root, step, command):
     replace(root, command, step.changes)
+    _prune(root, step.changes)
     os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))
     return step
 

@@ -39,6 +39,7 @@ WORDS = {
     "unwritten": "todo",
 }  # of a status; of the others: FAIL
 FIRST = 3  # failures shown in full
+MOST_LINES = 12  # of what a demonstration prints are shown
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
 VALUES = re.compile(
     r" (?=yours\b|should\b)"
@@ -109,41 +110,115 @@ def folded(text, width, indent=0):
     return "\n".join(lines)
 
 
-def verdict(result, hints, whole=True, following=None, key=None):
-    """A tested lesson.
+def verdict(result, hints, whole=True, following=None, key=None, course=None, end=()):
+    """A tested lesson, below its `heading`.
 
     hints      {exercise: hints not yet shown}
-    whole      show every check of what is right, too
+    whole      with what goes on in the lesson, not only the sum
     following  the command to type next
     key        the key that gives the next hint of the first open exercise, where keys work
+    course     (lessons that passed, lessons), to be drawn as a bar, or None
+    end        renderables that a lesson which passed ends on
     """
-    parts = [
-        unbroken((f"{result.number:02} {result.lesson}", "bold"), "  ", (result.source, "dim")),
-        Text(),
-    ]
+    parts = []
     checks_to_show = result.asked if result.partial else result.checks if result.asked else []
     if whole or not result.passed:
-        parts += [_exercise(name, checks, whole) for name, checks in _by_exercise(checks_to_show)]
+        parts += _exercises(result, _in_order(checks_to_show, result.changed))
         if result.own_checks and result.asked:
             parts += [Text("\nyour own checks (they count for nothing)")] + [
                 _check_line(c) for c in result.own_checks
             ]
         parts += _failures(result, _hint_lines(result, hints, key))
-    return Group(*parts, *_sum(result, following))
+    return Group(*parts, *_sum(result, following, whole, course, end))
 
 
-def _by_exercise(checks):
+def predictions(said):
+    """What a learner predicted, {question: answer}, to look back at."""
+    rows = [
+        Pieces([Text(question, "dim"), Text(answer, "bold")], 2)
+        for question, answer in said.items()
+    ]
+    return Group(Text("your predictions", "bold cyan"), *rows, Text())
+
+
+def heading(result):
+    """Which lesson is told about."""
+    return Group(
+        unbroken((f"{result.number:02} {result.lesson}", "bold"), "  ", (result.source, "dim")),
+        Text(),
+    )
+
+
+def _in_order(checks, changed):
+    """{exercise: its checks}, those first whose code changed since the run before."""
     groups = {}
     for check in checks:
         groups.setdefault(check.exercise, []).append(check)
-    return groups.items()
+    return {name: groups[name] for name in sorted(groups, key=lambda name: name not in changed)}
 
 
-def _exercise(name, checks, whole):
+def _exercises(result, groups):
+    """What became of each exercise: those that are right, wait or are to be written in a line for
+    all, the others with their checks.
+    """
+    if result.partial:
+        return [_exercise(name, checks) for name, checks in groups.items()]
+    right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
+    to_write = [name for name in groups if name in result.stubs]
+    parts, waiting = [], {}
+    if right:
+        parts.append(Text(f"{count(len(right), 'exercise')} right", "green"))
+    for name, checks in groups.items():
+        if name in right or name in to_write:
+            continue
+        if all(c.unwritten or c.waits for c in checks):
+            waiting.setdefault(checks[0].waits or checks[0].unwritten, []).append(name)
+        else:
+            parts.append(_exercise(name, checks))
+    for cause, names in waiting.items():
+        parts.append(
+            Pieces([Text(f"{', '.join(names)}", "bold"), Text(f"waits for {cause}", "dim")])
+        )
+    if to_write:
+        parts.append(Text(f"{count(len(to_write), 'exercise')} to write", "dim"))
+    return parts
+
+
+def with_your_code():
+    """The title of what demonstrations show."""
+    return Text("with your code", "bold cyan")
+
+
+def result(one, link, asked=False):
+    """What one demonstration shows with the learner's code, a `results.Result`.
+
+    link  a function that makes a path one to click
+    asked whether the question that it answers stands above it already
+    """
+    lines = [Pieces([Text(one.question, "dim italic")], 2)] if one.question and not asked else []
+    if one.text:
+        lines.append(indented(Text(_clip(one.text, MOST_LINES))))
+    for picture in one.pictures:
+        lines.append(Pieces([Text("picture", "dim"), link(picture)], 2))
+    return Group(*lines, Text())
+
+
+def results_page(page, left_out, link, key=None):
+    """Where everything is that the demonstrations of a lesson show.
+
+    left_out  how many of this run are only there
+    key       the key that opens it, where keys work
+    """
+    more = f"{count(left_out, 'more result')}, and all before:" if left_out else "all results:"
+    opens = [Text(f"(key {key} opens it)", "dim")] if key else []
+    return Group(Pieces([Text(more, "dim"), link(page), *opens]), Text())
+
+
+def _exercise(name, checks):
     points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
-    full = points == most
     head = Text.assemble(
-        (name, "bold"), (f"  {points} of {count(most, 'point')}", "green" if full else "dim")
+        (name, "bold"),
+        (f"  {points} of {count(most, 'point')}", "green" if points == most else "dim"),
     )
     if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
         return head.append(
@@ -154,8 +229,6 @@ def _exercise(name, checks, whole):
         )
     if len({c.waits for c in checks}) == 1 and checks[0].waits:
         return head.append(f"  waits for {checks[0].waits}", "dim")
-    if full and not whole:
-        return head
     return Group(head, *(_check_line(c) for c in checks))
 
 
@@ -175,11 +248,13 @@ def _check_line(check):
 
 
 def _failures(result, hint_line):
-    """The first failures in full, those of one exercise together; or, when nothing is
-    wrong, the next exercise to write.
+    """The first failures in full, those of one exercise together and those of changed code first,
+    and a line for each other exercise; or, when nothing is wrong, the next exercise to write.
     """
     # What is wrong wants an explanation; of what is not written yet, the first exercise is enough.
     telling = [c for c in result.asked + result.own_checks if c.wrong]
+    groups = _in_order(telling, result.changed)
+    telling = [check for checks in groups.values() for check in checks]
     unwritten = [c.unwritten for c in result.asked if c.unwritten]
     if unwritten and not telling:
         first = unwritten[0]
@@ -193,8 +268,8 @@ def _failures(result, hint_line):
             ),
             *hint_line(first),
         ]
-    parts = []
-    for exercise, checks in _by_exercise(telling[:FIRST]):
+    parts, full = [], _in_order(telling[:FIRST], result.changed)
+    for exercise, checks in full.items():
         place = (
             [f"exercise {exercise},", result.places.get(exercise, result.source)]
             if exercise
@@ -206,9 +281,15 @@ def _failures(result, hint_line):
             *(line for check in checks for line in _failure(check)),
             *hint_line(exercise),
         ]
-    if len(telling) > FIRST:
-        parts.append(Text(f"\n{len(telling) - FIRST} more to explain once these are right.", "dim"))
+    if rest := [checks[0] for exercise, checks in groups.items() if exercise not in full]:
+        parts += [Text(), *(_failure_line(check) for check in rest)]
     return parts
+
+
+def _failure_line(check):
+    """A failure in a line: its exercise, and how its message begins."""
+    name, message = check.exercise or check.name, check.message.split("\n")[0]
+    return Pieces([Text(f"{name}:", "red"), Text(message, "dim")])
 
 
 def _failure(check):
@@ -259,7 +340,22 @@ def _clip(text, lines):
     )
 
 
-def _sum(result, following):
+def _bar(done, of, width=20):
+    full = done * width // of if of else 0
+    return Text.assemble(("█" * full, "green"), ("░" * (width - full), "dim"))
+
+
+def bars(right, of, course):
+    """How far one is in a lesson and in the course."""
+    parts = [Text.assemble("lesson ", _bar(right, of), f" {right} of {count(of, 'exercise')}")]
+    if course:
+        parts.append(
+            Text.assemble("course ", _bar(*course), f" {course[0]} of {count(course[1], 'lesson')}")
+        )
+    return Pieces(parts)
+
+
+def _sum(result, following, whole, course, end):
     """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
     saved = [Pieces([Text(line, "dim")]) for line in result.saved]
     if not result.asked:
@@ -280,16 +376,17 @@ def _sum(result, following):
     elif any(c.unwritten for c in result.checks) and all(
         c.passed or c.unwritten for c in result.checks
     ):
-        left = len({c.exercise for c in result.checks if c.unwritten})
-        word, style, reason = (
-            "so far",
-            "cyan",
-            f"{count(left, 'exercise')} to write." if passed else reason,
-        )
+        word, style, reason = "so far", "cyan", "" if passed else reason  # the bar tells the rest
     else:
         word, style = result.verdict, STYLES.get(result.verdict, "red")
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
     lines += [Pieces([line]) for line in (reason, result.remedy) if line]
+    if whole and not result.partial:
+        groups = _in_order(result.checks, ())
+        right = sum(all(c.passed for c in checks) for checks in groups.values())
+        lines.append(bars(right, len(groups), course))
+    if result.passed and end:
+        lines += [Text(), *end]
     if result.passed and following:
         lines.append(Text.assemble("next: ", (following, "bold")))
     return lines + saved
@@ -694,3 +791,29 @@ def book(site):
         f"{site.path / 'index.html'}: the {site.edition}'s edition, "
         f"{count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
     )
+
+
+def update(done):
+    """What an update of the course changed, and what to do now."""
+    if not done.changed:
+        return Text(f"Edition {done.after} is what you have; nothing was changed.")
+    title = f"edition {done.before} -> {done.after}" if done.before != done.after else done.after
+    lines = [Text.assemble((title, "bold"), f"  {count(done.changed, 'file')} changed")]
+    groups = {
+        "new lessons": done.added,
+        "no longer in the course, your files stay": done.gone,
+        "renumbered": [f"{name} -> {folder}" for name, folder in done.renumbered.items()],
+        "set aside, the exercise is gone": [
+            f"{name} in {path}" for name, path in done.aside.items()
+        ],
+        "the task changed, look at your code": done.tasks,
+        "your edits of the course's own text, replaced": done.replaced,
+        "to test again": [f"tito test {name}" for name in done.test],
+    }
+    for title, rows in groups.items():
+        if rows:
+            lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
+    lines.append(
+        Pieces([f"Everything overwritten is in {done.backup};", "`tito undo` takes this back."])
+    )
+    return Group(*lines)

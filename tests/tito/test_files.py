@@ -21,8 +21,9 @@ from small_course import edit, make_course, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import pair, progress, verdict, workspace
+from tito.learn import pair, progress, update, verdict, workspace
 from tito.lesson import course, export, notebook
+from tito.lesson.course import PRISTINE
 
 FILE_EVENTS = {
     "open",
@@ -84,7 +85,7 @@ def contents(root):
     return {
         path: path.read_bytes()
         for path in sorted(root.path.rglob("*"))
-        if path.is_file() and ".tito" not in path.parts
+        if path.is_file() and ".tito" not in path.parts and path.suffix != files.SUFFIX
     }
 
 
@@ -148,6 +149,30 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
         assert seen == {mine, entry.declared_path.read_bytes()}
 
     every_moment(prepare, lambda prepared: files.undo(prepared[0].root), check)
+
+
+@pytest.mark.slow
+def test_update_killed_anywhere_leaves_the_old_edition_or_the_new(tmp_path):
+    newer = make_course(tmp_path / "newer")
+    for path in (newer / "tito.toml", newer / "modules" / "source" / "01_numbers" / "checks.py"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"1"', '"2"').replace("square", "cube"), encoding="utf-8")
+
+    def prepare(moment):
+        root = a_workspace(tmp_path, moment)
+        return root, contents(root)
+
+    def check(prepared):
+        root, before = prepared
+        files.recover(root)
+        root = course.open_root(root.path)
+        if root.edition == "2":
+            assert "cube" in (root.path / PRISTINE / "01_numbers" / "checks.py").read_text()
+            with contextlib.suppress(TitoError):
+                files.undo(root)
+        assert contents(root) == before
+
+    every_moment(prepare, lambda prepared: update.update(prepared[0], newer), check)
 
 
 @pytest.mark.slow

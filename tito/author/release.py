@@ -30,7 +30,7 @@ from pathlib import Path
 from tito import files
 from tito.author import wheel
 from tito.errors import TitoError
-from tito.learn import pair, workspace
+from tito.learn import workspace
 from tito.lesson import course, misconceptions, notebook
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS
@@ -220,21 +220,11 @@ def contents(source, chosen):
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
     out["README.md"] = readme(source, chosen).encode()
-    pairs = {}
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
-        # Both agree as they are: without this note, tito could not tell which of
-        # the two a learner edits first.
-        pairs[entry.name] = {
-            "pair": {
-                "script": pair.hash_of(entry.script, script.encode("utf-8")),
-                "notebook": pair.hash_of(entry.notebook, book.encode("utf-8")),
-            }
-        }
-    out[".tito/progress.json"] = _json({"version": 1, "lessons": pairs})
     hashes = {name: _sha256(data) for name, data in sorted(out.items())}
     out[NOTE] = _json(
         {

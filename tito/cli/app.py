@@ -71,9 +71,18 @@ def current_root(root):
     """The root to work in: --root of the command, --root before it, or the
     one around the current folder.
     """
+    from tito import files
     from tito.lesson import course
 
-    return course.find_root(current_folder(), named_root(root))
+    found = course.find_root(current_folder(), named_root(root))
+    if (found.state / files.UNFINISHED).exists():
+        from tito.learn import progress
+
+        with progress.locked(found):  # whoever is at it holds the lock
+            if command := files.recover(found):
+                warn(f"`tito {command}` was interrupted; its changes were taken back.")
+        found = course.find_root(current_folder(), named_root(root))
+    return found
 
 
 def named_root(root):

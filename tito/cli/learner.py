@@ -31,6 +31,8 @@ from tito.cli.app import (
 )
 from tito.errors import TitoError
 
+MOST_SHOWN = 4  # demonstrations of a run are shown
+
 
 @app.callback(invoke_without_command=True)
 def main(
@@ -333,26 +335,68 @@ def test(
         raise typer.Exit(1)
 
 
-def show_verdict(entry, result, whole=True, key=None):
+def show_verdict(entry, result, whole=True, has_keys=False, ask=None):
+    """Print a tested lesson: what its demonstrations show now, then what is right and wrong.
+
+    ask  a function of a question that waits for the learner's prediction, where somebody can type
+    """
     from tito import views
-    from tito.learn import progress
+    from tito.learn import progress, results
     from tito.learn import status as standing
 
+    def link(path):
+        return views.link(entry.root, path)
+
+    echo(views.heading(result))
+    payoff = results.payoff_of(result.results) if result.passed else None
+    if whole and not entry.root.is_course:
+        shown = [one for one in result.shown if one is not payoff]
+        show_results(entry, result, shown, link, has_keys, ask)
     records = progress.load(entry.root, warn)["lessons"]
-    hint_counts = records.get(entry.name, {}).get("hints", {})
+    record = records.get(entry.name, {})
     # Row by row: the first lesson that is open ends the reading.
     rows = (standing.row(lesson, records.get(lesson.name, {})) for lesson in entry.root.lessons)
     step = standing.next_step(rows) if result.passed and whole else None
-    following = step and step[0]
+    end = []
+    if said := result.passed and record.get("predictions"):
+        end.append(views.predictions(said))
+    if payoff:
+        end.append(views.result(payoff, link, asked=True))
+    given = record.get("hints", {})
     echo(
         views.verdict(
             result,
-            {e.id: len(e.hints) - hint_counts.get(e.id, 0) for e in entry.declared.exercises},
+            {e.id: len(e.hints) - given.get(e.id, 0) for e in entry.declared.exercises},
             whole,
-            following,
-            key,
+            step and step[0],
+            "h" if has_keys else None,
+            (
+                sum(r.get("last", {}).get("verdict") == "passed" for r in records.values()),
+                len(entry.root.lessons),
+            ),
+            end,
         )
     )
+
+
+def show_results(entry, result, shown, link, has_keys, ask):
+    """Print what demonstrations of what turned right show; of each that answers a question, ask
+    what the learner expects first.
+    """
+    from tito import views
+    from tito.learn import results
+
+    if not shown:
+        return
+    echo(views.with_your_code())
+    for one in shown[-MOST_SHOWN:]:
+        asked = bool(ask and one.question)
+        if asked and (said := ask(one.question)):
+            results.predict(entry, one.question, said, result.results)
+        echo(views.result(one, link, asked))
+    left_out = max(0, len(shown) - MOST_SHOWN)
+    page = entry.relative(results.page_of(entry))
+    echo(views.results_page(page, left_out, link, "o" if has_keys else None))
 
 
 @app.command()
@@ -592,6 +636,27 @@ def restore(
     )
     if result.kept:
         echo(f"What stood there is saved in {result.kept}; `tito undo` brings it back.")
+
+
+@app.command("update")
+def update_(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="RELEASE", help="The new edition: a release, a course or a zip."),
+    ],
+    root: RootOption = None,
+):
+    """Bring a newer edition of the course under your work.
+
+    Prose, checks, hints and support code are replaced; what you wrote in the exercises, and cells
+    of your own, stay. Everything else is saved first; `tito undo` takes the update back.
+    Example: tito update ../my-course-2
+    """
+    from tito import views
+    from tito.learn import update
+
+    root = current_root(root)
+    echo(views.update(update.update(root, current_folder() / source.expanduser(), warn)))
 
 
 @app.command("doctor")

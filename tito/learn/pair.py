@@ -25,14 +25,14 @@ def choose(entry: Entry, record: dict) -> str:
         return "script"
     if not entry.script.exists():
         return "notebook"
-    pair, seen = record.get("pair", {}), hashes(entry)
+    pair, seen = record.get("pair") or _released(entry), hashes(entry)
     changed = [side for side in seen if seen[side] != pair.get(side)]
     if len(changed) < 2:
         return changed[0] if changed else "script"
     if agree(entry):
         return "script"
     folder = entry.relative(entry.script.parent)
-    when = "since they last agreed" if pair else "and tito has not seen them agree"
+    when = "since they last agreed" if record.get("pair") else "and tito has not seen them agree"
     where = differing(entry)
     parts = (
         f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
@@ -44,6 +44,18 @@ def choose(entry: Entry, record: dict) -> str:
         "The other is saved first.",
         1,
     )
+
+
+def _released(entry):
+    """The hashes of a lesson's script and notebook as a release has them: they agree."""
+    if entry.root.is_course:
+        return {}
+    text = entry.declared_path.read_text(encoding="utf-8")
+    book = notebook.to_notebook(text, entry.declared)
+    return {
+        "script": hash_of(entry.script, text.encode("utf-8")),
+        "notebook": hash_of(entry.notebook, book.encode("utf-8")),
+    }
 
 
 def agree(entry: Entry) -> bool:

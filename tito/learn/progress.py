@@ -4,7 +4,9 @@ and hashes of the code tested.
 {"version": 1, "lessons": {"tensor": {
     "started": "2026-11-20T17:30:00",
     "hints": {"tensor-strides": 2},                                hints shown, per exercise
-    "last": {"when", "code", "verdict", "points", "checks": {id: status}},    the last whole run
+    "last": {"when", "code", "verdict", "points", "checks": {id: status},     the last whole run
+             "exercises": {exercise: hash of its code}},
+    "predictions": {question: the learner's answer},
     "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
  "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
@@ -79,9 +81,18 @@ def _is_sound(data):
             for record in data.get("milestones", {}).values()
         )
         and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, shown=list)
+            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
+            and all(isinstance(said, str) for said in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
-            and of(record.get("last", {}), when=str, code=str, verdict=str, points=int, checks=dict)
+            and of(
+                record.get("last", {}),
+                when=str,
+                code=str,
+                verdict=str,
+                points=int,
+                checks=dict,
+                exercises=dict,
+            )
             and (
                 not record.get("last")
                 or record["last"].keys() >= {"when", "code", "verdict", "points", "checks"}

@@ -2,12 +2,12 @@
 one line of JSON per event out.
 
 It imports the package of one root and no other, runs each declared check under pytest with a time
-limit, then the rest of the lesson top to bottom. It decides nothing: `verdict.py`, in the process
-that started it, does.
+limit, then the demonstrations top to bottom, up to the first exercise that is not right. It decides
+nothing: `verdict.py`, in the process that started it, does.
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
-"rest" as each cell of the rest begins, "stopped" when it did not end; and "done", only when the
-process came to its own end.
+"rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only
+when the process came to its own end.
 """
 
 import atexit
@@ -23,6 +23,7 @@ import time
 import traceback
 import warnings
 
+from tito.learn.demonstration import Screen
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
 
@@ -345,19 +346,21 @@ def run_pytest(request, module, emit):
         emit(event="refused", code=int(code))
 
 
-def run_rest(request, module, emit):
-    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would: a
-    lesson passes only if none fails.
+def run_rest(request, module, emit, right):
+    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would, up to the
+    first exercise that is not right: `right` exercises come before it.
 
-    Slow ones are stopped, which is told and changes nothing.
+    A lesson passes only if none fails. Slow ones are stopped, which is told and changes nothing.
     """
-    space = dict(vars(module), __name__="__main__", display=print)
+    screen = Screen(dict(vars(module), __name__="__main__"))
     for cell in request["rest"]:
+        if cell["before"] > right:
+            return
         emit(event="rest")
         remember_lines(cell["source"], cell["file"], cell["line"])
         _alarm(request["rest_seconds"])
         try:
-            exec(compile("\n" * (cell["line"] - 1) + cell["source"], cell["file"], "exec"), space)
+            screen.run(cell["source"], cell["file"], cell["line"])
         except OutOfTime:
             _alarm(0)
             emit(event="slow", cell=cell["number"], line=cell["line"])
@@ -372,7 +375,7 @@ def run_rest(request, module, emit):
             return
         finally:
             _alarm(0)
-        emit(event="shown", cell=cell["number"])
+        emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
 
 
 def answer(request, emit):
@@ -402,8 +405,10 @@ def answer(request, emit):
     else:
         emit(event="imported")
         run_pytest(request, module, count)
-        if {check["id"] for check in request["checks"] if not check["own"]} <= set(passed):
-            run_rest(request, module, emit)
+        wrong = {c["exercise"] for c in request["checks"] if not c["own"] and c["id"] not in passed}
+        order = request["exercises"]
+        right = next((n for n, exercise in enumerate(order) if exercise in wrong), len(order))
+        run_rest(request, module, emit, right)
     emit(event="done")
 
 

@@ -13,14 +13,14 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import TitoError
-from tito.learn import pair, progress
+from tito.learn import pair, progress, results
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
 from tito.lesson.form import TEST
 
 CHECK_SECONDS = 10  # a check may take
-HEADING = re.compile(r"^## ", re.M)
+HEADING = re.compile(r"^## (.*)", re.M)
 REST_SECONDS = 20  # one demonstration may take
 IMPORTED = {
     "timeout": "timed out",
@@ -56,7 +56,11 @@ class Verdict:
     """What one lesson earned in one run.
 
     verdict a key of `outcome.VERDICTS`
-    shown   the keys of the demonstrations that are known to run, see `demonstrations`
+    shown   the `results.Result`s of the demonstrations below exercises that turned right in this
+            run, in their order
+    results the Results of all demonstrations that are known to run
+    changed the exercises whose code is another than in the run before
+    stubs   the exercises that are as released
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
@@ -81,6 +85,9 @@ class Verdict:
     saved: list = field(default_factory=list)
     partial: bool = False
     shown: list = field(default_factory=list)
+    results: list = field(default_factory=list)
+    changed: list = field(default_factory=list)
+    stubs: list = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -154,13 +161,17 @@ def test(
         result.saved += export.bring(entry, module)[1]
         modules, broken = _export_lower(entry, result)
         modules[str(entry.module_path)] = entry, source, module
+        before = record.get("last", {}).get("exercises", {})
+        now = exercise_hashes(entry, source)
+        result.changed = [name for name in now if before and now[name] != before.get(name)]
         run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
-        run.known = [] if result.partial else record.get("shown", [])
         if process:
             run.go(process, keyword, first_only, seconds)
         else:
             with Process() as process:
                 run.go(process, keyword, first_only, seconds)
+        if not result.partial:
+            run.show(record.get("last", {}).get("checks", {}))
     except TitoError as error:
         if error.code != 1:
             raise
@@ -235,12 +246,23 @@ def _record(entry, source, result, warn):
                 "verdict": result.verdict,
                 "points": result.points,
                 "checks": {o.id: o.status for o in result.checks},
+                "exercises": exercise_hashes(entry, source),
             }
-            record["shown"] = result.shown
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
             record["last"]["code"] = ""
+
+
+def exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
+    """{exercise: a hash of the learner's code in its cell}."""
+    return {
+        f"{entry.name}-{cell.exercise}": hashlib.sha256(
+            cell.source.strip().encode("utf-8", "surrogatepass")
+        ).hexdigest()[:16]
+        for cell in source.cells
+        if cell.exercise
+    }
 
 
 def request_of(entry, source, texts, seconds):
@@ -275,6 +297,7 @@ def request_of(entry, source, texts, seconds):
         "imports": lesson.imports,
         "own_imports": imports_of(source) if any(check["own"] for check in checks) else {},
         "names": export.exported_names(lesson),
+        "exercises": [exercise.id for exercise in lesson.exercises],
         "setup": [section(lesson.setup, file)] if lesson.setup else [],
         "learner_side": [section(cell, file) for cell in lesson.learner_side],
         "checks": checks,
@@ -312,12 +335,16 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     The key is a hash of all code that a demonstration may depend on: the package's lower modules
     and the lesson's cells up to the end of its section. One that ran well with the same key would
     run well again.
+
+    Of each are told, too: the `heading` it stands under, how many exercises stand `before` it, and
+    its `question`, what the text above asks to predict, or "".
     """
     digest = hashlib.sha256()
     for lower in entry.root.lessons:
         if lower.number < entry.number and lower.module_path.exists():
             digest.update(lower.module_path.read_bytes() + b"\0")
-    rows, section = [], []
+    order = {exercise.name: n for n, exercise in enumerate(entry.declared.exercises, 1)}
+    rows, section, heading, before, text = [], [], "", 0, ""
 
     def close():
         for place, row in enumerate(section):
@@ -326,10 +353,14 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
         section.clear()
 
     for cell in source.cells:
-        if cell.kind == "markdown" and HEADING.search(cell.source):
-            close()
+        if cell.kind == "markdown":
+            text = cell.source
+            if found := HEADING.search(text):
+                close()
+                heading = found[1].strip()
         if cell.kind != "code" or cell.checks:
             continue
+        before = max(before, order.get(cell.exercise, 0))
         digest.update(cell.source.encode("utf-8", "surrogatepass") + b"\0")
         if cell not in source.exported and not TEST.search(cell.source):
             section.append(
@@ -338,6 +369,10 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
                     "file": _file(source, cell),
                     "line": cell.line,
                     "number": cell.number,
+                    "before": before,
+                    "heading": heading,
+                    "question": results.question_in(text) if "answer" in cell.tags else "",
+                    "alt": cell.alt,
                 }
             )
     close()
@@ -394,7 +429,9 @@ class Run:
         )
         self.outcomes = {o.id: o for o in result.checks}
         self.arose = {}  # {check: the exercise in whose cell its error arose}
-        self.known = []  # keys of demonstrations that ran well before
+        self.rows = demonstrations(entry, source)
+        self.kept = results.load(entry)  # what demonstrations that ran well before showed
+        self.fresh = {}  # what those of this run show
 
     def go(self, process, keyword, first_only, seconds):
         """Run all that is asked for, again without the check that killed its process when
@@ -404,10 +441,8 @@ class Run:
             "keyword": keyword,
             "first_only": first_only,
         }
-        rows = demonstrations(self.entry, self.source)
-        request["rest"] = needed(rows, self.known)
-        self.keys = {row["number"]: row["key"] for row in rows}
-        self.result.shown = [key for key in self.known if key in self.keys.values()]
+        request["rest"] = [] if self.result.partial else needed(self.rows, self.kept)
+        self.keys = {row["number"]: row["key"] for row in self.rows}
         own = [
             Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
             for c in request["checks"]
@@ -432,11 +467,31 @@ class Run:
                     f"not run: {late or deaths} before it "
                     f"{'ran out of time' if late else 'ended the process'}"
                 )
+        self.result.stubs = self.unwritten()
         self._wait()
         self.result.own_checks = [
             o for o in own if o.status != "not run" or not self.result.partial
         ]
         self.result.reason = self.result.reason or self._why(ended and not deaths)
+
+    def show(self, before):
+        """Keep what the demonstrations show, and choose what the learner sees of it now.
+
+        before  {check: status} of the last run
+        """
+        result = self.result
+        result.results = results.keep(self.entry, self.rows, self.kept, self.fresh)
+        right = [
+            {c.exercise for c in result.checks} - {c.exercise for c in result.checks if not ok(c)}
+            for ok in (lambda c: c.passed, lambda c: before.get(c.id) == "passed")
+        ]
+        turned = [
+            n
+            for n, exercise in enumerate(self.entry.declared.exercises, 1)
+            if exercise.id in right[0] - right[1]
+        ]
+        turned += [] if before else [0]  # what stands above the first exercise
+        result.shown = [one for one in result.results if one.before in turned]
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
@@ -468,7 +523,7 @@ class Run:
             elif kind == "rest":
                 wait = request["rest_seconds"] + GRACE
             elif kind == "shown":
-                self.result.shown.append(self.keys[event["cell"]])
+                self.fresh[self.keys[event["cell"]]] = event
             elif kind == "slow":
                 cell = next(c for c in self.source.cells if c.number == event["cell"])
                 place = short(self.source.place(cell), self.entry)
@@ -479,10 +534,16 @@ class Run:
             elif kind == "stopped":
                 cell = next(c for c in self.source.cells if c.number == event["cell"])
                 place = short(self.source.place(cell, event["line"] - cell.line), self.entry)
-                self.result.reason = (
-                    "Every check passes, but the lesson does not run to its end: "
-                    f"{place}: {event['message']}"
-                )
+                if all(check.passed for check in self.result.checks):
+                    self.result.reason = (
+                        "Every check passes, but the lesson does not run to its end: "
+                        f"{place}: {event['message']}"
+                    )
+                else:
+                    self.result.saved.append(
+                        f"{place}: a demonstration of what is right so far stops: "
+                        f"{event['message']}"
+                    )
             elif kind == "refused":
                 raise TitoError(
                     f"pytest did not run the checks (exit code {event['code']}).",
@@ -525,7 +586,7 @@ class Run:
                 for o in self.result.checks
                 if not o.passed and o.status != "not run" and not o.unwritten
             ],
-            self.unwritten(),
+            self.result.stubs,
         )
         for check in failing:
             if check.exercise in stubs:
@@ -545,6 +606,40 @@ class Run:
                 and arose in wrong
             ):
                 check.waits = arose
+        causes = self._causes(wrong)
+        for check in failing:
+            if not check.unwritten and not check.waits:
+                check.waits = causes.get(check.exercise)
+
+    def _causes(self, wrong):
+        """{exercise: the wrong one, above it in the chapter, whose functions it calls}, also
+        through others: while that is wrong, nobody can tell if this one is.
+        """
+        functions, causes = {}, {}  # functions: {name: the exercise that defines it}
+        for cell in self.source.cells:
+            if not cell.exercise:
+                continue
+            try:
+                tree = cells.tree_of(cell.source)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            name = f"{self.entry.name}-{cell.exercise}"
+            called = [
+                functions[node.id]
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Name) and node.id in functions
+            ]
+            blamed = [
+                one if one in wrong else causes[one]
+                for one in called
+                if one in wrong or one in causes
+            ]
+            if blamed:
+                causes[name] = causes.get(blamed[0], blamed[0])
+            functions |= {
+                node.name: name for node in tree.body if isinstance(node, ast.FunctionDef)
+            }
+        return causes
 
     def _how_it_ended(self, finished, end):
         """What is to be said of a process that did not end well, or ""."""
@@ -595,7 +690,7 @@ class Run:
     def _why(self, ended):
         """Why the lesson did not pass, or "" when it did."""
         result, exercises = self.result, self.entry.declared.exercises
-        if len(self.unwritten()) == len(exercises):
+        if len(result.stubs) == len(exercises):
             result.verdict = "stub"
             return f"Nothing is written yet: all {len(exercises)} exercises are as released."
         if result.partial and not result.asked:

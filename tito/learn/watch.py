@@ -1,7 +1,7 @@
 """Test a lesson at each save, in a warm process that forks: NumPy and pytest are loaded once.
 
-In a terminal single keys work (h hint, l list, n next lesson, q quit); elsewhere
-it only watches, until Ctrl-C.
+In a terminal single keys work (h hint, l list, n next lesson, o the page of results, q quit), and
+it asks for predictions; elsewhere it only watches, until Ctrl-C.
 """
 
 import errno
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 from tito import views
 from tito.errors import TitoError
-from tito.learn import pair, progress, status, verdict
+from tito.learn import pair, progress, results, status, verdict
 from tito.learn.keys import single_keys
 from tito.learn.process import Process, Superseded
 
-KEYS = "h hint  l list  n next lesson  q quit"
+KEYS = "h hint  l list  n next lesson  o open the results  q quit"
 PATIENCE = 0.5  # seconds without a word
 EMPTY = hashlib.sha256().hexdigest()
 HALF_SECONDS = 0.25  # what looks like half a save gets so long to become whole
@@ -40,10 +40,16 @@ class Watcher:
     show: object
     warn: object
     process: Process
-    has_keys: bool = False
+    events: queue.SimpleQueue
+    keys: object = None
 
-    def serve(self, events):
+    @property
+    def has_keys(self):
+        return self.keys is not None
+
+    def serve(self):
         """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
+        events = self.events
         tested = self.test()
         while (event := events.get()) != "q":
             if event == "save" and _now(self.entry) != tested:  # equal: what we wrote ourselves
@@ -53,6 +59,8 @@ class Watcher:
             elif event == "l":
                 rows = status.rows(self.entry.root, self.warn)
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
+            elif event == "o":
+                self.open_page()
             elif event == "n":
                 later = [
                     entry for entry in self.entry.root.lessons if entry.number > self.entry.number
@@ -86,9 +94,7 @@ class Watcher:
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
         else:
-            self.show(
-                self.entry, result, whole=not result.passed, key="h" if self.has_keys else None
-            )
+            self.show(self.entry, result, True, self.has_keys, self.ask if self.keys else None)
         self.out(
             f"Watching {self.entry.relative(self.entry.script)}."
             + ("" if self.has_keys else " Ctrl-C ends it.")
@@ -103,6 +109,34 @@ class Watcher:
             .get("pair")
         )
         return after if after.get(side) == before.get(side) and after == agreed else before
+
+    def ask(self, question):
+        """The learner's prediction, "" without one. Whatever else happens comes first: a save ends
+        the question.
+        """
+        self.out(question)
+        sys.stdout.write("your prediction? (enter to see) ")
+        sys.stdout.flush()
+        self.keys.ask_line()
+        while True:
+            event = self.events.get()
+            if isinstance(event, tuple):
+                return event[1]
+            if event in ("save", "q", "broken"):
+                self.keys.drop_line()
+                self.events.put(event)
+                self.out("")
+                return ""
+
+    def open_page(self):
+        """Open the page of the lesson's results in a browser, where there is one."""
+        page = results.page_of(self.entry)
+        if not page.exists():
+            self.out("There are no results yet.")
+        elif results.open_page(page):
+            self.out(f"{self.entry.relative(page)} is open in the browser.")
+        else:
+            self.out(f"No browser opens here. The page is {page}.")
 
     @contextmanager
     def sign_of_life(self):
@@ -135,10 +169,10 @@ def watch(entry, out, show, warn):
             if event in ("save", "n", "q"):
                 process.supersede()
 
-        with single_keys(tell) as has_keys:
+        with single_keys(tell) as keys:
             while entry:
                 with _saves(entry, tell):
-                    entry = Watcher(entry, out, show, warn, process, has_keys).serve(events)
+                    entry = Watcher(entry, out, show, warn, process, events, keys).serve()
     try:
         out("Stopped watching.")
         sys.stdout.flush()

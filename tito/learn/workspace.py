@@ -27,6 +27,8 @@ IGNORED = (
     "/.venv/",
     "/.tito/backups/",
     "/.tito/lock",
+    "/.tito/results/",
+    "/.tito/progress.json",
     "/.tito/setup.*",
     *(f"/{name}" for name in MACHINE),
     "__pycache__/",
@@ -180,6 +182,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
 `tito restore ZIP` brings it back |
+| `tito update RELEASE` | brings a newer edition of the course under your work |
 | `tito milestone list` | shows what your package can do in the end: it reads digits, and writes |
 | `tito doctor` | looks for what is missing on this machine |
 

@@ -171,6 +171,18 @@ def test_a_notebook_of_a_release_may_be_edited_first(released):
     assert "4 of 5 points" in out and "return x + x" in entry.script.read_text(encoding="utf-8")
 
 
+def test_what_testing_writes_is_nothing_that_git_would_hand_on(released):
+    """Whoever ran tito would have a conflict with the next release."""
+    for words in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=released, check=True)
+    tito(released, "test", "numbers", code=1)
+    found = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"], cwd=released, capture_output=True, text=True
+    ).stdout
+    changed = {line[3:] for line in found.splitlines() if not line.startswith("A ")}
+    assert changed <= {"tinytorch/core/numbers.py"}, found
+
+
 def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_need(
     small_course, tmp_path
 ):

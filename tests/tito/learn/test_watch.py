@@ -14,6 +14,8 @@ import pexpect
 import pytest
 from small_course import edit, solve
 
+from tito.learn import progress, results
+
 TITO = [sys.executable, "-m", "tito"]
 VERDICT = r"(passed|failed|so far)\S*  (\d) of (\d) points?, "
 READY = r"q quit"
@@ -42,7 +44,7 @@ def watching(small_workspace):
             timeout=QUICK,
             dimensions=(40, 100),
             env={k: v for k, v in os.environ.items() if k != "NO_COLOR"}
-            | {"TERM": "xterm-256color"},
+            | {"TERM": "xterm-256color", "DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""},
         )
         started.append(terminal)
         return terminal
@@ -443,3 +445,71 @@ def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watc
     terminal.expect(READY)
     entry.script.write_text(good, encoding="utf-8")
     assert verdict_of(terminal) == "passed 5"
+
+
+# Predictions, and the page of results
+
+ASKED = """
+# %% [markdown]
+# Predict what four becomes.
+
+# %% tags=["answer"]
+print("four becomes", double(4))
+"""
+
+
+def asked(entry):
+    """Let a demonstration below `double` answer a question."""
+    edit(entry, 'check("double")\n', f'check("double")\n{ASKED}')
+
+
+def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching, entry):
+    asked(entry)
+    terminal = watching()
+    verdict_of(terminal)
+    solve(entry, "numbers-double")
+    terminal.expect("Predict what four becomes")
+    terminal.expect("enter to see")
+    assert terminal.expect(["four becomes 8", pexpect.TIMEOUT], timeout=0.8) == 1
+    terminal.send("nine\x7fteen, größer\r")
+    terminal.expect("teen, größer")
+    terminal.expect("four becomes 8")
+    terminal.expect(READY)
+    (record,) = progress.load(entry.root)["lessons"].values()
+    assert record["predictions"] == {"Predict what four becomes.": "ninteen, größer"}
+    assert "ninteen, größer" in results.page_of(entry).read_text(encoding="utf-8")
+    solve(entry, "numbers-triple")
+    terminal.expect("your predictions")
+    terminal.expect("ninteen, größer")
+    terminal.expect("15 10")
+
+
+def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
+    asked(entry)
+    solve(entry, "numbers-double")
+    terminal = watching()
+    terminal.expect("enter to see")
+    terminal.send("\r")
+    terminal.expect("four becomes 8")
+    terminal.expect(READY)
+    assert "predictions" not in progress.load(entry.root)["lessons"]["numbers"]
+
+
+def test_a_save_ends_the_question_and_is_tested(watching, entry):
+    asked(entry)
+    solve(entry, "numbers-double")
+    terminal = watching()
+    terminal.expect("enter to see")
+    solve(entry, "numbers-triple")
+    assert verdict_of(terminal) == "failed 4" or verdict_of(terminal) == "passed 5"
+
+
+def test_the_key_o_tells_where_the_page_is(watching, entry):
+    terminal = watching()
+    verdict_of(terminal)
+    terminal.send("o")
+    terminal.expect("There are no results yet")
+    solve(entry)
+    verdict_of(terminal)
+    terminal.send("o")
+    terminal.expect("The page is .*index.html")

@@ -1,0 +1,202 @@
+"""tito/learn/results.py and demonstration.py: what a lesson shows with the learner's own code."""
+
+import json
+
+import pytest
+from commands import tito
+from small_course import edit, solve
+
+from tito.learn import demonstration, results, verdict
+
+PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, double(2)]);\n# alt: A line.\n"
+ASKED = """\
+# %% [markdown]
+# Predict what four becomes. Then run this.
+#
+# It stands here.
+
+# %% tags=["answer"]
+print("four becomes", double(4))
+"""
+
+
+@pytest.fixture
+def entry(small_workspace):
+    return small_workspace.lesson("numbers")
+
+
+def behind(entry, exercise, text):
+    """Put a demonstration behind the checks of an exercise."""
+    edit(entry, f'check("{exercise}")\n', f'check("{exercise}")\n\n{text}')
+
+
+def texts(shown):
+    return [one.text for one in shown]
+
+
+def test_what_an_exercise_makes_possible_is_shown_once_it_is_right(entry):
+    behind(entry, "double", '# %%\nprint("twice", double(4))\n')
+    assert verdict.test(entry).shown == []
+    solve(entry, "numbers-double")
+    result = verdict.test(entry)
+    assert texts(result.shown) == ["twice 8"] and not result.passed
+    assert verdict.test(entry).shown == []  # shown before
+    solve(entry, "numbers-triple")
+    result = verdict.test(entry)
+    assert texts(result.shown) == ["15 10"] and result.passed
+    assert texts(result.results) == ["twice 8", "15 10"]
+
+
+def test_what_stands_above_the_first_exercise_is_shown_by_the_first_run(entry):
+    edit(
+        entry,
+        "# %% [markdown]\n# ## Doubling",
+        "# %%\nprint(LIMIT)\n\n# %% [markdown]\n# ## Doubling",
+    )
+    assert texts(verdict.test(entry).shown) == ["10"]
+    assert verdict.test(entry).shown == []
+
+
+def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = x * x + 1")
+    behind(entry, "double", f"# %%\nopen({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    assert verdict.test(entry).results == [] and not (tmp_path / "ran").exists()
+
+
+def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_verdict(entry):
+    solve(entry, "numbers-double")
+    behind(entry, "double", "# %%\nprint(double(1) / 0)\n")
+    result = verdict.test(entry)
+    assert (result.verdict, result.points) == ("failed", 4)
+    (told,) = result.saved
+    assert "a demonstration of what is right so far stops: ZeroDivisionError" in told
+
+
+def test_only_part_of_the_checks_shows_nothing(entry):
+    solve(entry)
+    assert verdict.test(entry, keyword="double").shown == []
+    assert texts(verdict.test(entry).shown) == ["15 10"]
+
+
+def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(entry):
+    solve(entry, "numbers-double")
+    behind(entry, "double", f"# %%\n{PICTURE}")
+    (one,) = verdict.test(entry).shown
+    (picture,) = one.pictures
+    path = entry.root.path / picture
+    assert path.read_bytes().startswith(b"\x89PNG") and one.alt == "A line."
+    assert path.parent == results.folder_of(entry) and path.name.startswith("doubling-")
+    page = results.page_of(entry).read_text(encoding="utf-8")
+    assert f'<img src="{path.name}" alt="A line.">' in page and "<script" not in page
+    edit(entry, "double(2)]", "double(3)]")
+    verdict.test(entry)
+    assert not path.exists() and len(list(path.parent.glob("*.png"))) == 1
+
+
+@pytest.mark.parametrize("spoil", ["gone", "damaged", "a picture gone"])
+def test_what_is_not_kept_any_more_runs_again(entry, spoil):
+    solve(entry)
+    behind(entry, "triple", f"# %%\n{PICTURE}")
+    kept = results.folder_of(entry) / "results.json"
+    first = verdict.test(entry).results
+    if spoil == "gone":
+        kept.unlink()
+    elif spoil == "damaged":
+        kept.write_text('{"x": 1}', encoding="utf-8")
+    else:
+        (entry.root.path / first[0].pictures[0]).unlink()
+    again = verdict.test(entry).results
+    assert texts(again) == texts(first)
+    assert all((entry.root.path / name).exists() for one in again for name in one.pictures)
+    json.loads(kept.read_text(encoding="utf-8"))
+
+
+# As a notebook shows it.
+
+
+class Drawn:
+    def _repr_svg_(self):
+        return "<svg></svg>"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "kinds"),
+    [
+        ("print(1)\n2 + 2", "1\n4", []),
+        ("2 + 2;", "", []),
+        ("2 + 2;\n# alt: nothing", "", []),
+        ("x = 3", "", []),
+        ("Drawn()", "", ["svg"]),
+        ("display(Drawn(), 5)", "5", ["svg"]),
+        ("import sys; print('no', file=sys.stderr)", "no", []),
+        ("import matplotlib.pyplot as plt\nplt.plot([1])", "", ["png"]),
+        (
+            "import matplotlib.pyplot as plt\nplt.plot([1]); plt.figure(); plt.plot([2])",
+            "",
+            2 * ["png"],
+        ),
+        ("None", "", []),
+    ],
+)
+def test_a_cell_shows_what_a_notebook_shows(source, text, kinds):
+    screen = demonstration.Screen({"Drawn": Drawn})
+    screen.run(source, "cell", 1)
+    assert (screen.text, [one["kind"] for one in screen.pictures]) == (text, kinds)
+
+
+def test_what_is_printed_without_end_is_cut():
+    screen = demonstration.Screen({})
+    screen.run("for n in range(100_000):\n    print(n)", "cell", 1)
+    assert len(screen.text) < demonstration.LETTERS + 20 and screen.text.endswith("cut here")
+
+
+def test_what_a_page_shows_is_text():
+    one = results.Result("a.py:1", "<b>", "Predict <i>", 1, "<script>alert(1)</script>", ['x".png'])
+    page = results.page(Lesson, [one], {"Predict <i>": "<u>"})
+    assert not [tag for tag in ("<h2><b>", "<i>", "<script", "<u>") if tag in page]
+    assert all(f"&lt;{name}" in page for name in ("b&gt;</h2>", "i&gt;", "script&gt;", "u&gt;"))
+
+
+class Lesson:
+    number = 1
+
+    class declared:
+        title = "Numbers"
+
+
+# In the terminal.
+
+
+def test_the_terminal_shows_it_below_its_question_and_says_where_everything_is(
+    small_workspace, entry
+):
+    solve(entry, "numbers-double")
+    behind(entry, "double", ASKED)
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    at = [
+        out.index(words)
+        for words in (
+            "with your code",
+            "Predict what four becomes. Then run this.",
+            "four becomes 8",
+            "all results: .tito/results/01_numbers/index.html",
+            "1 exercise right",
+            "Next to write: exercise numbers-triple",
+            "1 of 2 exercises",
+        )
+    ]
+    assert at == sorted(at) and "It stands here" not in out
+    assert "with your code" not in tito(small_workspace, "test", "numbers", code=1)[0]
+
+
+def test_a_lesson_that_passes_ends_on_its_payoff_before_what_comes_next(small_workspace, entry):
+    solve(entry)
+    for _ in range(2):
+        out, _ = tito(small_workspace, "test", "numbers")
+        assert out.index("2 of 2 exercises") < out.index("15 10") < out.index("next:")
+        assert out.count("15 10") == 1
+
+
+def test_a_course_with_its_solutions_shows_no_results(small_course):
+    assert "with your code" not in tito(small_course, "test", "numbers")[0]
