@@ -13,6 +13,9 @@ import pytest
 
 from tito.lesson import course
 
+# Each worker has one processor at best. NumPy reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 NAMES = {entry.name for entry in course.find_root(Path(__file__).parent).lessons}
 HOW = "bin/test --all runs them"
 LEFT_OUT = "slow tests left out"  # what a worker of xdist tells the process that prints

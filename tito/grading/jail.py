@@ -27,6 +27,7 @@ from pathlib import Path
 
 from tito.errors import TitoError
 from tito.grading import proxy
+from tito.learn.process import ONE_THREAD
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # strongest first
 HERE = Path(__file__).resolve().parent
@@ -35,9 +36,7 @@ START_SECONDS = 30
 PARTING = 0.5  # seconds in which a process that hears nothing more ends by itself
 LAST = 30  # seconds in which a process that was killed must be gone
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
-# For BLAS: the jail must not count on cores, its threads would not outlive the fork, and those that
-# wait take a core from other workers.
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+# For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
 PRELOAD = [

@@ -128,11 +128,12 @@ class Pair:
 
 
 @cache
-def gives(root):
-    """What all released lessons of the course hold."""
+def gives(last):
+    """What the released lessons of the course hold, up to the lesson `last`."""
+    entries = [entry for entry in last.root.lessons if entry.number <= last.number]
     texts = [
-        cell.source for entry in root.lessons for cell in _released(entry) if cell.kind == "code"
-    ] + [entry.declared.released_checks for entry in root.lessons]
+        cell.source for entry in entries for cell in _released(entry) if cell.kind == "code"
+    ] + [entry.declared.released_checks for entry in entries]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
     found = {}
     for text in texts:
@@ -154,7 +155,7 @@ def compare(entry, texts, course, threshold=THRESHOLD):
 
     entry   the course's lesson
     texts   {learner: what `written` found in their file}
-    course  what `gives(entry.root)` returned
+    course  what `gives` returned
     Returns ([(Pair, what `side_by_side` takes)], sentences about submissions that were read in
     part).
     """
@@ -399,7 +400,7 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
     Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who
     are alike in most lessons.
     """
-    course, found, notes = gives(entries[0].root), [], []
+    course, found, notes = gives(max(entries, key=lambda entry: entry.number)), [], []
     texts = {entry.name: {} for entry in entries}
     for submission, works in submissions:
         if submission.problem:

@@ -16,6 +16,9 @@ from tito.errors import TitoError
 
 RUNNER = Path(__file__).with_name("runner.py")
 IDLE = 0.05  # of a time span on the processor, at the most, is waiting
+# On arrays of a lesson's size more threads save nothing, and on a busy machine they wait for each
+# other. What a user has set counts.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 GRACE = 3  # seconds in which a process that was told to end must have ended
 SUPERSEDED = object()
 
@@ -38,6 +41,7 @@ class Process:
             k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))
         }
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
+        environment = ONE_THREAD | environment
         command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
         self.process = subprocess.Popen(
             command,

@@ -3,6 +3,7 @@
 import doctest
 
 import numpy as np
+import pytest
 
 from tinytorch.core.attention import LearnedPositions, MultiHeadAttention
 from tinytorch.core.embeddings import Embedding
@@ -27,6 +28,7 @@ def test_the_repeated_letters_and_only_they_are_scored():
     assert 0.05 < accuracy(lambda ids: Tensor(np.eye(10)[np.zeros_like(ids)])) < 0.15
 
 
+@pytest.mark.slow
 def test_a_layer_learns_it_and_looks_where_the_first_picture_says():
     manual_seed(0)
     model = Sequential(

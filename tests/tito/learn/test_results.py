@@ -1,6 +1,7 @@
 """tito/learn/results.py and demonstration.py: what a lesson shows with the learner's own code."""
 
 import json
+import sys
 
 import pytest
 from commands import tito
@@ -140,6 +141,8 @@ class Drawn:
     ],
 )
 def test_a_cell_shows_what_a_notebook_shows(source, text, kinds):
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")  # what other tests have left open
     screen = demonstration.Screen({"Drawn": Drawn})
     screen.run(source, "cell", 1)
     assert (screen.text, [one["kind"] for one in screen.pictures]) == (text, kinds)
