@@ -207,9 +207,7 @@ def _run(scratches, text, exercise=None, first_only=False):
     entry, process = scratches.get()
     try:
         entry.script.write_text(text, encoding="utf-8")
-        return verdict.test(
-            entry, keyword=exercise, first_only=first_only, seconds=SECONDS, process=process
-        )
+        return verdict.test(entry, exercise, first_only, SECONDS, process, checks_only=True)
     finally:
         scratches.put((entry, process))
 

@@ -1116,4 +1116,4 @@ print(f"T = 2048: {plain[-1]:.1f} MB and {chunks[-1]:.1f} MB")
 #
 # PyTorch: `torch.nn.functional.scaled_dot_product_attention` has the same arguments and picks a
 # fused kernel. `torch.nn.MultiheadAttention(..., batch_first=True)` also takes queries from
-# another sequence (*cross-attention*); in its boolean masks True means *hidden*.
+# another sequence (*cross-attention*); its boolean masks mark what is *hidden*.

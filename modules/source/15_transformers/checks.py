@@ -396,7 +396,7 @@ def test_dropout_is_the_last_layer():
 
 
 # %% feed-forward hidden points=1
-def test_the_output():
+def test_values_of_a_feed_forward_network():
     x = np.random.default_rng(3).normal(size=(2, 3, 4)).astype("float32")
     for sizes, options in [((4,), {}), ((4, 3), {}), ((4,), {"dropout": 0.5, "hidden": 7})]:
         state, out = feed_forward_values(x, 5, *sizes, **options)

@@ -158,7 +158,16 @@ def linear_rule(name, tangents, inputs, **options):
     return np.array(result.data) if isinstance(result, Tensor) else type(result).__name__
 
 
-CONSTANT = Variable([[2.0, -1.0, 0.5]])
+constants = []
+
+
+def constant():
+    """A Variable with respect to which nothing is differentiated, the same each time."""
+    if not constants:
+        constants.append(Variable([[2.0, -1.0, 0.5]]))
+    return constants[0]
+
+
 FUNCTIONS = {
     "x * y": lambda x, y: x * y,
     "x * x": lambda x: x * x,
@@ -169,7 +178,7 @@ FUNCTIONS = {
     "sum along axis 1": lambda x: (x * x).sum(axis=1),
     "x + row": lambda x: x + Tensor([[10.0], [20.0]]),
     "x @ w": lambda x: (x @ Tensor([[1.0, 2.0, 0.5], [3.0, -1.0, 4.0]])).tanh(),
-    "sinh of a constant": lambda x: x * apply(np.sinh, CONSTANT),
+    "sinh of a constant": lambda x: x * apply(np.sinh, constant()),
     "2000 sines": lambda x: [x := x.sin() for _ in range(2000)][-1],
     "shares": lambda x: x.exp() / x.exp().sum(),
     "xy, x + y, y": lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]),
@@ -181,7 +190,7 @@ FUNCTIONS = {
     "of two": lambda x, y: (x * x).sum() * y.sum() + (x * y * y).sum(),
     "bowl": lambda x: ((x - 3.0) * (x - 3.0) * Tensor([[1.0, 5.0]])).sum() / 2,
     "saddle": lambda x: (x * x * Tensor([1.0, -3.0])).sum() / 2,
-    "weighted": lambda x: (x * CONSTANT * x).sum(),
+    "weighted": lambda x: (x * constant() * x).sum(),
 }
 calls = []
 
@@ -257,7 +266,7 @@ def vjps_of(name, primals, gs):
 
 def hvp_of(name, x, v, recorded=True):
     """hvp, as arrays; whether some `.grad` changed; how often the function was called."""
-    CONSTANT.grad = None
+    constant().grad = None
     several = isinstance(x, list)
     xs, vs = (x, v) if several else ([x], [v])
     xs, vs = [Variable(a) for a in xs], [Tensor(a) for a in vs]
@@ -267,7 +276,7 @@ def hvp_of(name, x, v, recorded=True):
     else:
         with no_grad():
             result = hvp(counted(name), *given)
-    clean = all(leaf.grad is None for leaf in [*xs, CONSTANT])
+    clean = all(leaf.grad is None for leaf in [*xs, constant()])
     return arrays_of(result), clean, len(calls)
 
 
