@@ -136,7 +136,7 @@ class Watcher:
         elif results.open_page(page):
             self.out(f"{self.entry.relative(page)} is open in the browser.")
         else:
-            self.out(f"No browser opens here. The page is {page}.")
+            self.out("No browser opens here. Open this page:", self.entry.relative(page))
 
     @contextmanager
     def sign_of_life(self):

@@ -8,7 +8,7 @@ import numpy as np
 from tinytorch.core.attention import MultiHeadAttention
 from tinytorch.core.convolutions import Conv2d
 from tinytorch.core.embeddings import Embedding
-from tinytorch.core.layers import Dense, Module, Sequential, manual_seed, manual_seed
+from tinytorch.core.layers import Dense, Module, Sequential, manual_seed
 from tinytorch.core.normalization import LayerNorm, RMSNorm
 from tinytorch.core.optimizers import AdamW
 from tinytorch.core.tensor import Tensor, Variable
