@@ -674,7 +674,12 @@ def gradebook_history(
     ] = None,
     lesson: OneLesson = None,
     changed: Annotated[
-        bool, typer.Option("--changed", help="Only what took a grade from some points to others.")
+        bool,
+        typer.Option(
+            "--changed",
+            help="Only what took a grade from some points to others, or would have without an "
+            "override.",
+        ),
     ] = False,
     gradebook: GradebookOption = None,
     json: Json = False,
@@ -690,7 +695,7 @@ def gradebook_history(
         changes = (
             change
             for change in book.history(student, lesson)
-            if not changed or change.old_points not in (None, change.new_points)
+            if not changed or change.changes_points
         )
         if json:
             echo_json_list(change.as_json() for change in changes)
@@ -699,6 +704,71 @@ def gradebook_history(
 
         for line in views.history(changes):
             echo(line)
+
+
+@gradebook_app.command("apply")
+def gradebook_apply(
+    csv: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CSV",
+            help="A header with student, lesson, and as you like check, points, days, until, "
+            "comment, why.",
+        ),
+    ],
+    why: Annotated[
+        str, typer.Option(help="The reason of lines that give none.", show_default=False)
+    ] = "",
+    who: Who = None,
+    gradebook: GradebookOption = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Set points, give more time and comment for many learners, from a table: all of it, or
+    nothing. What holds already is left, so the same file may be applied again.
+
+    `lift` in a cell takes back what was set. Example: tito gradebook apply appeals.csv --why
+    "appeals of week 3"
+    """
+    from tito import views
+    from tito.grading import bulk
+
+    root = current_root(root)
+    wishes = bulk.read(current_folder() / csv, lambda name: lesson_name(root, name), why)
+    with gradebook_of(root, gradebook, create=False) as book:
+        new, known = book.apply(wishes, author_name(who))
+    if json:
+        echo_json({"changes": new, "known": known})
+    else:
+        echo(f"{csv}: {views.count(new, 'change')} made, {known} held already.")
+
+
+@gradebook_app.command("overrides")
+def gradebook_overrides(
+    doubtful: Annotated[
+        bool,
+        typer.Option(
+            "--doubtful",
+            help="Only those now below what is graded, above the maximum, or of a check that is "
+            "gone.",
+        ),
+    ] = False,
+    gradebook: GradebookOption = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """List the points that are set by hand: whose, by whom, why, and what is graded there now.
+
+    Example: tito gradebook overrides --doubtful
+    """
+    with gradebook_of(current_root(root), gradebook, create=False) as book:
+        overrides = [one for one in book.standing() if one.doubt or not doubtful]
+    if json:
+        echo_json([one.as_json() for one in overrides])
+        return
+    from tito.grading import views
+
+    echo(views.standing(overrides) if overrides else "None.")
 
 
 @gradebook_app.command("roster")

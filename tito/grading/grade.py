@@ -5,8 +5,8 @@ changed rule or extension counts at once. Nothing here knows the database.
 """
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -20,12 +20,52 @@ class Override:
     """Points set by hand, of a lesson or of one check.
 
     They are final: no late rule and no grading changes them.
+
+    graded  what lesson or check had earned when they were set; None where nobody kept it
     """
 
     points: Decimal
     who: str
     when: datetime
     why: str
+    graded: Decimal | None = None
+
+    def within(self, most: int) -> "Override":
+        """As it counts where the maximum was lowered below it."""
+        return self if self.points <= most else replace(self, points=Decimal(most))
+
+    def doubt(self, graded: int, most: int) -> str:
+        """Why somebody should look at it again, or "".
+
+        Points below what was earned when they were set are meant; below what is earned since are not.
+        """
+        if self.points > most:
+            return f"above the maximum of {most}: it counts as {most}"
+        if graded > self.points and (self.graded is None or graded > self.graded):
+            return f"below the {graded} that are earned now"
+        return ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An override that holds.
+
+    check     the id, or None: the whole lesson
+    override  as it was set, also above the maximum
+    graded    what lesson or check earns now; None: the check is gone
+    doubt     why somebody should look at it again, or ""
+    """
+
+    student: str
+    name: str
+    lesson: str
+    check: str | None
+    override: Override
+    graded: int | None
+    doubt: str
+
+    def as_json(self) -> dict:
+        return vars(self) | {"override": _override_json(self.override)}
 
 
 @dataclass(frozen=True)
@@ -141,7 +181,8 @@ class Change:
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it
-    text        of a comment, None takes the comments back; with a grade, what else there is to say
+    text        of a comment, None takes the comments back; with a grade or an override, what else
+                there is to say
     extension   late.Extension, or None: taken back
     checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there
                 was no such check
@@ -161,6 +202,14 @@ class Change:
     extension: late.Extension | None
     checks: list[dict]
 
+    @property
+    def changes_points(self) -> bool:
+        """Whether it took the grade from some points to others, or would have without an override."""
+        if self.old_points is None:
+            return False
+        graded = sum((one["new"] or 0) - (one["old"] or 0) for one in self.checks)
+        return self.old_points != self.new_points or graded != 0
+
     def as_json(self) -> dict:
         points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}
         extension = self.extension and {
@@ -175,9 +224,11 @@ class Change:
 
 
 def _override_json(override):
-    return override and vars(override) | {
+    return override and {
         "points": late.plain_number(override.points),
+        "who": override.who,
         "when": _iso(override.when),
+        "why": override.why,
     }
 
 
@@ -253,8 +304,15 @@ class Instructions:
         self.overrides, self.comments_by_lesson, self.extensions = {}, {}, {}
         for entry in entries:
             if entry.kind == "override":
+                graded = (entry.replaced or {}).get("graded")
                 self.override(
-                    entry.lesson, entry.check_id, entry.points, entry.who, entry.at, entry.why
+                    entry.lesson,
+                    entry.check_id,
+                    entry.points,
+                    entry.who,
+                    entry.at,
+                    entry.why,
+                    None if graded is None else Decimal(graded),
                 )
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = make_extension(entry)
@@ -272,20 +330,45 @@ class Instructions:
         who: str,
         when: datetime,
         why: str,
+        graded: Decimal | None = None,
     ) -> None:
         if points is None:
             self.overrides.pop((lesson, check), None)
         else:
-            self.overrides[lesson, check] = Override(points, who, when, why)
+            self.overrides[lesson, check] = Override(points, who, when, why, graded)
 
     def select_overrides(self, result: LessonResult) -> tuple[Override | None, dict[str, Override]]:
-        """(Override of the lesson or None, {check id: Override} of the checks that it has)."""
+        """(Override of the lesson or None, {check id: Override} of the checks that it has).
+
+        None is above what lesson or check can earn.
+        """
         by_check = {
-            check.id: self.overrides[result.lesson, check.id]
+            check.id: self.overrides[result.lesson, check.id].within(check.max_points)
             for check in result.checks
             if (result.lesson, check.id) in self.overrides
         }
-        return self.overrides.get((result.lesson, None)), by_check
+        override = self.overrides.get((result.lesson, None))
+        return override and override.within(result.max_points), by_check
+
+    def standing(self, learner, results: Iterable[LessonResult]) -> Iterator[Standing]:
+        """The overrides that hold, with what is to be said against each.
+
+        learner  has `student` and `name`
+        """
+        by_lesson = {result.lesson: result for result in results}
+        for (lesson, check), override in self.overrides.items():
+            result = by_lesson.get(lesson)
+            checks = {one.id: one for one in result.checks} if result else {}
+            place = result if check is None else checks.get(check)
+            doubt = (
+                override.doubt(place.points, place.max_points)
+                if place
+                else f"there is no check {check} any more: it counts nothing"
+                if check
+                else ""
+            )
+            graded = place and place.points
+            yield Standing(learner.student, learner.name, lesson, check, override, graded, doubt)
 
     def sum_points(self, result: LessonResult) -> Decimal:
         return sum_points(result, *self.select_overrides(result))
@@ -305,15 +388,27 @@ class Instructions:
             if lesson != result.lesson:
                 continue
             if check is None:
+                hides = (
+                    " and hides the rise"
+                    if result.points > max(before.points, override.points)
+                    else ""
+                )
                 sentences.append(
                     f"graded {before.points} -> {result.points}; "
-                    f"the override to {override.points} stays"
+                    f"the override to {override.points} by {override.who} stays{hides}"
                 )
             elif check in ids:
-                sentences.append(f"the override of check {check} to {override.points} stays")
+                old = next((one.points for one in before.checks if one.id == check), 0)
+                new = next(one.points for one in result.checks if one.id == check)
+                hides = " and hides the rise" if new > max(old, override.points) else ""
+                sentences.append(
+                    f"the override of check {check} to {override.points} by {override.who} "
+                    f"stays{hides}"
+                )
             else:
                 sentences.append(
-                    f"check {check}, overridden to {override.points}, is no longer there"
+                    f"check {check}, overridden to {override.points} by {override.who}, is no "
+                    "longer there"
                 )
         return "; ".join(sentences) or None
 

@@ -20,6 +20,7 @@ from tito.grading.grade import (
     Grade,
     Instructions,
     Learner,
+    Standing,
     differences,
     make_extension,
     make_grade,
@@ -245,55 +246,67 @@ class Gradebook:
 
         Returns (points of the lesson before, points after), before the late rules.
         """
+        return write(
+            self.engine,
+            lambda database: self._override(database, student, lesson, points, who, why, check),
+        )
 
-        def work(database):
-            learner = self._lock(database, student, who, why)
-            query = sql.select(RESULT.c.value).where(
-                RESULT.c.student == learner, RESULT.c.lesson == lesson
+    def _override(self, database, student, lesson, points, who, why, check, repeat=True):
+        """What `override` does. Without `repeat`, None where that is set already."""
+        learner = self._lock(database, student, who, why)
+        query = sql.select(RESULT.c.value).where(
+            RESULT.c.student == learner, RESULT.c.lesson == lesson
+        )
+        value = database.execute(query).scalar()
+        if value is None:
+            raise TitoError(
+                f"{learner} has no grade in {lesson} yet.",
+                f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
             )
-            value = database.execute(query).scalar()
-            if value is None:
-                raise TitoError(
-                    f"{learner} has no grade in {lesson} yet.",
-                    "Grade it first, even if nothing was handed in: "
-                    f"tito grade SUBMISSIONS {lesson}",
-                )
-            result = LessonResult.from_json(value)
-            instructions = Instructions(self._instructions(database, learner))
-            ids = [check.id for check in result.checks]
-            if points is None:  # what was set may be of a check that the lesson has no more
-                ids += [name for place, name in instructions.overrides if place == lesson and name]
-            check_id = check and select_check(check, lesson, list(dict.fromkeys(ids)))
-            new = None if points is None else parse_points(points, result, check_id)
-            if new is None and (lesson, check_id) not in instructions.overrides:
-                raise TitoError(
-                    f"{learner} has no override of {check_id or lesson} that could be lifted.",
-                    f"What was set: tito gradebook history {learner}",
-                )
-            before = instructions.sum_points(result)
-            instructions.override(lesson, check_id, new, who, _now(), why)
-            after = instructions.sum_points(result)
-            self._add_change(
-                database,
-                learner,
-                lesson,
-                "override",
-                who,
-                why,
-                check_id=check_id,
-                points=new,
-                old_points=before,
-                new_points=after,
+        result = LessonResult.from_json(value)
+        instructions = Instructions(self._instructions(database, learner))
+        ids = [check.id for check in result.checks]
+        if points is None:  # what was set may be of a check that the lesson has no more
+            ids += [name for place, name in instructions.overrides if place == lesson and name]
+        check_id = check and select_check(check, lesson, list(dict.fromkeys(ids)))
+        new = None if points is None else parse_points(points, result, check_id)
+        old = instructions.overrides.get((lesson, check_id))
+        if new is None and not old:
+            raise TitoError(
+                f"{learner} has no override of {check_id or lesson} that could be lifted.",
+                f"What was set: tito gradebook history {learner}",
             )
-            return before, after
-
-        return write(self.engine, work)
+        if old and old.points == new and not repeat:
+            return None
+        before = instructions.sum_points(result)
+        graded = next((one.points for one in result.checks if one.id == check_id), result.points)
+        instructions.override(lesson, check_id, new, who, _now(), why)
+        after = instructions.sum_points(result)
+        self._add_change(
+            database,
+            learner,
+            lesson,
+            "override",
+            who,
+            why,
+            f"instead of {old.points} by {old.who}" if old else None,
+            check_id=check_id,
+            points=new,
+            old_points=before,
+            new_points=after,
+            replaced={"graded": graded},
+        )
+        return before, after
 
     def comment(self, student: str, lesson: str | None, text: str | None, who: str) -> None:
         """Tell the learner something about a lesson or (None) in general.
 
         text  None takes those comments back
         """
+        write(self.engine, lambda database: self._comment(database, student, lesson, text, who))
+
+    def _comment(self, database, student, lesson, text, who, repeat=True):
+        """What `comment` does. Without `repeat`, None where that was said already."""
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
         if text is not None and len(text) > CUT:
@@ -302,11 +315,12 @@ class Gradebook:
                 "Say it in several comments.",
             )
 
-        def work(database):
-            learner = self._lock(database, student, who)
-            self._add_change(database, learner, lesson, "comment", who, "", text=text)
-
-        write(self.engine, work)
+        learner = self._lock(database, student, who)
+        said = Instructions(self._instructions(database, learner)).comments(lesson)
+        if not repeat and text in [comment.text for comment in said]:
+            return None
+        self._add_change(database, learner, lesson, "comment", who, "", text=text)
+        return text
 
     def extend(
         self,
@@ -323,6 +337,13 @@ class Gradebook:
         until   the new due date, with a time zone; or
         days    that many days more, 1 or more; with neither, the extension is taken back
         """
+        write(
+            self.engine,
+            lambda database: self._extend(database, student, lesson, who, why, until, days),
+        )
+
+    def _extend(self, database, student, lesson, who, why, until, days, repeat=True):
+        """What `extend` does. Without `repeat`, None where that was given already."""
         if until is not None and days is not None:
             raise TitoError(
                 f"An extension until {until} and one by {days} days contradict each other.",
@@ -338,13 +359,64 @@ class Gradebook:
                 f"An extension by {days} days makes no sense.", "Give between 1 and 1000 days."
             )
 
-        def work(database):
-            learner = self._lock(database, student, who, why)
-            self._add_change(
-                database, learner, lesson, "extension", who, why, until=until, days=days
-            )
+        learner = self._lock(database, student, who, why)
+        given = Instructions(self._instructions(database, learner)).extensions.get(lesson)
+        if not repeat and given == (late.Extension(until, days) if until or days else None):
+            return None
+        self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
+        return until or days
 
-        write(self.engine, work)
+    def apply(self, wishes: Iterable, who: str) -> tuple[int, int]:
+        """Do what the lines of a file ask for (`bulk.Wish`): all of it, or, when one cannot be
+        done, nothing. What holds already is left as it is.
+
+        Returns (wishes that changed something, wishes that did not). Raises TitoError with every
+        line that cannot be done.
+        """
+
+        def work(database):
+            new, refused, wished = 0, [], list(wishes)
+            for wish in wished:
+                place = (database, wish.student, wish.lesson)
+                why = wish.why
+                try:
+                    if wish.kind == "override":
+                        new += (
+                            self._override(*place, wish.points, who, why, wish.check, repeat=False)
+                            is not None
+                        )
+                    elif wish.kind == "extension":
+                        given = (wish.until, wish.days)
+                        new += self._extend(*place, who, why, *given, repeat=False) is not None
+                    else:
+                        new += self._comment(*place, wish.text, who, repeat=False) is not None
+                except TitoError as error:
+                    refused.append(f"{wish.where}: {error.what} {error.remedy}".rstrip())
+            if refused:
+                raise TitoError(
+                    "\n      ".join(["Nothing was changed.", *refused[:20]])
+                    + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
+                    "Mend these lines, then run it again.",
+                )
+            return new, len(wished) - new
+
+        return write(self.engine, work)
+
+    def standing(self) -> list[Standing]:
+        """The overrides that hold, by learner, with what is to be said against each."""
+        overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
+        found = []
+        with transaction(self.engine) as database:
+            for student in sorted(database.execute(overridden).scalars()):
+                learner = database.execute(
+                    sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
+                ).one()
+                values = database.execute(
+                    sql.select(RESULT.c.value).where(RESULT.c.student == student)
+                ).scalars()
+                instructions = Instructions(self._instructions(database, student))
+                found += instructions.standing(learner, map(LessonResult.from_json, values))
+        return found
 
     def _lock(self, database, student, who, why="-"):
         """The learner's id in the book, which nobody else writes about meanwhile.
@@ -496,7 +568,17 @@ class Gradebook:
     def _instructions(database, student):
         """The entries of the history that still say something, oldest first."""
         columns = CHANGE.c[
-            "lesson", "check_id", "kind", "who", "at", "why", "points", "text", "until", "days"
+            "lesson",
+            "check_id",
+            "kind",
+            "who",
+            "at",
+            "why",
+            "points",
+            "text",
+            "until",
+            "days",
+            "replaced",
         ]
         kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
         query = sql.select(columns).where(CHANGE.c.student == student, kinds).order_by(CHANGE.c.id)

@@ -5,7 +5,8 @@ lesson. `change`: an entry for each change of a grade, comment or extension, nev
 overrides, comments and extensions are read from it, so the history cannot disagree with the
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
 are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
-that one that ends every run is known by it. `tito_gradebook`: the version of the schema, by which
+that one that ends every run is known by it, and that two runs share the work; `number` 0: it ended,
+and there is nothing to do until the submission or what decides its results changes. `tito_gradebook`: the version of the schema, by which
 a gradebook is told from any other database; `database.py` changes the tables when the version does.
 """
 
@@ -33,7 +34,8 @@ LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, es
 SECRET = "page"  # the roster's column that holds a secret which `new_page` made
 CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is not cut again
 # In what Python shows of an object, <Tensor object at 0x7f...>: it differs from run to run.
-ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b")
+# Or alone, as hex(id(x)): of 9 to 13 digits, which no number has that a check speaks of.
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b|(?<=\b0x)[0-9A-Fa-f]{9,13}\b")
 
 
 class Points(sql.types.TypeDecorator):
@@ -131,13 +133,14 @@ CHANGE = sql.Table(
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
     sql.Column("points", Points),  # of an override; NULL lifts it
-    # of a comment, NULL takes the comments back; of a grade, what else there is to say
+    # of a comment, NULL takes the comments back; of a grade or an override, what else there is to say
     sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
     # of a grade: [{id, name, old, new}], the checks whose points changed
     sql.Column("checks", Json),
-    sql.Column("replaced", Json),  # of a grade: the result before
+    # of a grade: the result before; of an override: {"graded": what lesson or check had earned then}
+    sql.Column("replaced", Json),
     sql.Index("change_of_learner", "student", "lesson"),
 )
 ATTEMPT = sql.Table(
@@ -145,7 +148,7 @@ ATTEMPT = sql.Table(
     TABLES,
     sql.Column("student", sql.String(LONGEST), primary_key=True),
     sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
-    sql.Column("number", sql.Integer, nullable=False),  # how often it was begun
+    sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
     sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
     sql.Column("at", Moment, nullable=False),
 )

@@ -17,6 +17,7 @@ from tito.views import count
 HIDING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )  # control, direction, halves of characters
+DOUBTS = 20  # overrides that are named after a run; `gradebook overrides` has them all
 CHECKS = 5  # of a change that are named; `--json` has them all
 
 
@@ -151,6 +152,45 @@ def grade_checks(grade):
     return table
 
 
+def standing(overrides):
+    """Overrides that hold, a row for each: who set whose points to what, why, and what is to be
+    said against it.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("student", "lesson", "set to", "graded", "by", "why", ""):
+        table.add_column(name, overflow="fold")
+    for one in overrides:
+        graded = "gone" if one.graded is None and one.check else one.graded
+        table.add_row(
+            Text(plain(one.student, 40)),
+            Text(one.lesson + (f"\n{plain(one.check)}" if one.check else "")),
+            shown(one.override.points),
+            "-" if graded is None else str(graded),
+            Text(plain(one.override.who, 40)),
+            Text(plain(one.override.why)),
+            Text(plain(one.doubt)),
+        )
+    return table
+
+
+def doubtful(overrides):
+    """The overrides to look at again after a run, as lines."""
+    doubted = [one for one in overrides if one.doubt]
+    if not doubted:
+        return []
+    lines = [
+        f"  {plain(one.student, 40)}  {one.lesson}{f' {plain(one.check)}' if one.check else ''}: set "
+        f"to {shown(one.override.points)} by {plain(one.override.who, 40)}; {plain(one.doubt)}"
+        for one in doubted[:DOUBTS]
+    ]
+    if len(doubted) > DOUBTS:
+        lines.append(f"  and {len(doubted) - DOUBTS} more")
+    head = (
+        f"{count(len(doubted), 'override')} to look at again: tito gradebook overrides --doubtful"
+    )
+    return [head, *lines]
+
+
 def comment(one):
     return f"comment by {plain(one.who)}: {visible(one.text)}"
 
@@ -170,6 +210,7 @@ def history(changes):
             told.append(
                 f"{change.check or 'the lesson'} "
                 f"{'lifted' if change.points is None else f'set to {change.points}'}"
+                f"{f', {change.text}' if change.text else ''}"
             )
         elif change.kind == "extension":
             given = change.extension

@@ -21,7 +21,9 @@ def test_an_override_is_final(book):
     assert (grade.override.who, grade.override.why) == ("prof", "shown in the lab")
     book.save([result(key="new", points=(3, 3))], MONDAY, "me")
     assert points(book) == {"numbers": "5.5"}
-    assert list(book.history())[-1].text == "graded 3 -> 6; the override to 5.5 stays"
+    assert list(book.history())[-1].text == (
+        "graded 3 -> 6; the override to 5.5 by prof stays and hides the rise"
+    )
     assert book.override("ada", "numbers", None, "prof", "a slip") == (Decimal("5.5"), 6)
 
 
@@ -38,12 +40,11 @@ def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
     book.save([result(points=(3, 0), key="new")], MONDAY, "me")
     assert (
         points(book) == {"numbers": "6"}
-        and list(book.history())[-1].text == "the override of check c1 to 3 stays"
+        and list(book.history())[-1].text == "the override of check c1 to 3 by prof stays"
     )
     book.save([result(points=(3,), key="newer")], MONDAY, "me")
-    assert (
-        points(book) == {"numbers": "3"}
-        and list(book.history())[-1].text == "check c1, overridden to 3, is no longer there"
+    assert points(book) == {"numbers": "3"} and list(book.history())[-1].text == (
+        "check c1, overridden to 3 by prof, is no longer there"
     )
 
 
@@ -114,3 +115,61 @@ def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(b
     assert [(change.kind, change.lesson, change.why) for change in book.history("ada", "numbers")][
         1:3
     ] == [("extension", None, "ill"), ("extension", "numbers", "very ill")]
+
+
+def doubts(book):
+    return {(one.student, one.check): one.doubt for one in book.standing()}
+
+
+def test_an_override_above_a_lowered_maximum_counts_as_the_maximum_and_is_doubted(book):
+    book.save([result(points=(3, 3, 0))], MONDAY, "me")  # of 9
+    book.override("ada", "numbers", 8, "bob", "shown in the lab")
+    assert doubts(book) == {("ada", None): ""}
+    book.save([result(points=(3, 3), key="new")], MONDAY, "me")  # of 6
+    (grade,) = book.rows("ada")
+    assert (grade.points, grade.max_points, grade.override.points) == (6, 6, 6)
+    assert doubts(book) == {("ada", None): "above the maximum of 6: it counts as 6"}
+
+
+def test_an_override_of_a_check_never_counts_more_than_the_check(book):
+    book.save([result(points=(3, 0))], MONDAY, "me")
+    book.override("ada", "numbers", 3, "bob", "unfair", check="c1")
+    cheaper = result(points=(3, 0), key="new")
+    cheaper.checks[1].max_points, cheaper.max_points = 1, 4
+    book.save([cheaper], MONDAY, "me")
+    (grade,) = book.rows("ada")
+    assert (grade.points, grade.max_points) == (4, 4)
+    assert doubts(book) == {("ada", "c1"): "above the maximum of 1: it counts as 1"}
+
+
+def test_an_override_that_a_mended_check_has_overtaken_is_doubted_and_one_that_was_meant_is_not(
+    book,
+):
+    for student in ("ada", "eve"):
+        book.save([result(student)], MONDAY, "me")  # 3
+    book.override("ada", "numbers", 4, "bob", "half right")
+    book.override("eve", "numbers", 0, "bob", "copied")
+    assert set(doubts(book).values()) == {""}
+    book.save([result(points=(3, 3), key="new")], MONDAY, "me")
+    assert doubts(book) == {("ada", None): "below the 6 that are earned now", ("eve", None): ""}
+    book.save([result("eve", points=(3, 3), key="new")], MONDAY, "me")
+    assert doubts(book)["eve", None] == "below the 6 that are earned now"
+
+
+def test_an_override_of_a_check_that_is_gone_is_doubted(book):
+    book.save([result(points=(3, 0))], MONDAY, "me")
+    book.override("ada", "numbers", 2, "bob", "unfair", check="c1")
+    book.save([result(points=(3,), key="new")], MONDAY, "me")
+    assert doubts(book) == {("ada", "c1"): "there is no check c1 any more: it counts nothing"}
+    assert points(book) == {"numbers": "3"}
+
+
+def test_the_history_tells_whose_override_was_set_anew_and_whose_hid_a_rise(book):
+    book.save([result()], MONDAY, "me")
+    book.override("ada", "numbers", 4, "bob", "half right")
+    book.override("ada", "numbers", 5, "carol", "more than half")
+    book.save([result(points=(3, 3), key="new")], MONDAY, "me")
+    *_, second, graded = book.history()
+    assert (second.who, second.text) == ("carol", "instead of 4 by bob")
+    assert (graded.old_points, graded.new_points, graded.changes_points) == (5, 5, True)
+    assert graded.text.endswith("the override to 5 by carol stays and hides the rise")

@@ -126,13 +126,15 @@ def test_no_text_that_is_kept_is_endless(book):
 
 def test_no_address_of_an_object_is_kept(book):
     shown = repr(object()) + f" and {test_no_address_of_an_object_is_kept}, {0x7F3A12:#x} stays"
+    shown += f", {hex(0x7F3A12C0B5E0)} does not"
     one = result(reason=shown)
     one.checks[0].message = shown
     book.save([one], None, "me")
     (grade,) = book.rows("ada")
     assert grade.result.reason == grade.result.checks[0].message
     assert grade.result.reason == (
-        "<object object> and <function test_no_address_of_an_object_is_kept>, 0x7f3a12 stays"
+        "<object object> and <function test_no_address_of_an_object_is_kept>, 0x7f3a12 stays, "
+        "0x does not"
     )
 
 
