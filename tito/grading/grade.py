@@ -37,7 +37,8 @@ class Override:
     def doubt(self, graded: int, most: int) -> str:
         """Why somebody should look at it again, or "".
 
-        Points below what was earned when they were set are meant; below what is earned since are not.
+        Points below what was earned when they were set are meant; below what is earned since then
+        are not.
         """
         if self.points > most:
             return f"above the maximum of {most}: it counts as {most}"
@@ -204,7 +205,9 @@ class Change:
 
     @property
     def changes_points(self) -> bool:
-        """Whether it took the grade from some points to others, or would have without an override."""
+        """Whether it took the grade from some points to others, or would have done so without an
+        override.
+        """
         if self.old_points is None:
             return False
         graded = sum((one["new"] or 0) - (one["old"] or 0) for one in self.checks)

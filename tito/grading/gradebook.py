@@ -306,7 +306,7 @@ class Gradebook:
         write(self.engine, lambda database: self._comment(database, student, lesson, text, who))
 
     def _comment(self, database, student, lesson, text, who, repeat=True):
-        """What `comment` does. Without `repeat`, None where that was said already."""
+        """What `comment` does. Without `repeat`, False where that was said already."""
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
         if text is not None and len(text) > CUT:
@@ -317,10 +317,10 @@ class Gradebook:
 
         learner = self._lock(database, student, who)
         said = Instructions(self._instructions(database, learner)).comments(lesson)
-        if not repeat and text in [comment.text for comment in said]:
-            return None
+        if not repeat and (text in [comment.text for comment in said] if text else not said):
+            return False
         self._add_change(database, learner, lesson, "comment", who, "", text=text)
-        return text
+        return True
 
     def extend(
         self,
@@ -343,7 +343,7 @@ class Gradebook:
         )
 
     def _extend(self, database, student, lesson, who, why, until, days, repeat=True):
-        """What `extend` does. Without `repeat`, None where that was given already."""
+        """What `extend` does. Without `repeat`, False where that was given already."""
         if until is not None and days is not None:
             raise TitoError(
                 f"An extension until {until} and one by {days} days contradict each other.",
@@ -362,9 +362,9 @@ class Gradebook:
         learner = self._lock(database, student, who, why)
         given = Instructions(self._instructions(database, learner)).extensions.get(lesson)
         if not repeat and given == (late.Extension(until, days) if until or days else None):
-            return None
+            return False
         self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
-        return until or days
+        return True
 
     def apply(self, wishes: Iterable, who: str) -> tuple[int, int]:
         """Do what the lines of a file ask for (`bulk.Wish`): all of it, or, when one cannot be
@@ -387,9 +387,9 @@ class Gradebook:
                         )
                     elif wish.kind == "extension":
                         given = (wish.until, wish.days)
-                        new += self._extend(*place, who, why, *given, repeat=False) is not None
+                        new += self._extend(*place, who, why, *given, repeat=False)
                     else:
-                        new += self._comment(*place, wish.text, who, repeat=False) is not None
+                        new += self._comment(*place, wish.text, who, repeat=False)
                 except TitoError as error:
                     refused.append(f"{wish.where}: {error.what} {error.remedy}".rstrip())
             if refused:

@@ -6,8 +6,9 @@ overrides, comments and extensions are read from it, so the history cannot disag
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
 are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
 that one that ends every run is known by it, and that two runs share the work; `number` 0: it ended,
-and there is nothing to do until the submission or what decides its results changes. `tito_gradebook`: the version of the schema, by which
-a gradebook is told from any other database; `database.py` changes the tables when the version does.
+and there is nothing to do until the submission or what decides its results changes.
+`tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
+`database.py` changes the tables when the version does.
 """
 
 import json
@@ -133,13 +134,13 @@ CHANGE = sql.Table(
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
     sql.Column("points", Points),  # of an override; NULL lifts it
-    # of a comment, NULL takes the comments back; of a grade or an override, what else there is to say
+    # of a comment, NULL takes the comments back; else what there is to say besides
     sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
     # of a grade: [{id, name, old, new}], the checks whose points changed
     sql.Column("checks", Json),
-    # of a grade: the result before; of an override: {"graded": what lesson or check had earned then}
+    # of a grade: the result before; of an override: {"graded": what was earned then}
     sql.Column("replaced", Json),
     sql.Index("change_of_learner", "student", "lesson"),
 )

@@ -179,8 +179,8 @@ def doubtful(overrides):
     if not doubted:
         return []
     lines = [
-        f"  {plain(one.student, 40)}  {one.lesson}{f' {plain(one.check)}' if one.check else ''}: set "
-        f"to {shown(one.override.points)} by {plain(one.override.who, 40)}; {plain(one.doubt)}"
+        f"  {plain(one.student, 40)}  {one.lesson}{f' {plain(one.check)}' if one.check else ''}: "
+        f"set to {shown(one.override.points)} by {plain(one.override.who, 40)}; {plain(one.doubt)}"
         for one in doubted[:DOUBTS]
     ]
     if len(doubted) > DOUBTS:
