@@ -5,7 +5,7 @@ One transaction holds one submission: a killed run leaves whole submissions. SQL
 """
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 class Attempt(NamedTuple):
     """Grading that began on a submission and has not ended.
 
-    number  how often it was begun
+    number  how often it was begun; 0: it has ended, and there is nothing more to do
     run     the process that began it last, as `run.py` names it; at: when
     """
 
@@ -77,7 +77,24 @@ class Gradebook:
     def __init__(self, engine: sql.Engine, rules: late.Rules):
         self.engine, self.rules = engine, rules
 
+    def copy(self, engine: sql.Engine) -> "Gradebook":
+        """The same gradebook in the new, empty database of `engine`."""
+        tables = [LEARNER, RESULT, CHANGE, ATTEMPT]
+        with transaction(self.engine) as database, transaction(engine, writes=True) as target:
+            for table in tables:
+                rows = database.execute(sql.select(table)).mappings()
+                while some := rows.fetchmany(PAGE):
+                    target.execute(sql.insert(table), [dict(row) for row in some])
+        return Gradebook(engine, self.rules)
+
     # What grading writes
+
+    def results(self, student: str) -> dict[str, LessonResult]:
+        """{lesson: the current result} of a learner; empty for one who has none."""
+        query = sql.select(RESULT.c.value).where(RESULT.c.student == learner_id(student))
+        with transaction(self.engine) as database:
+            results = map(LessonResult.from_json, database.execute(query).scalars())
+            return {result.lesson: result for result in results}
 
     def keys(self) -> dict[str, dict[str, str]]:
         """{learner: {lesson: key}} of every current result: what need not be graded again."""
@@ -88,29 +105,56 @@ class Gradebook:
         return keys
 
     def attempts(self) -> dict[tuple[str, str], Attempt]:
-        """{(learner, work): the Attempt} of what was begun and has not ended."""
+        """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
             return {
                 (row.student, row.work): Attempt(row.number, row.run, row.at)
                 for row in database.execute(sql.select(ATTEMPT))
             }
 
+    def claim_attempts(
+        self,
+        works: Iterable[tuple[str, str]],
+        run: str,
+        claim: Callable[[Attempt | None], bool],
+    ) -> list[tuple[bool, Attempt | None]]:
+        """Keep that this run grades these submissions: no other claims them meanwhile.
+
+        works  (learner, hash as in `keep_attempts`) of each
+        claim  whether it does, given the Attempt of before
+
+        Returns whether each is claimed, and the Attempt of before.
+        """
+        works = [(learner_id(student), work) for student, work in works]
+
+        def work(database):
+            place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
+            rows = database.execute(sql.select(ATTEMPT).where(place).with_for_update())
+            before = {(r.student, r.work): Attempt(r.number, r.run, r.at) for r in rows}
+            claimed = {one: claim(before.get(one)) for one in works}
+            numbers = {one: before[one].number if one in before else 0 for one in works}
+            mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
+            self._keep_attempts(database, mine, run)
+            return [(claimed[one], before.get(one)) for one in works]
+
+        return write(self.engine, work)
+
     def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
 
         attempts  (learner, the hash of the submission and of all else that decides its results,
-                  how often; 0: it has ended) of each
+                  how often; 0: it has ended, None: it never began) of each
         """
+        write(self.engine, lambda database: self._keep_attempts(database, attempts, run))
 
-        def work(database):
-            for student, work, number in attempts:
-                place = {"student": learner_id(student), "work": work}
-                database.execute(sql.delete(ATTEMPT).filter_by(**place))
-                if number:
-                    row = {"number": number, "run": clean(run)[:255], "at": _now()}
-                    database.execute(sql.insert(ATTEMPT).values(place | row))
-
-        write(self.engine, work)
+    @staticmethod
+    def _keep_attempts(database, attempts, run):
+        for student, work, number in attempts:
+            place = {"student": learner_id(student), "work": work}
+            database.execute(sql.delete(ATTEMPT).filter_by(**place))
+            if number is not None:
+                row = {"number": number, "run": clean(run)[:255], "at": _now()}
+                database.execute(sql.insert(ATTEMPT).values(place | row))
 
     def save(
         self,
@@ -144,8 +188,11 @@ class Gradebook:
 
     def _save(self, database, results, arrived, who, name, why, regrade, work):
         student = learner_id(results[0].student)
-        if work:
-            database.execute(sql.delete(ATTEMPT).filter_by(student=student, work=work))
+        if work:  # it has ended, and what ended before no longer tells what the grades are
+            ended = (ATTEMPT.c.number == 0) | (ATTEMPT.c.work == work)
+            database.execute(sql.delete(ATTEMPT).where(ATTEMPT.c.student == student, ended))
+            row = {"student": student, "work": work, "number": 0, "run": "", "at": _now()}
+            database.execute(sql.insert(ATTEMPT).values(row))
         self._remember(database, student, name)
         instructions = Instructions(self._instructions(database, student))
         columns = RESULT.c["lesson", "key", "sha256", "arrived", "value"]

@@ -65,7 +65,7 @@ OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 class Setting:
     """How a class is graded. root: of the course; lessons: their names; base: own, reference or
     both; seconds: for a check; memory: MB for a check; level: of isolation; secret: paths that no
-    jail may read.
+    jail may read; checks: ids, only these; without any: all.
     """
 
     root: Path
@@ -76,6 +76,7 @@ class Setting:
     memory: int = 1024
     secret: tuple = ()
     limits: object = intake.Limits()
+    checks: tuple = ()
 
 
 @dataclass
@@ -165,7 +166,7 @@ class Judge:
                 entry.declared.title,
                 entry.declared.points,
                 key=key,
-                checks=[blank(check) for check in entry.declared.checks],
+                checks=[blank(check) for check in self.checks(entry)],
                 notes=list(submission.notes),
             )
             halves.append((self.lesson(entry, result, submission, own), result))
@@ -177,6 +178,11 @@ class Judge:
         for steps, result in halves:
             half(steps, result)
         return results
+
+    def checks(self, entry):
+        """The checks of a lesson that are asked for."""
+        asked = self.setting.checks
+        return [check for check in entry.declared.checks if not asked or check.id in asked]
 
     def key(self, entry, submission):
         """The hash of all that decides a result; of a file that takes too long to read, its own:
@@ -230,7 +236,7 @@ class Judge:
         result.isolation = self.setting.level
         lower = [one for one in self.root.lessons if one.number < entry.number]
         first = REFERENCE if self.setting.base == REFERENCE else OWN
-        checks = entry.declared.checks
+        checks = self.checks(entry)
         base = {one.name: own(one.name) if first == OWN else reference(one) for one in lower}
         attempt, spent = Attempt(), Counter()
         # The hidden checks after all others, on every base: what they do must not show in those.

@@ -14,6 +14,7 @@ submission, the checks or the limits change.
 
 import atexit
 import contextlib
+import difflib
 import getpass
 import hashlib
 import json
@@ -27,7 +28,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -38,12 +39,14 @@ from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, blank, whole
 from tito.grading.result import LessonResult
+from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
 TOGETHER = 16  # submissions that the gradebook says in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
+TELL = 60  # seconds after which a run says how far it is, though nothing has ended
 PATIENCE = 120  # seconds for a submission, besides those of its checks
 
 
@@ -184,26 +187,29 @@ class Task:
 
     arrival: object
     work: str
-    begun: int
+    begun: int = 0
 
 
 @dataclass
 class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
-    tried again), total: submissions.
+    tried again), elsewhere (another run is grading them), other (what was graded is not what is
+    there now, so a single check is not graded again), total: submissions.
     """
 
     total: int
     graded: int = 0
     unchanged: int = 0
     failed: int = 0
+    elsewhere: int = 0
+    other: int = 0
     seconds: float = 0.0
     student: str = ""
     verdicts: dict = field(default_factory=dict)
 
     @property
     def done(self):
-        return self.graded + self.unchanged
+        return self.graded + self.unchanged + self.elsewhere + self.other
 
 
 def grade_class(
@@ -216,6 +222,7 @@ def grade_class(
     regrade=False,
     told=lambda progress: None,
     why="graded",
+    students=None,
 ):
     """Grade every submission that the gradebook does not know yet.
 
@@ -230,8 +237,9 @@ def grade_class(
     regrade      also what is known
     told         is called with the Progress as it goes on
     why          what the history says about grades that this run gives
+    students     ids: only these; None: all
     """
-    arrivals = intake.find(submissions, entries, roster)
+    arrivals = only(students, intake.find(submissions, entries, roster))
     if roster:
         book.remember_roster(roster)
     known = book.keys()
@@ -241,7 +249,7 @@ def grade_class(
     progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
     told(progress)
     WORKERS.stopping = False
-    this, attempts, decides = run_name(), book.attempts(), decisive(setting, asked)
+    this, decides = run_name(), decisive(setting, asked, entries)
     running, ready, suspects = {}, deque(), deque()
 
     def note(*tasks):
@@ -251,26 +259,38 @@ def grade_class(
                 [(task.arrival.student, task.work, task.begun) for task in tasks], this
             )
 
+    def claim(attempt):
+        """Whether this run grades a submission, given its Attempt of before: not when that ended,
+        nor when another run is at it.
+        """
+        if attempt is None or attempt.number == 0:
+            return attempt is None or regrade
+        return attempt.run == this or not goes_on(attempt, seconds)
+
     def fresh():
         """The tasks that no run ended over. Several at a time are said to have begun, shortly
         before they do: that spares transactions.
         """
         for some in batched(arrivals, TOGETHER):
-            ready.extend(Task(arrival, work_of(arrival, decides), 0) for arrival in some)
-            for task in list(ready):
-                attempt = attempts.get((learner_id(task.arrival.student), task.work))
-                if attempt and not regrade:
-                    task.begun = attempt.number - goes_on(attempt, seconds)
-                if task.begun:
-                    ready.remove(task)
-                    suspects.append(task)
-                task.begun += 1
-            note(*ready)
+            tasks = [Task(arrival, work_of(arrival, decides)) for arrival in some]
+            works = [(task.arrival.student, task.work) for task in tasks]
+            for task, (claimed, attempt) in zip(tasks, book.claim_attempts(works, this, claim)):
+                earlier = attempt.number if attempt else 0
+                if claimed:
+                    task.begun = 1 if regrade else 1 + earlier
+                    (ready if task.begun == 1 else suspects).append(task)
+                else:
+                    progress.elsewhere += bool(earlier)
+                    progress.unchanged += not earlier
+            progress.seconds = time.monotonic() - began
+            told(progress)
             while ready:
                 yield ready.popleft()
 
     def begin(task):
-        before = {} if regrade else known.get(learner_id(task.arrival.student), {})
+        before = (
+            {} if regrade or setting.checks else known.get(learner_id(task.arrival.student), {})
+        )
         running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
 
     def finish(task, results):
@@ -281,6 +301,8 @@ def grade_class(
             return
         progress.failed += bool(died and died[0] is not ENDED)
         graded = known.get(learner_id(arrival.student), {})
+        if setting.checks:
+            results = with_checks(results, book.results(arrival.student), progress)
         results = [
             judged(result, entry, task)
             for result, entry in zip(results, asked)
@@ -288,7 +310,8 @@ def grade_class(
         ]
         if results:
             ended = None if died else task.work  # what did not end stays known
-            book.save(results, arrival.arrived, who, arrival.name, why, regrade, ended)
+            again = regrade or bool(setting.checks)
+            book.save(results, arrival.arrived, who, arrival.name, why, again, ended)
         elif not died:
             task.begun = 0
             note(task)
@@ -312,18 +335,85 @@ def grade_class(
                     begin(task)  # alone: whatever ends it, no neighbour did
                 if not running:
                     break
-                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
+                for done in ended:
                     finish(running.pop(done), done.result())
+                if not ended:
+                    progress.seconds = time.monotonic() - began
+                    told(progress)
         finally:
             stopped = [*running.values(), *ready]  # not killed: that is nobody's fault
             for future in running:
                 future.cancel()
             for task in stopped:
-                task.begun -= 1
+                task.begun = task.begun - 1 or None  # None: as if this run had never been
             with contextlib.suppress(TitoError):
                 note(*stopped)
             WORKERS.close(stopping=True)
     return arrivals, progress
+
+
+def only(students, arrivals):
+    """The Arrivals of these learners; of all without any. Raises TitoError for one who is not
+    there.
+    """
+    if not students:
+        return arrivals
+    by_id = {arrival.student: arrival for arrival in arrivals}
+    for student in students:
+        if student not in by_id:
+            close = difflib.get_close_matches(student, by_id, n=1)
+            raise TitoError(
+                f"No submission and no line of the roster is {student!r}'s.",
+                f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
+            )
+    return [by_id[student] for student in dict.fromkeys(students)]
+
+
+def with_checks(results, before, progress):
+    """Results of some checks, each put into the learner's result of the whole lesson; None where
+    that changes nothing, and where the whole lesson was graded on other bytes, or never.
+
+    Such a result keeps its key, that of the checks of before: a run without `--check` grades the
+    lesson anew.
+    """
+    merged, other = [], False
+    for part in results:
+        old = None if isinstance(part, JudgeDied) else before.get(part.lesson)
+        if not old or old.sha256 != part.sha256:
+            other |= not isinstance(part, JudgeDied)
+            merged.append(None)
+            continue
+        new = {check.id: check for check in part.checks}
+        checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
+        points = sum(check.points for check in checks)
+        if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
+            (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
+        ]:
+            merged.append(None)
+            continue
+        statuses = [check.status for check in checks]
+        verdict = verdict_of(statuses, points)
+        reasons = {"passed": "", "failed": count_of(statuses)}
+        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+        if verdict not in reasons:
+            reasons[verdict] = next(c.message for c in checks if c.status == status)
+        on_reference = any(check.passed and check.base == "reference" for check in checks)
+        merged.append(
+            replace(
+                old,
+                checks=checks,
+                points=points,
+                max_points=sum(check.max_points for check in checks),
+                verdict=verdict,
+                reason=reasons[verdict],
+                base="reference" if on_reference else old.base,
+                isolation=part.isolation or old.isolation,
+                seconds=part.seconds,
+            )
+        )
+    progress.other += other and not any(merged)
+    return merged
 
 
 def batched(items, size):
@@ -336,17 +426,23 @@ def work_of(arrival, decides):
     return hashlib.sha256((decides + intake.fingerprint(arrival)).encode()).hexdigest()
 
 
-def decisive(setting, asked):
-    """The hash of what decides results besides the submission: limits, and the lessons asked for
-    with their checks.
+def decisive(setting, asked, entries):
+    """The hash of what decides results besides the submission: limits, the lessons asked for with
+    their checks, the course's lessons below them, and the package around them.
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    texts = [
-        [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
-        for entry in asked
-        for path in sorted(entry.script.parent.glob("*.py"))
+    last = max(entry.number for entry in asked)
+    below = [entry.script.parent for entry in entries if entry.number <= last]
+    paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
+    for root in {entry.root.path: entry.root for entry in asked}.values():
+        package = root.path / root.package
+        paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
+    texts = [[str(path), hashlib.sha256(path.read_bytes()).hexdigest()] for path in paths]
+    names = [entry.name for entry in asked]
+    what = [
+        *(setting.level, setting.base, limits, names, list(setting.checks), texts),
+        metadata.version("tinytorch"),
     ]
-    what = [setting.level, setting.base, limits, texts, metadata.version("tinytorch")]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 

@@ -212,7 +212,8 @@ def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
         dying()
         assert graded().verdicts == {"passed": 1}  # other bytes are tried again
         assert graded(regrade=True).verdicts == {"stub": 3, "passed": 5}
-        assert {student for student, _ in book.attempts()} == {"learner4"}  # of its first bytes
+        left = {student for (student, _), attempt in book.attempts().items() if attempt.number}
+        assert left == {"learner4"}  # of its first bytes
         died = dying("learner1")
         assert graded(regrade=True).failed == 1  # no result is lost over it
         assert next(book.rows("learner1")).result.verdict == "passed"
@@ -286,16 +287,44 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
 
 
 @LINUX
-def test_an_attempt_of_a_run_that_goes_on_is_no_death(small_course, submissions):
+def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
-        parent = run.run_name(os.getppid())
         asked = [small_course.lesson("numbers")]
-        decides = run.decisive(setting, asked)
-        for arrival in run.intake.find(submissions, small_course.lessons):
-            book.keep_attempts([(arrival.student, run.work_of(arrival, decides), 2)], parent)
+        decides = run.decisive(setting, asked, small_course.lessons)
+        arrivals = run.intake.find(submissions, small_course.lessons)
+        works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
+        parent = run.run_name(os.getppid())
+        book.keep_attempts([(*work, 2) for work in works[:4]], parent)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert progress.verdicts == {"stub": 4, "passed": 4}
+        assert (progress.graded, progress.elsewhere) == (4, 4)
+        assert progress.verdicts == {"stub": 2, "passed": 2}
+        assert [book.attempts()[work].number for work in works] == [2] * 4 + [0] * 4
+        over = parent.rpartition(" ")[0] + " 1"  # its process is another by now
+        book.keep_attempts([(*work, 1) for work in works[:4]], over)
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert (progress.graded, progress.unchanged, progress.elsewhere) == (4, 4, 0)
+
+
+def test_two_runs_share_a_class(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    decides = run.decisive(setting, [small_course.lesson("numbers")], small_course.lessons)
+    arrivals = run.intake.find(submissions, small_course.lessons)
+    works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
+    with open_book(small_course) as book, open_book(small_course) as other:
+        assert all(mine for mine, _ in book.claim_attempts(works[:5], "a", lambda before: True))
+        claimed = other.claim_attempts(works, "b", lambda before: before is None)
+        assert [mine for mine, _ in claimed] == [False] * 5 + [True] * 3
+        assert [before and before.run for _, before in claimed] == ["a"] * 5 + [None] * 3
+
+
+def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions, monkeypatch):
+    setting = Setting(small_course.path, ("numbers", "sums"), "process")
+    with open_book(small_course) as book:
+        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        monkeypatch.delattr(run.Worker, "grade")
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
 
 
 def open_book(root):
