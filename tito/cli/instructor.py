@@ -5,6 +5,7 @@ needs is imported inside it.
 """
 
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -223,11 +224,36 @@ def grade(
     why: Annotated[
         str, typer.Option(help="Why it is graded again, kept in the history.", show_default=False)
     ] = "graded",
+    students: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--student",
+            metavar="ID",
+            help="Only this learner; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    only_checks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check",
+            metavar="ID",
+            help="Only this check, by its id or a part of it; the others keep what they earned. "
+            "May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show whose grade would change, by how much and why; write nothing."
+        ),
+    ] = False,
     json: Json = False,
     root: RootOption = None,
 ):
     """Grade a class, and keep every result in the gradebook.
-    Interrupted, it goes on when run again.
+    Interrupted, it goes on when run again; two at once share the work.
 
     Example: tito grade submissions tensor --roster class.csv
     """
@@ -257,11 +283,11 @@ def grade(
             "isolation level process: the learners' code can read every file that you can read. "
             "Grade only what you trust."
         )
-    setting = Setting(
-        root.path, tuple(entry.name for entry in entries), level, base, seconds, memory, secret
-    )
-    with gradebook_of(root, gradebook) as book:
-        with show_class_progress(not json) as report, report_when_stopped():
+    entries, checks = select_checks(entries, only_checks)
+    names = tuple(entry.name for entry in entries)
+    setting = Setting(root.path, names, level, base, seconds, memory, secret, checks=checks)
+    with to_grade_into(root, gradebook, dry_run) as (kept, book):
+        with show_class_progress(not json) as report, report_when_stopped(dry_run):
             arrivals, progress = run.grade_class(
                 setting,
                 root.lessons,
@@ -272,7 +298,13 @@ def grade(
                 regrade,
                 report,
                 why,
+                students,
             )
+        if dry_run:
+            from tito.grading import trial
+
+            differences = list(trial.compare(kept, book))
+        doubted = [] if dry_run else views.doubtful(book.standing())
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
@@ -281,10 +313,26 @@ def grade(
                 f"{' ...' if len(strangers) > 10 else ''} "
                 f"({len(strangers)}); graded under these names."
             )
-        if json:
+        if json and dry_run:
+            echo_json([difference.as_json() for difference in differences])
+        elif json:
             echo_json(list(run.rows(book, arrivals, setting.lessons)))
     if not json:
         echo(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+        if dry_run:
+            echo(views.trial(differences))
+    for line in doubted:
+        warn(line) if line is doubted[0] else print(line, file=sys.stderr)
+    if progress.elsewhere:
+        warn(
+            f"{progress.elsewhere} are being graded by another run; when it has ended, the same "
+            "command does what it left."
+        )
+    if progress.other:
+        warn(
+            f"{progress.other} were left as they are: --check needs a grade of the same file. "
+            "Without --check they are graded."
+        )
     if progress.failed:
         raise TitoError(
             f"{progress.failed} submissions could not be graded, {run.ATTEMPTS} times each; "
@@ -294,25 +342,84 @@ def grade(
         )
 
 
+def select_checks(entries, texts):
+    """(the lessons that have these checks, the checks' ids); all lessons without any check."""
+    from tito.grading.grade import select_check
+
+    if not texts:
+        return entries, ()
+    ids = {check.id: entry for entry in entries for check in entry.declared.checks}
+    lessons = " ".join(entry.name for entry in entries)
+    checks = tuple(select_check(text, lessons, list(ids)) for text in texts)
+    asked = {ids[check].name for check in checks}
+    return [entry for entry in entries if entry.name in asked], checks
+
+
 @contextmanager
-def report_when_stopped():
+def to_grade_into(root, where, dry_run):
+    """(the gradebook, the one that a run writes into), which for a dry run is a copy and thrown
+    away.
+    """
+    if not dry_run:
+        with gradebook_of(root, where) as book:
+            yield book, book
+        return
+    from tempfile import TemporaryDirectory
+
+    from tito.grading import trial
+
+    with TemporaryDirectory(prefix="tito-trial-") as folder:
+        if "://" not in (where or "") and not Path(where or root.state / "gradebook.db").exists():
+            where = f"{folder}/gradebook.db"  # none is made where there is none
+        with gradebook_of(root, where) as kept, trial.copied(kept) as copy:
+            yield kept, copy
+
+
+@contextmanager
+def report_when_stopped(dry_run=False):
     """Ctrl-C ends a run; this says what that means."""
     try:
         yield
     except KeyboardInterrupt:
         warn(
-            "stopped. The submissions that were graded are in the gradebook; the same command "
+            "stopped; nothing was written."
+            if dry_run
+            else "stopped. The submissions that were graded are in the gradebook; the same command "
             "goes on with the others."
         )
         raise
 
 
+def progress_lines(now=time.monotonic):
+    """A function (done, of, words) for a standard error that is no terminal, a log say: it prints a
+    line when another tenth is done, at most every 10 seconds, and each minute in any case.
+
+    words  a function that gives the line: most calls print nothing
+    """
+    last, tenth = now(), 0
+
+    def tell(done, of, words):
+        nonlocal last, tenth
+        seconds, reached = now() - last, 10 * done // max(1, of)
+        if seconds >= 60 or seconds >= 10 and reached > tenth:
+            last, tenth = now(), reached
+            print(words(), file=sys.stderr, flush=True)
+
+    return tell
+
+
 @contextmanager
 def show_class_progress(visible):
     """A function that shows a run.Progress on standard error, with rate and time
-    left, where that is a terminal.
+    left: a bar where that is a terminal, else lines, for a log.
     """
-    if not (visible and sys.stderr.isatty()):
+    if not sys.stderr.isatty():
+        from tito.grading.views import progress_line
+
+        tell = progress_lines()
+        yield lambda progress: tell(progress.done, progress.total, lambda: progress_line(progress))
+        return
+    if not visible:
         yield lambda progress: None
         return
     from rich.console import Console

@@ -53,6 +53,19 @@ def class_summary(progress, level, where):
     return Group(*parts)
 
 
+def progress_line(progress):
+    """How far a run is, for a log: "120 of 300 submissions, 40%, 1.4 a second, about 2 min
+    left".
+    """
+    done, total, seconds = progress.done, progress.total, progress.seconds
+    words = [f"{done} of {total} submissions", f"{done / total:.0%}" if total else ""]
+    if progress.graded and seconds:
+        left = (total - done) * seconds / progress.graded
+        unit = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+        words += [f"{progress.graded / seconds:.1f} a second", f"about {unit} left"]
+    return ", ".join(word for word in words if word)
+
+
 def grades(rows, lessons):
     """The class: a row per learner.
 
@@ -173,6 +186,27 @@ def standing(overrides):
     return table
 
 
+def trial(differences):
+    """The grades that a run would change, a row for each; and how many rise, fall and are new."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("student", "lesson", "points", "why"):
+        table.add_column(name, no_wrap=name == "points", overflow="fold")
+    rise = fall = new = 0
+    for one in differences:
+        rise += one.old is not None and one.new > one.old
+        fall += one.old is not None and one.new < one.old
+        new += one.old is None
+        why = [*one.reasons, *changed_checks(one.checks)]
+        table.add_row(
+            Text(plain(one.student, 40)),
+            one.lesson,
+            f"{'-' if one.old is None else one.old} -> {one.new}",
+            Text(visible("; ".join(why), 2000, 20), overflow="fold"),
+        )
+    words = f"{rise} would rise, {fall} would fall, {new} would be new. Nothing was written."
+    return Group(table, words) if differences else words
+
+
 def doubtful(overrides):
     """The overrides to look at again after a run, as lines."""
     doubted = [one for one in overrides if one.doubt]
@@ -193,6 +227,16 @@ def doubtful(overrides):
 
 def comment(one):
     return f"comment by {plain(one.who)}: {visible(one.text)}"
+
+
+def changed_checks(checks):
+    """The first checks whose points changed: words for each, and how many more there are."""
+    words = [
+        f"{one['id']} {'new' if one['old'] is None else one['old']} -> "
+        f"{'gone' if one['new'] is None else one['new']}"
+        for one in checks[:CHECKS]
+    ]
+    return words + [f"and {len(checks) - CHECKS} more checks"] * (len(checks) > CHECKS)
 
 
 def history(changes):
@@ -223,13 +267,7 @@ def history(changes):
             )
         elif change.text:
             told.append(change.text)
-        told += [
-            f"{one['id']} {'new' if one['old'] is None else one['old']} -> "
-            f"{'gone' if one['new'] is None else one['new']}"
-            for one in change.checks[:CHECKS]
-        ]
-        if len(change.checks) > CHECKS:
-            told.append(f"and {len(change.checks) - CHECKS} more checks")
+        told += changed_checks(change.checks)
         yield Text.assemble(
             (f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"),
             "  ",
