@@ -117,10 +117,14 @@ def _refuse_gaps(source, chosen):
     for entry in chosen:
         for prerequisite in entry.declared.prerequisites:
             if prerequisite not in names:
+                needed = set(names)
+                for one in reversed(source.lessons):  # a lesson needs lower ones only
+                    needed |= set(one.declared.prerequisites) if one.name in needed else set()
+                listed = " ".join(one.name for one in source.lessons if one.name in needed)
                 raise TitoError(
                     f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
                     f"release ({', '.join(names)}).",
-                    f"Release {prerequisite} with it.",
+                    f"Release what they need with them: --lessons {listed}",
                 )
 
 
@@ -323,11 +327,12 @@ def secret_lines(lesson):
     return {line for line in secret - public if len(line) > 3}
 
 
-def secrets(source, chosen):
-    """{text: what it is} of all that may stand nowhere in a release of the lessons `chosen`.
+def secrets(source):
+    """{text: what it is} of all that may stand nowhere in a release of lessons of the course.
 
-    What learners get to read in a released lesson is no secret, nor a short line that
-    tito's own code happens to hold.
+    What learners get to read in a lesson is no secret, also in one that is not released yet: the
+    course's open part is the same in every release. Nor is a short line that tito's own code
+    happens to hold.
     """
     reasons = {}
     for entry in source.lessons:
@@ -344,7 +349,7 @@ def secrets(source, chosen):
                 reasons[check.function] = f"the name of a hidden check of {entry.name}"
     read = "\n".join(
         text
-        for entry in chosen
+        for entry in source.lessons
         for text in (entry.declared.released, entry.declared.released_checks, *_hints(entry))
     )
     tito = "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
@@ -381,7 +386,7 @@ def verify(source, chosen, contents):
     In the package's own modules, which are programs of the same kind as the solutions, a short line
     alone gives nothing away: there it takes more than half of an exercise's lines.
     """
-    reasons = secrets(source, chosen)
+    reasons = secrets(source)
     starts = {secret[:LEAST] for secret in reasons}
     whole, ours = list(solutions(source)), f"/{source.package}/"
     for name, text in _texts(contents):

@@ -91,7 +91,8 @@ def release(
         typer.Option(
             "--lessons",
             metavar="LESSON...",
-            help="The same as the arguments after DIR; without any: every lesson.",
+            help="The same as the arguments after DIR, before or behind it; without any: every "
+            "lesson.",
             show_default=False,
         ),
     ] = None,
@@ -129,6 +130,12 @@ def release(
     from tito import views
 
     root = current_root(root)
+    if only:  # the words after --lessons A are lessons, too, but for one that is a folder
+        words = [*([str(folder)] if folder else []), *(lessons or [])]
+        places = [word for word in words if not _is_lesson(root, word)]
+        folder, lessons = Path(places[0]) if places else None, list(words)
+        if places:
+            lessons.remove(places[0])
     if not (folder or gradescope or nbgrader):
         raise TitoError(
             "Where to?",
@@ -179,6 +186,13 @@ def release(
             f"{gradescope}, {size / 1000:.0f} kB: upload it as the autograder. It holds the "
             "solutions and the hidden checks."
         )
+
+
+def _is_lesson(root, word):
+    try:
+        return bool(root.lesson(word))
+    except TitoError:
+        return False
 
 
 @app.command()

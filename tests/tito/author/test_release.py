@@ -195,6 +195,50 @@ def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_nee
     ] == []
     _, err = tito(small_course, "release", tmp_path / "second", "--lessons", "sums", code=2)
     assert "needs numbers" in err and not (tmp_path / "second").exists()
+    assert "Release what they need with them: --lessons numbers sums" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("DIR", "--lessons", "numbers", "sums"),
+        ("--lessons", "1", "02_sums", "DIR"),
+        ("DIR", "sums", "--lessons", "numbers"),
+        ("--lessons", "numbers", "--lessons", "sums", "DIR"),
+    ],
+)
+def test_several_lessons_follow_the_option_wherever_the_folder_stands(
+    small_course, tmp_path, words
+):
+    place = tmp_path / "out"
+    out, _ = tito(small_course, "release", *(place if word == "DIR" else word for word in words))
+    assert "2 lessons (numbers, sums)" in out and (place / "tito.toml").exists()
+
+
+def test_several_lessons_without_a_folder_go_into_the_zip(small_course, tmp_path):
+    zipped = tmp_path / "autograder.zip"
+    tito(small_course, "release", "--gradescope", zipped, "--lessons", "numbers", "sums")
+    assert zipped.exists()
+    _, err = tito(small_course, "release", "--lessons", "numbers", "sums", code=2)
+    assert "Where to?" in err
+    _, err = tito(small_course, "release", "out", "--lessons", "numbers", "sms", code=2)
+    assert "sms" in err and "Did you mean" in err
+
+
+def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course):
+    numbers, sums = small_course.lessons
+    line = "for number in range(10):"
+    numbers.script.with_name("misconceptions.toml").write_text(
+        f'[[mistake]]\nexercise = "double"\nname = "Counts."\nmessage = "did you square?"\n'
+        f"code = '''\n{line}\n    x += 1\nreturn x\n'''\n",
+        encoding="utf-8",
+    )
+    reopened = course.open_root(small_course.path)
+    assert line in release.secrets(reopened)
+    text = sums.script.read_text(encoding="utf-8")
+    sums.script.write_text(text + f"\n# %%\n{line}\n    print(number)\n", encoding="utf-8")
+    reopened = course.open_root(small_course.path)
+    assert line not in release.secrets(reopened)
 
 
 # Bringing it up to date
