@@ -414,13 +414,14 @@ class Lesson:
                 "Write the check, or take the section out.",
                 cell,
             )
-        if type(points) is not int or points <= 0 or points % len(names):
+        if type(points) is not int or points < len(names):
             self._refuse_section(
-                f"{points} points cannot be shared evenly by {len(names)} tests.",
-                f"Use a multiple of {len(names)}: `# %% {cell.title} points={2 * len(names)}`.",
+                f"{points} points are too few for {len(names)} test{'s' * (len(names) > 1)}.",
+                f"Each is worth at least 1: `# %% {cell.title} points={2 * len(names)}`.",
                 cell,
             )
-        for function in names:
+        each, more = divmod(points, len(names))  # the first tests take what is left over
+        for place, function in enumerate(names):
             if function in functions:
                 self._refuse_section(
                     f"{function} is defined twice (also in {functions[function]}).",
@@ -430,7 +431,7 @@ class Lesson:
             functions[function] = cell.title
             id = f"check-{exercise.name}{'-hidden' * hidden}.{function}"
             exercise.checks.append(
-                Check(id, function, exercise.id, points // len(names), cell, hidden)
+                Check(id, function, exercise.id, each + (place < more), cell, hidden)
             )
 
     def _add_hints(self):

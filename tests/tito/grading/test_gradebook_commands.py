@@ -13,7 +13,7 @@ from some_results import result
 
 from tito.grading import gradebook, late
 
-COMMANDS = "show export override comment extend history roster".split()
+COMMANDS = "show export override comment extend apply overrides history roster".split()
 
 
 def tito(course, *words, code=0):
@@ -269,3 +269,33 @@ def test_the_history_names_a_few_of_many_checks(graded_course):
         )
         == 9
     )
+
+
+def test_a_table_of_changes_is_applied_and_overrides_are_listed(graded_course, tmp_path):
+    table = tmp_path / "appeals.csv"
+    table.write_text(
+        "student,lesson,points,days,comment\nada,numbers,5,,See me.\nbob,1,,2,\n", encoding="utf-8"
+    )
+    assert "no reason is given" in tito(graded_course, "apply", table, code=2)[1]
+    out, _ = tito(graded_course, "apply", table, "--why", "appeals", "--who", "carol")
+    assert "appeals.csv: 3 changes made, 0 held already." in out
+    again = tito(graded_course, "apply", table, "--why", "appeals", "--json")[0]
+    assert json.loads(again) == {"changes": 0, "known": 3}
+    out, _ = tito(graded_course, "overrides")
+    assert re.search(r"ada +numbers +5 +4 +carol +appeals", out)
+    assert tito(graded_course, "overrides", "--doubtful")[0] == "None.\n"
+    (one,) = json.loads(tito(graded_course, "overrides", "--json")[0])
+    assert (one["student"], one["override"]["who"], one["graded"], one["doubt"]) == (
+        "ada",
+        "carol",
+        4,
+        "",
+    )
+
+
+def test_the_history_of_changes_tells_of_a_rise_that_an_override_hides(graded_course):
+    tito(graded_course, "override", "ada", "numbers", "5", "--why", "lab", "--who", "carol")
+    with gradebook.open_gradebook(graded_course.state / "gradebook.db") as book:
+        book.save([result(points=(3, 3), key="mended")], None, "me")
+    out, _ = tito(graded_course, "history", "--changed")
+    assert "graded 4 -> 6; the override to 5 by carol stays and hides the rise" in out

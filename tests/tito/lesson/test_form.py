@@ -296,12 +296,12 @@ CHAPTER = {
 }
 # of checks.py
 CHECKS = {
-    "None points cannot be shared evenly by 1": ("triple points=1", "triple", "# %% triple"),
-    "3 points cannot be shared evenly by 2 tests": ("points=4", "points=3", "# %% double"),
-    "-1 points cannot be shared": ("points=1", "points=-1", "# %% triple"),
-    "0 points cannot be shared": ("points=1", "points=0", "# %% triple"),
-    "1.5 points cannot be shared": ("points=1", "points=1.5", "# %% triple"),
-    "True points cannot be shared": ("points=1", "points=true", "# %% triple"),
+    "None points are too few for 1 test": ("triple points=1", "triple", "# %% triple"),
+    "1 points are too few for 2 tests": ("points=4", "points=1", "# %% double"),
+    "-1 points are too few": ("points=1", "points=-1", "# %% triple"),
+    "0 points are too few": ("points=1", "points=0", "# %% triple"),
+    "1.5 points are too few": ("points=1", "points=1.5", "# %% triple"),
+    "True points are too few": ("points=1", "points=true", "# %% triple"),
     "metadata points=... is not valid JSON": ("points=1", "points=one", "# %% triple"),
     "triple holds no `def test_...`": ("def test_triple", "def triple_test", "# %% triple"),
     "test_double_of_two_is_four is defined twice (also in double)": (
@@ -365,6 +365,13 @@ FORMS = {  # file: what is wrong with it, the file's text, the argument of `less
     "checks.py": (CHECKS, NUMBERS_CHECKS, "checks"),
     "hints.md": (HINTS, NUMBERS_HINTS, "hints"),
 }
+
+
+@pytest.mark.parametrize(("points", "each"), [(2, [1, 1]), (5, [3, 2]), (7, [4, 3]), (8, [4, 4])])
+def test_points_need_not_be_a_multiple_of_the_tests(points, each):
+    checks = NUMBERS_CHECKS.replace("# %% double points=4", f"# %% double points={points}")
+    exercise = lesson("numbers", checks=checks).exercise("double")
+    assert ([check.points for check in exercise.checks], exercise.points) == (each, points)
 
 
 @pytest.mark.parametrize(
