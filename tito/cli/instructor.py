@@ -1037,8 +1037,9 @@ def feedback(
         echo(
             f"{targets[kind].name}: {views.count(len(to), 'page')}."
             if to
-            else f"{targets[kind].name} was not written: no page changed since the last one "
-            "(--everyone takes all)."
+            else f"{targets[kind].name} was not written: "
+            + ("nobody has a name there." if nameless else "no page changed since the last one.")
+            + " --everyone takes all." * (not nameless)
         )
         if nameless:
             first = ", ".join(plain(student, 40) for student in nameless[:10])

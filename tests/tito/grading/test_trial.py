@@ -83,6 +83,15 @@ def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
     assert progress.other == 2
 
 
+def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_graded():
+    before = result(points=(0, 0), verdict="import failed", reason="It stops.")
+    for check in before.checks:
+        check.status, check.message = "not run", "It stops."
+    alone = part(earned=0, message="It stops.")
+    alone.verdict, alone.checks[0].status = "import failed", "error"
+    assert run.with_checks([alone], {"numbers": before}, run.Progress(1)) == [None]
+
+
 def test_only_some_learners_are_graded_and_a_slip_is_told():
     from tito.errors import TitoError
     from tito.grading.intake import Arrival
