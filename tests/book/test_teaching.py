@@ -42,6 +42,7 @@ REPLACED = [
     ),
     ("--check copies_no", "--check triple_of"),
     ("tensor 65", "numbers 5"),
+    ("tensor,60", "numbers,5"),
     ("tensor 2", "numbers 1"),
     (
         "Alike is not copied: look at both before you judge.",

@@ -35,6 +35,8 @@ from tito.grading.tables import (
     LEARNER,
     RESULT,
     SECRET,
+    TABLES,
+    VERSION,
     clean,
     is_page,
     learner_id,
@@ -79,7 +81,7 @@ class Gradebook:
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
         """The same gradebook in the new, empty database of `engine`."""
-        tables = [LEARNER, RESULT, CHANGE, ATTEMPT]
+        tables = [table for table in TABLES.sorted_tables if table is not VERSION]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()

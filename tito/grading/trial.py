@@ -90,7 +90,8 @@ def _reasons(old: Grade | None, new: Grade) -> list[str]:
         reasons.append(f"{old.late_reason or 'in time'}, then {new.late_reason or 'in time'}")
     if old.max_points != new.max_points:
         reasons.append(f"of {old.max_points}, then of {new.max_points} points")
-    if new.override and old.points == new.points:
-        by = new.override
-        reasons.append(f"the override to {late.shown(by.points)} by {by.who} hides it")
+    if old.points == new.points:
+        by_hand = [new.override] if new.override else new.check_overrides.values()
+        for one in by_hand:
+            reasons.append(f"the override to {late.shown(one.points)} by {one.who} hides it")
     return reasons
