@@ -320,13 +320,13 @@ class Gradebook:
         check_id = check and select_check(check, lesson, list(dict.fromkeys(ids)))
         new = None if points is None else parse_points(points, result, check_id)
         old = instructions.overrides.get((lesson, check_id))
+        if not repeat and new == (old and old.points):
+            return None
         if new is None and not old:
             raise TitoError(
                 f"{learner} has no override of {check_id or lesson} that could be lifted.",
                 f"What was set: tito gradebook history {learner}",
             )
-        if old and old.points == new and not repeat:
-            return None
         before = instructions.sum_points(result)
         graded = next((one.points for one in result.checks if one.id == check_id), result.points)
         instructions.override(lesson, check_id, new, who, _now(), why)
@@ -426,17 +426,13 @@ class Gradebook:
         def work(database):
             new, refused, wished = 0, [], list(wishes)
             for wish in wished:
-                place = (database, wish.student, wish.lesson)
-                why = wish.why
+                place, by = (database, wish.student, wish.lesson), (who, wish.why)
                 try:
                     if wish.kind == "override":
-                        new += (
-                            self._override(*place, wish.points, who, why, wish.check, repeat=False)
-                            is not None
-                        )
+                        points = self._override(*place, wish.points, *by, wish.check, repeat=False)
+                        new += points is not None
                     elif wish.kind == "extension":
-                        given = (wish.until, wish.days)
-                        new += self._extend(*place, who, why, *given, repeat=False)
+                        new += self._extend(*place, *by, wish.until, wish.days, repeat=False)
                     else:
                         new += self._comment(*place, wish.text, who, repeat=False)
                 except TitoError as error:

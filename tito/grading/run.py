@@ -193,8 +193,9 @@ class Task:
 @dataclass
 class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
-    tried again), elsewhere (another run is grading them), other (what was graded is not what is
-    there now, so a single check is not graded again), total: submissions.
+    tried again), elsewhere (another run is grading them), total: submissions; other: of the
+    unchanged, those whose single check was not graded again, since what was graded is not what is
+    there now.
     """
 
     total: int
@@ -209,7 +210,7 @@ class Progress:
 
     @property
     def done(self):
-        return self.graded + self.unchanged + self.elsewhere + self.other
+        return self.graded + self.unchanged + self.elsewhere
 
 
 def grade_class(

@@ -68,6 +68,7 @@ def test_a_table_applied_twice_changes_nothing_the_second_time(class_book, file)
     assert len(list(class_book.history())) == entries
     lift = file("student,lesson,points,days,comment,why", "ada,numbers,lift,LIFT,lift,a slip")
     assert class_book.apply(lift, "prof") == (3, 0)
+    assert class_book.apply(lift, "prof") == (0, 3)
     (grade,) = class_book.rows("ada")
     assert (grade.override, grade.extension, grade.comments) == (None, None, [])
 
