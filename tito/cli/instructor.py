@@ -383,7 +383,8 @@ def to_grade_into(root, where, dry_run):
     from tito.grading import trial
 
     with TemporaryDirectory(prefix="tito-trial-") as folder:
-        if "://" not in (where or "") and not Path(where or root.state / "gradebook.db").exists():
+        path = Path(where or root.state / "gradebook.db").expanduser()
+        if "://" not in str(where) and not path.exists():
             where = f"{folder}/gradebook.db"  # none is made where there is none
         with gradebook_of(root, where) as kept, trial.copied(kept) as copy:
             yield kept, copy

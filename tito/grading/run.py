@@ -405,6 +405,7 @@ def with_checks(results, before, progress):
         if verdict not in reasons:
             reasons[verdict] = next(c.message for c in checks if c.status == status)
         on_reference = any(check.passed and check.base == "reference" for check in checks)
+        on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
         merged.append(
             replace(
                 old,
@@ -413,7 +414,7 @@ def with_checks(results, before, progress):
                 max_points=sum(check.max_points for check in checks),
                 verdict=verdict,
                 reason=reasons[verdict],
-                base="reference" if on_reference else old.base,
+                base="reference" if on_reference else "own",
                 isolation=part.isolation or old.isolation,
                 seconds=part.seconds,
             )

@@ -123,3 +123,13 @@ def test_a_line_of_progress_tells_rate_and_time_left():
         "120 of 300 submissions, 40%, 2.0 a second, about 2 min left"
     )
     assert views.progress_line(run.Progress(0)) == "0 of 0 submissions"
+
+
+def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
+    with instructor.to_grade_into(small_course, None, True) as (kept, copy):
+        copy.save([result()], MONDAY, "me")
+        assert [one.student for one in trial.compare(kept, copy)] == ["ada"]
+    assert not (small_course.state / "gradebook.db").exists()
+    with instructor.to_grade_into(small_course, str(tmp_path / "a.db"), False) as (kept, book):
+        assert kept is book
+    assert (tmp_path / "a.db").exists()
