@@ -300,10 +300,16 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
         assert (progress.graded, progress.elsewhere) == (4, 4)
         assert progress.verdicts == {"stub": 2, "passed": 2}
         assert [book.attempts()[work].number for work in works] == [2] * 4 + [0] * 4
+        _, progress = run.grade_class(
+            *(setting, small_course.lessons, submissions, book, 1),
+            regrade=True,
+            students=["learner0"],
+        )
+        assert (progress.graded, progress.elsewhere) == (1, 0), "it was asked for by name"
         over = parent.rpartition(" ")[0] + " 1"  # its process is another by now
         book.keep_attempts([(*work, 1) for work in works[:4]], over)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert (progress.graded, progress.unchanged, progress.elsewhere) == (4, 4, 0)
+        assert (progress.graded, progress.unchanged, progress.elsewhere) == (3, 5, 0)
 
 
 def test_two_runs_share_a_class(small_course, submissions):
