@@ -291,6 +291,8 @@ def grade(
         if roster:
             enrolled = enrollment.enroll(book, current_folder() / roster, author_name(None))
             expected = set(enrolled.learners)
+            if enrolled.id_column != "student":
+                warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
             for words in views.enrollment(enrolled):
                 warn(words)
         learners, absent = enrollment.learners(book), enrollment.absent_from(book)

@@ -8,6 +8,7 @@ first cell, above or below; what lateness took is its penalty.
 
 import os
 import sys
+import warnings
 from contextlib import contextmanager
 from datetime import timezone
 from pathlib import Path
@@ -54,11 +55,15 @@ def write(chosen, path, force=False):
 
 @contextmanager
 def _alembic():
-    """nbgrader starts the program alembic, which stands beside this Python, by its name alone."""
+    """nbgrader starts the program alembic, which stands beside this Python, by its name alone; and
+    it is too old for its SQLAlchemy, which warns of that.
+    """
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         os.environ["PATH"] = before
 
