@@ -155,11 +155,11 @@ def _canvas(chosen, lessons):
     titles = {name: f"{number:02} {title}" for name, (number, title, _) in lessons.items()}
     for column in chosen.book.headers():
         if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
-            titles |= {
-                name: f"{title} {known[2]}"
-                for name, (_, title, _) in lessons.items()
-                if known[1] in (name.lower(), title.lower().replace(" ", "_"))
-            }
+            for name, (number, title, _) in lessons.items():
+                forms = {name: title, title: title, f"{number:02} {title}": f"{number:02} {title}"}
+                for form, written in forms.items():
+                    if known[1].replace("_", " ") == form.lower().replace("_", " "):
+                        titles[name] = f"{written} {known[2]}"
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles.values()]
     yield ["    Points Possible", "", "", "", "", *(most for _, _, most in lessons.values())]
     for learner, grades in _by_learner(chosen, lessons):
@@ -185,10 +185,11 @@ def _moodle(chosen, lessons):
         *(text for one in titles for text in (one, f"{one} feedback")),
     ]
     for learner, grades in _by_learner(chosen, lessons):
+        email, number = (learner.columns.get(name) or "" for name in ("email", "idnumber"))
         yield [
             learner.name,
-            Id(learner.columns.get("idnumber") or learner.student),
-            Id(learner.columns.get("email") or ""),
+            Id(number or (learner.student if learner.student != email else "")),
+            Id(email),
             *(
                 value
                 for grade in grades

@@ -220,12 +220,8 @@ class Gradebook:
         if before is None or columns is not None:
             page = (columns or {}).get(SECRET)
             page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
-            # Rosters of several programs add up; when work came in, the newest alone says.
-            kept = {
-                name: text
-                for name, text in (before or {}).items()
-                if not name.startswith("arrived")
-            }
+            # Rosters of several programs add up; when a batch came in, the newest alone says.
+            kept = {name: text for name, text in (before or {}).items() if name != "arrived"}
             new["columns"] = kept | (columns or {}) | {SECRET: page}
         if before is None:
             database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))

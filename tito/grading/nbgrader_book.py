@@ -70,10 +70,12 @@ def _alembic():
 
 def _student(book, learner):
     first, _, last = learner.name.rpartition(" ")
+    if ", " in learner.name:  # as Canvas writes them
+        last, _, first = learner.name.partition(", ")
     book.update_or_create_student(
         learner.student,
-        first_name=learner.columns.get("first_name") or first or learner.name,
-        last_name=learner.columns.get("last_name") or (last if first else ""),
+        first_name=learner.columns.get("first_name") or first,
+        last_name=learner.columns.get("last_name") or last,
         email=learner.columns.get("email") or None,
     )
 

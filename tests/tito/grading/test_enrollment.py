@@ -1,5 +1,8 @@
 """Who is in the class: one column of ids for a book, strangers, who left, two ids of a learner."""
 
+import csv
+import io
+
 import pytest
 from some_results import points, result
 
@@ -66,11 +69,27 @@ def test_an_export_gives_another_book_the_same_ids_of_the_same_column(book, rost
         assert states(other) == states(book) == {"ada-l": "", "bob-b": ""}
 
 
+def test_what_canvas_lists_is_what_it_gets_back(book, roster):
+    lines = CANVAS.splitlines()
+    more = ["01 Numbers (77),Sums (78),Essay (79)", "6.00,6.00,9.00", ",,", ",,"]
+    listed = roster("\n".join(",".join(pair) for pair in zip(lines, more)))
+    enrollment.enroll(book, listed, "me")
+    book.save([result("ada-l"), result("ada-l", "sums")], None, "me")
+    text = exports.text(exports.Selection(book), "canvas")
+    header, most, ada, bob = csv.reader(io.StringIO(text, newline=""))
+    assert header == [*lines[0].split(","), "01 Numbers (77)", "Sums (78)"]
+    assert most == ["    Points Possible", "", "", "", "", "6", "6"]
+    assert ada == ["Lovelace, Ada", "501", "s-1", "ada-l", "A", "3", "3"]
+    assert bob == ["Berg, Bob", "502", "s-2", "bob-b", "A and B", "", ""]
+
+
 def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
-    enrollment.enroll(book, roster("student,email,arrived\nada,a@x,2026-03-01T10:00Z\n"), "me")
+    text = "student,email,arrived,arrived_sums\nada,a@x,2026-03-01T10:00Z,2026-02-01T10:00Z\n"
+    enrollment.enroll(book, roster(text), "me")
     enrollment.enroll(book, roster("student,section\nada,A\n", "two.csv"), "me")
     (ada,) = enrollment.learners(book)
     assert (ada.email, ada.columns["section"], ada.arrived) == ("a@x", "A", None)
+    assert ada.columns["arrived_sums"] == "2026-02-01T10:00Z", "it is that lesson's"
 
 
 def test_who_is_not_in_a_later_roster_stays_until_it_is_the_whole_class(book, roster):
