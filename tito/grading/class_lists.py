@@ -194,29 +194,32 @@ def _decoded(path):
             f"{path} is a workbook, not a CSV file.",
             "In Excel: Save As, CSV UTF-8 (Comma delimited).",
         )
+    marked = data.startswith(codecs.BOM_UTF8)
+    data = data.removeprefix(codecs.BOM_UTF8)
     zeros = [data[start:400:2].count(0) for start in (0, 1)]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     elif max(zeros) > len(data[:400]) // 4:
         encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
     else:
-        encoding = "utf-8-sig"
+        encoding = "utf-8"
     try:
         return data.decode(encoding), []
     except UnicodeDecodeError as error:
         start = error.start
-    if encoding != "utf-8-sig":
+    if encoding != "utf-8":
         raise TitoError(f"{path}: damaged UTF-16, at byte {start}.", "Save it as CSV in UTF-8.")
     line = _line(data, start)
-    try:
-        return data.decode("cp1252"), [
-            f"it is not UTF-8 (line {line}) and was read as Windows writes it (cp1252): look at "
-            "the names"
-        ]
-    except UnicodeDecodeError as error:
-        start = error.start
+    if not marked:
+        try:
+            return data.decode("cp1252"), [
+                f"it is not UTF-8 (line {line}) and was read as Windows writes it (cp1252): look "
+                "at the names"
+            ]
+        except UnicodeDecodeError as error:
+            start, line = error.start, _line(data, error.start)
     raise TitoError(
-        f"{path}:{_line(data, start)}: byte 0x{data[start]:02x} is neither UTF-8 nor cp1252.",
+        f"{path}:{line}: byte 0x{data[start]:02x} is not UTF-8, and not cp1252 either.",
         "Save it as CSV in UTF-8.",
     )
 
@@ -248,7 +251,10 @@ def _headers(path, line, written):
             source = CLASSROOM50
         elif "sid" in ours:
             source = GRADESCOPE
-        elif {"identifier", "vollständiger_name", "email_address", "e-mail-adresse"} & set(names):
+        elif {"identifier", "vollständiger_name"} & set(names) or (
+            {"first_name", "last_name"} <= set(ours)
+            and {"email_address", "e-mail-adresse"} & set(names)
+        ):
             source = MOODLE
             number = "id" if "vollständiger_name" in names else "identifier"
             ours = ["moodle_id" if name == number else name for name in ours]
