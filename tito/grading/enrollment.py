@@ -43,6 +43,7 @@ class Enrollment:
     learners   ids of those whom it lists
     source     which program wrote it; left_out, remarks: see `class_lists.ClassList`
     theirs     {stranger: learner} whose grades became that learner's
+    strangers  ids that were graded and that no roster has
     absent     ids of learners of the book whom it does not list
     left       of those whom it lists, who has left all the same
     """
@@ -53,6 +54,7 @@ class Enrollment:
     left_out: list = field(default_factory=list)
     remarks: list = field(default_factory=list)
     theirs: dict = field(default_factory=dict)
+    strangers: list = field(default_factory=list)
     absent: list = field(default_factory=list)
     left: list = field(default_factory=list)
 
@@ -92,7 +94,8 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             student = learner_id(learner.student)
             if student in aliases and aliases[student] in map(_id, learners):
                 continue  # the learner has a line of their own
-            book._remember(database, _owner(learner, aliases), learner.name, learner.columns)
+            name = learner.name if learner.columns.get("name") else ""
+            book._remember(database, _owner(learner, aliases), name, learner.columns)
         states = dict(database.execute(sql.select(LEARNER.c["student", "state"])).all())
         _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
         if not before:  # who was graded before there was a roster, and is not in it
@@ -100,13 +103,15 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
             _set_state(database, set(unknown) - set(ids), STRANGER)
             states |= dict.fromkeys(set(unknown) - set(ids), STRANGER)
-        everybody = Roster(learners)
+        everybody, out.theirs, out.strangers = Roster(learners), {}, []
         for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
             owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
             if sure and len(owners) == 1:
                 owner = _owner(learners[owners.pop()], aliases)
                 _merge(database, stranger, owner, who, "the roster has them now", alias=False)
                 out.theirs[stranger] = owner
+            else:
+                out.strangers.append(stranger)
         out.learners = ids
         out.absent = [one for one in states if states[one] is None and one not in ids]
         if whole_class:

@@ -63,6 +63,11 @@ def enrollment(enrolled, whole_class=False):
         yield f"no learners, left out: {those(enrolled.left_out)}"
     for stranger, learner in enrolled.theirs.items():
         yield f"{plain(stranger)} was in no roster; the grades are {plain(learner)}'s now"
+    if enrolled.strangers:
+        yield (
+            f"graded, and in no roster: {those(enrolled.strangers)}; not exported until one has "
+            "them"
+        )
     if enrolled.left:
         yield (
             f"listed, but left: {those(enrolled.left)}. Back again: tito gradebook leave ID --lift"

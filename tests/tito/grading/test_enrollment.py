@@ -84,11 +84,13 @@ def test_what_canvas_lists_is_what_it_gets_back(book, roster):
 
 
 def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
-    text = "student,email,arrived,arrived_sums\nada,a@x,2026-03-01T10:00Z,2026-02-01T10:00Z\n"
+    text = "student,name,email,arrived,arrived_sums\nada,Ada,a@x,{0},{0}\n"
+    text = text.format("2026-02-01T10:00Z")
     enrollment.enroll(book, roster(text), "me")
     enrollment.enroll(book, roster("student,section\nada,A\n", "two.csv"), "me")
     (ada,) = enrollment.learners(book)
-    assert (ada.email, ada.columns["section"], ada.arrived) == ("a@x", "A", None)
+    assert (ada.name, ada.email, ada.columns["section"]) == ("Ada", "a@x", "A")
+    assert ada.arrived is None
     assert ada.columns["arrived_sums"] == "2026-02-01T10:00Z", "it is that lesson's"
 
 
@@ -127,7 +129,8 @@ def test_who_was_graded_before_there_was_a_roster_is_a_stranger_if_it_has_them_n
     book.save([result("ada"), result("ada", "sums")], None, "me")
     book.save([result("berg_502_1_numbers_dev")], None, "me")
     book.save([result("nobody")], None, "me")
-    enrollment.enroll(book, roster("student,name,canvas_id\nada,Ada,\nbob,Bob,502\n"), "me")
+    told = enrollment.enroll(book, roster("student,name,canvas_id\nada,Ada,\nbob,Bob,502\n"), "me")
+    assert told.strangers == ["nobody"] and told.theirs == {"berg_502_1_numbers_dev": "bob"}
     assert states(book) == {"ada": "", "bob": "", "nobody": "stranger"}
     assert points(book, "bob") == {"numbers": "3"}
 
