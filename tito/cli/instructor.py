@@ -295,7 +295,7 @@ def grade(
                 warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
             for words in views.enrollment(enrolled):
                 warn(words)
-        learners, absent = enrollment.learners(book), enrollment.absent_from(book)
+        learners, absent = enrollment.learners(book, expected), enrollment.absent_from(book)
         members = section_of(book, section)
 
         def is_asked_for(arrival):

@@ -123,9 +123,12 @@ def enroll(book, path, who, id_column=None, whole_class=False):
     return out
 
 
-def learners(book):
+def learners(book, batch=None):
     """The Learners of the book, as `grade` takes them, or None when it has had no roster. Ids that
     were merged into theirs are theirs, too.
+
+    batch  ids whose column `arrived` counts: those in the roster that came with this batch of
+           submissions. The time in an older roster is that of another batch
     """
     with transaction(book.engine) as database:
         if not _setting(database, ID_COLUMN):
@@ -135,16 +138,16 @@ def learners(book):
             columns = merged.setdefault(student, {})
             columns[MERGED.format(len(columns) + 1)] = alias
         rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
-    return [
-        learner_of(
-            row.student,
-            {"name": row.name}
-            | {name: text for name, text in row.columns.items() if name != SECRET}
-            | merged.get(row.student, {}),
-        )
-        for row in rows
-        if row.state != STRANGER
-    ]
+    out = []
+    for row in rows:
+        if row.state == STRANGER:
+            continue
+        columns = {"name": row.name} | row.columns | merged.get(row.student, {})
+        columns.pop(SECRET, None)
+        if row.student not in (batch or ()):
+            columns.pop("arrived", None)
+        out.append(learner_of(row.student, columns))
+    return out
 
 
 def absent_from(book):

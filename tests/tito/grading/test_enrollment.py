@@ -87,8 +87,10 @@ def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
     text = "student,name,email,arrived,arrived_sums\nada,Ada,a@x,{0},{0}\n"
     text = text.format("2026-02-01T10:00Z")
     enrollment.enroll(book, roster(text), "me")
+    (ada,), (again,) = enrollment.learners(book, {"ada"}), enrollment.learners(book)
+    assert ada.arrived and not again.arrived, "it is the time of one batch"
     enrollment.enroll(book, roster("student,section\nada,A\n", "two.csv"), "me")
-    (ada,) = enrollment.learners(book)
+    (ada,) = enrollment.learners(book, {"ada"})
     assert (ada.name, ada.email, ada.columns["section"]) == ("Ada", "a@x", "A")
     assert ada.arrived is None
     assert ada.columns["arrived_sums"] == "2026-02-01T10:00Z", "it is that lesson's"
