@@ -6,7 +6,7 @@ needs is imported inside it.
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +48,17 @@ RosterOption = Annotated[
     typer.Option(
         "--roster",
         metavar="CSV",
-        help="The learners: a column `student`; also name, email, other ids, arrived.",
+        help="The learners, as your system lists them or with a column `student`. "
+        "Default: those of `tito gradebook roster`.",
+        show_default=False,
+    ),
+]
+SectionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--section",
+        metavar="NAME",
+        help="Only learners in this section of the roster.",
         show_default=False,
     ),
 ]
@@ -73,6 +83,23 @@ def gradebook_of(root, where, create=True):
     from tito.grading import gradebook, late
 
     return gradebook.open_gradebook(where or root.state / "gradebook.db", late.read(root), create)
+
+
+def today_points(root, book):
+    """{lesson: the points that it can earn today} of the lessons that were graded."""
+    points, graded = {}, book.lessons()
+    for entry in root.lessons if root.is_course else ():
+        if entry.name in graded:
+            with suppress(TitoError):  # one that cannot be read now: as it was graded
+                points[entry.name] = entry.declared.points
+    return points
+
+
+def section_of(book, section):
+    """The ids of the learners in a section, or None for everybody."""
+    from tito.grading import enrollment
+
+    return enrollment.section(book, section) if section else None
 
 
 @app.command()
@@ -210,6 +237,7 @@ def grade(
         ),
     ] = None,
     roster: RosterOption = None,
+    section: SectionOption = None,
     base: Annotated[
         str,
         typer.Option(
@@ -273,15 +301,13 @@ def grade(
     """
     import os
 
-    from tito.grading import jail, run, views
+    from tito.grading import enrollment, jail, run, views
     from tito.grading.judge import BASES, Setting
-    from tito.grading.roster import read_roster
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
     if base not in BASES:
         raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
-    learners = read_roster(roster) if roster else None
     private = [
         root.path / "modules",
         root.path / root.package / "core",
@@ -301,6 +327,27 @@ def grade(
     names = tuple(entry.name for entry in entries)
     setting = Setting(root.path, names, level, base, seconds, memory, secret, checks=checks)
     with to_grade_into(root, gradebook, dry_run) as (kept, book):
+        expected = None
+        if roster:
+            enrolled = enrollment.enroll(book, current_folder() / roster, author_name(None))
+            expected = set(enrolled.learners)
+            if enrolled.id_column != "student":
+                warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
+            for words in views.enrollment(enrolled):
+                warn(words)
+        learners, absent = enrollment.learners(book, expected), enrollment.absent_from(book)
+        members = section_of(book, section)
+
+        def is_asked_for(arrival):
+            if members is not None and arrival.student not in members:
+                return False
+            if arrival.parts or not arrival.known:
+                return True
+            # Nothing came in: a row for those whom the roster expects.
+            return arrival.student not in absent and (
+                expected is None or arrival.student in expected
+            )
+
         with show_class_progress(not json) as report, report_when_stopped(dry_run):
             arrivals, progress = run.grade_class(
                 setting,
@@ -312,7 +359,8 @@ def grade(
                 regrade,
                 report,
                 why,
-                students,
+                students=students,
+                only=is_asked_for,
             )
         if dry_run:
             from tito.grading import trial
@@ -322,10 +370,11 @@ def grade(
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
-                f"not in {roster}: "
+                f"not in {roster or 'the roster'}: "
                 f"{', '.join(map(views.plain, strangers[:10]))}"
                 f"{' ...' if len(strangers) > 10 else ''} "
-                f"({len(strangers)}); graded under these names."
+                f"({len(strangers)}); graded under these names, and not exported until a roster "
+                "has them."
             )
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
@@ -531,6 +580,7 @@ def gradebook_show(
         str | None, typer.Option(metavar="ID", help="Only this learner.", show_default=False)
     ] = None,
     lesson: OneLesson = None,
+    section: SectionOption = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -542,15 +592,16 @@ def gradebook_show(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
+        section_of(book, section)
         if json:
-            echo_json_list(grade.as_json() for grade in book.rows(student, lesson))
+            echo_json_list(grade.as_json() for grade in book.rows(student, lesson, section))
             return
         from tito.grading import views
 
         if not (student or lesson):
-            echo(views.grades(book.by_learner(), book.lessons()))
+            echo(views.grades(book.by_learner(section=section), book.lessons()))
             return
-        grades = list(book.rows(student, lesson))
+        grades = list(book.rows(student, lesson, section))
         echo(
             views.grade_table(grades, notes=bool(student)),
             *(views.grade_checks(grade) for grade in grades if student and lesson),
@@ -570,7 +621,9 @@ def gradebook_export(
     kind: Annotated[
         str,
         typer.Option(
-            "--format", metavar="FORMAT", help="csv, canvas, moodle, gradescope or classroom50."
+            "--format",
+            metavar="FORMAT",
+            help="csv, canvas, moodle, junit, nbgrader, gradescope or classroom50.",
         ),
     ] = "csv",
     output: Annotated[
@@ -582,7 +635,19 @@ def gradebook_export(
         ),
     ] = None,
     lesson: OneLesson = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over what is there.")] = False,
+    section: SectionOption = None,
+    classroom: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Classroom 50: the short name of the classroom. Default: from the course's name.",
+            show_default=False,
+        ),
+    ] = "",
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Write over what is there; into nbgrader's database: add."),
+    ] = False,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -592,31 +657,45 @@ def gradebook_export(
     Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example:
     tito gradebook export --format canvas --output grades.csv
     """
-    from tito.grading import exports
+    from tito.grading import enrollment, exports, nbgrader_book, views
 
     if kind not in exports.FORMATS:
         raise TitoError(
             f"--format {kind!r} is unknown.", f"There are: {', '.join(exports.FORMATS)}."
         )
-    if not output and (json or kind in exports.TREES):
+    if not output and (json or kind in (*exports.TREES, "nbgrader")):
         raise TitoError(
             "Where to?" if kind not in exports.TREES else f"{kind} is a folder of files.",
             "Name a place: --output PATH",
         )
+    if classroom and not exports.CLASSROOM.fullmatch(classroom):
+        raise TitoError(
+            f"--classroom {classroom!r} is no short name of Classroom 50.",
+            "2 to 100 lower-case letters, digits and hyphens, such as cs50-fall.",
+        )
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        if kind in exports.TREES:
-            count = exports.write_tree(
-                current_folder() / output, exports.tree(book, kind, root.name, lesson), force
-            )
+        section_of(book, section)
+        chosen = exports.Selection(
+            book, lesson, section, today_points(root, book), root.name, classroom
+        )
+        absent, outdated = enrollment.absent_from(book), chosen.outdated()
+        place = output and current_folder() / output
+        if kind == "nbgrader":
+            nbgrader_book.write(chosen, place, force)
+            count = 1
+        elif kind in exports.TREES:
+            count = exports.write_tree(place, exports.tree(chosen, kind), force)
+        elif output:
+            count = int(exports.write_file(place, exports.text(chosen, kind), force))
         else:
-            text = exports.table(book, kind, lesson)
-            if not output:
-                sys.stdout.reconfigure(encoding="utf-8", newline="")
-                sys.stdout.write(text)
-                return
-            count = int(exports.write_file(current_folder() / output, text, force))
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+            sys.stdout.write(exports.text(chosen, kind))
+    for words in views.left_out(absent, outdated):
+        warn(words)
+    if not output:
+        return
     if json:
         echo_json({"format": kind, "output": str(output), "files": count})
     else:
@@ -625,6 +704,11 @@ def gradebook_export(
             if count
             else f"{output}: nothing has changed."
         )
+        if kind == "gradescope":
+            echo(
+                "Gradescope imports no grades: a results.json is what its autograder gives it for "
+                "one submission. Grade there with tito release --gradescope."
+            )
 
 
 @gradebook_app.command("override")
@@ -803,6 +887,7 @@ def gradebook_history(
             "override.",
         ),
     ] = False,
+    section: SectionOption = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -814,10 +899,12 @@ def gradebook_history(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
+        members = section_of(book, section)
         changes = (
             change
             for change in book.history(student, lesson)
-            if not changed or change.changes_points
+            if (not changed or change.changes_points)
+            and (members is None or change.student in members)
         )
         if json:
             echo_json_list(change.as_json() for change in changes)
@@ -875,6 +962,7 @@ def gradebook_overrides(
             "gone.",
         ),
     ] = False,
+    section: SectionOption = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -884,7 +972,12 @@ def gradebook_overrides(
     Example: tito gradebook overrides --doubtful
     """
     with gradebook_of(current_root(root), gradebook, create=False) as book:
-        overrides = [one for one in book.standing() if one.doubt or not doubtful]
+        members = section_of(book, section)
+        overrides = [
+            one
+            for one in book.standing()
+            if (one.doubt or not doubtful) and (members is None or one.student in members)
+        ]
     if json:
         echo_json([one.as_json() for one in overrides])
         return
@@ -899,28 +992,101 @@ def gradebook_roster(
         Path,
         typer.Argument(
             metavar="CSV",
-            help="A header with `student`, and as you like name, email, id, "
-            "sis_login_id, idnumber, github, ...",
+            help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or of your own, "
+            "with `student`, and as you like name, email, section, id, sis_login_id, ...",
         ),
     ],
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column whose texts are the ids. Default: the one that the gradebook has, or "
+            "the first that tells the learners apart of: student, sis_login_id, username, "
+            "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
+            show_default=False,
+        ),
+    ] = None,
+    whole_class: Annotated[
+        bool, typer.Option("--whole-class", help="Everybody is in it: whoever is not has left.")
+    ] = False,
+    who: Who = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
 ):
     """Take learners and their columns from a roster, before anything is graded
-    or again when it has changed.
+    or again when it has changed. `tito grade` uses them afterwards.
 
     Example: tito gradebook roster class.csv
     """
-    from tito.grading import roster
+    from dataclasses import asdict
 
-    learners = roster.read_roster(current_folder() / csv)
+    from tito.grading import enrollment, views
+
     with gradebook_of(current_root(root), gradebook) as book:
-        book.remember_roster(learners)
-    echo_json({"learners": len(learners)}) if json else echo(
-        f"{len(learners)} learner{'s' * (len(learners) != 1)} from {csv} "
-        f"{'are' if len(learners) != 1 else 'is'} in the gradebook."
+        enrolled = enrollment.enroll(
+            book, current_folder() / csv, author_name(who), id_column, whole_class
+        )
+    if json:
+        echo_json(asdict(enrolled))
+        return
+    count = len(enrolled.learners)
+    echo(
+        f"{count} learner{'s' * (count != 1)} from {csv}, {enrolled.source}, "
+        f"{'are' if count != 1 else 'is'} in the gradebook; ids: column "
+        f"{enrolled.id_column}, such as {views.plain(enrolled.learners[0])}."
     )
+    for words in views.enrollment(enrolled, whole_class):
+        echo(views.plain(words, 1000))
+
+
+@gradebook_app.command("leave")
+def gradebook_leave(
+    student: Student,
+    why: Why = "left the class",
+    lift: Annotated[bool, typer.Option("--lift", help="They are back.")] = False,
+    who: Who = None,
+    gradebook: GradebookOption = None,
+    root: RootOption = None,
+):
+    """A learner leaves the class. Grades and history are kept, and not exported.
+
+    Example: tito gradebook leave ada
+    """
+    from tito.grading import enrollment, views
+
+    with gradebook_of(current_root(root), gradebook, create=False) as book:
+        enrollment.leave(book, student, author_name(who), why, lift)
+    echo(
+        views.plain(
+            f"{student} {'is in the class again' if lift else 'has left: kept, not exported'}."
+        )
+    )
+
+
+@gradebook_app.command("merge")
+def gradebook_merge(
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="The id that goes.", show_default=False)
+    ],
+    into: Annotated[
+        str, typer.Argument(metavar="INTO", help="The id that stays.", show_default=False)
+    ],
+    why: Why,
+    who: Who = None,
+    gradebook: GradebookOption = None,
+    root: RootOption = None,
+):
+    """One learner was there under two ids: grades, comments and history of OLD become INTO's, as
+    does what comes in under OLD from now on. Of a lesson that both have, more points count.
+
+    Example: tito gradebook merge lovelace.a ada --why "two logins"
+    """
+    from tito.grading import enrollment, views
+
+    with gradebook_of(current_root(root), gradebook, create=False) as book:
+        enrollment.merge(book, old, into, author_name(who), why)
+    echo(views.plain(f"{old} is {into} now."))
 
 
 @app.command()
@@ -973,6 +1139,7 @@ def feedback(
     force: Annotated[
         bool, typer.Option("--force", help="Write over a zip or table that is there.")
     ] = False,
+    section: SectionOption = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -982,7 +1149,7 @@ def feedback(
 
     Example: tito feedback feedback --moodle feedback.zip
     """
-    from tito.grading import deliver
+    from tito.grading import deliver, enrollment
     from tito.grading import feedback as giving
 
     root = current_root(root)
@@ -1004,10 +1171,13 @@ def feedback(
             yield learner, grades
 
     with gradebook_of(root, gradebook, create=False) as book:
-        pages, changes = giving.write(place, remembered(book.by_learner()), root.name)
+        section_of(book, section)
+        pages, changes = giving.write(
+            place, remembered(book.by_learner(section=section)), root.name
+        )
+        everybody, absent = enrollment.learners(book), enrollment.absent_from(book)
     parts = {}
     if submissions and targets:
-        everybody = [learner for learner, _, _ in learners]
         parts = deliver.handed_in(current_folder() / submissions, root.lessons, everybody)
     delivered = {}
     if targets:
@@ -1026,14 +1196,15 @@ def feedback(
             ]
         )
         return
-    from tito import views
-    from tito.grading.views import plain
+    from tito.grading import views
 
     echo(
         f"{folder / 'index.html'}: {views.count(len(pages), 'learner')}, "
         f"{views.count(len(changes), 'page')} new or changed. Give each "
         "learner their own page only."
     )
+    for words in views.left_out(absent, {}) if targets else ():
+        warn(words)
     for kind, (to, nameless) in delivered.items():
         echo(
             f"{targets[kind].name}: {views.count(len(to), 'page')}."
@@ -1043,7 +1214,7 @@ def feedback(
             + " --everyone takes all." * (not nameless)
         )
         if nameless:
-            first = ", ".join(plain(student, 40) for student in nameless[:10])
+            first = ", ".join(views.plain(student, 40) for student in nameless[:10])
             warn(
                 f"{len(nameless)} pages are not in it, since no name of {kind.title()}'s was found "
                 f"for {first}{', ...' if len(nameless) > 10 else ''}."
@@ -1067,6 +1238,8 @@ def similar(
         ),
     ] = None,
     roster: RosterOption = None,
+    section: SectionOption = None,
+    gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
 ):
@@ -1078,15 +1251,27 @@ def similar(
     from dataclasses import asdict
 
     from tito.cli.app import progress_bar
+    from tito.grading import enrollment, views
     from tito.grading import similar as comparing
-    from tito.grading import views
-    from tito.grading.roster import read_roster
+    from tito.grading.roster import in_section, read_roster
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
-    learners = read_roster(roster) if roster else None
+    learners = remembered = None
+    if gradebook or (root.state / "gradebook.db").exists():
+        with gradebook_of(root, gradebook, create=False) as book:
+            learners, remembered = enrollment.learners(book), enrollment.id_column(book)
+    if roster:
+        learners = read_roster(current_folder() / roster, remembered=remembered)
+    members = None
+    if section:
+        members = {one.student for one in learners or () if in_section(one.columns, section)}
+        if not members:
+            raise TitoError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
     with progress_bar(not json) as report:
         handed_in = comparing.read(current_folder() / submissions, entries, learners)
+        if members is not None:
+            handed_in = [one for one in handed_in if one.student in members]
         pairs, notes = comparing.compare_class(
             entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
         )

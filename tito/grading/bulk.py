@@ -13,16 +13,14 @@ A CSV file with a header; a line is about one learner, and may ask for several t
 Empty cells ask for nothing. Other columns are left alone.
 """
 
-import csv
 import difflib
-import io
 import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading.spreadsheet import plain
+from tito.grading.class_lists import decoded, table
 
 COLUMNS = ("student", "lesson", "check", "points", "days", "until", "comment", "why")
 LIFT = "lift"
@@ -50,36 +48,19 @@ class Wish:
 
 
 def read(path: Path, name_of, why: str = "") -> list[Wish]:
-    """The Wishes in a CSV file, separated by commas, semicolons or tabs; UTF-8.
+    """The Wishes in a CSV file, written in any of the ways that `class_lists.read` knows.
 
     name_of  gives the name of the lesson that a text names; raises TitoError for others
     why      the reason where a line has none
 
     Raises TitoError, with the line, for what cannot be read.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Name a CSV file.") from None
-    except UnicodeDecodeError:
-        raise TitoError(f"{path} is not UTF-8.", "Save it as CSV in UTF-8.") from None
-    first = text.partition("\n")[0]
-    rows = csv.reader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
-    )
+    (_, written), *lines = table(path, decoded(path)[0])
+    header = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    _check_header(path, header)
     wishes = []
-    try:
-        header = [re.sub(r"\s+", "_", name.strip().lower()) for name in next(rows, [])]
-        _check_header(path, header)
-        for row in rows:
-            if any(cell.strip() for cell in row):
-                cells = dict(zip(header, (plain(cell).strip() for cell in row)))
-                wishes += _wishes(f"{path}:{rows.line_num}", cells, name_of, why)
-    except csv.Error as error:
-        raise TitoError(
-            f"{path}:{rows.line_num}: damaged CSV: {error}.",
-            "Mend that line, or save the file again as CSV.",
-        ) from None
+    for number, cells in lines:
+        wishes += _wishes(f"{path}:{number}", dict(zip(header, cells)), name_of, why)
     if not wishes:
         raise TitoError(
             f"{path} asks for nothing.", "Fill in points, days, until or comment of a line."

@@ -46,6 +46,31 @@ def _add_attempts_and_pages(database):
 MIGRATIONS[2] = _add_attempts_and_pages
 
 
+def _add_states_and_settings(database):
+    """Version 4: who left or is no learner, merged ids, settings. A book whose learners came from a
+    roster has the ids of its column `student`.
+    """
+    database.execute(sql.text("ALTER TABLE learner ADD COLUMN state VARCHAR(20)"))
+    database.execute(
+        sql.text(
+            "CREATE TABLE alias (alias VARCHAR(500) NOT NULL, student VARCHAR(500) NOT NULL, "
+            "PRIMARY KEY (alias), FOREIGN KEY(student) REFERENCES learner (student))"
+        )
+    )
+    database.execute(
+        sql.text(
+            "CREATE TABLE setting (name VARCHAR(50) NOT NULL, value TEXT NOT NULL, "
+            "PRIMARY KEY (name))"
+        )
+    )
+    rows = database.execute(sql.text("SELECT columns FROM learner")).scalars()
+    if any("student" in json.loads(columns) for columns in rows):
+        database.execute(sql.text("INSERT INTO setting VALUES ('id_column', 'student')"))
+
+
+MIGRATIONS[4] = _add_states_and_settings
+
+
 @contextmanager
 def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.
@@ -110,7 +135,7 @@ def _bring_forward(database, path):
     elif version < _newest():
         if path:
             _copy(path, path.with_name(f"{path.name}.schema-{version:04}"))
-        for number in range(version + 1, _newest() + 1):
+        for number in sorted(number for number in MIGRATIONS if number > version):
             MIGRATIONS[number](database)
         database.execute(sql.update(VERSION).values(version_num=f"{_newest():04}"))
 

@@ -10,8 +10,8 @@ canvas  the names of Canvas's own download, which hold the numbers of learner an
         handed in; so to a zip it answers with a zip that holds the page
 mail    a CSV file with a line for each learner: student, name, email, page, points, max_points
 
-Each holds only the pages that changed since the last of its kind. That is kept in the folder of the
-pages, in `RECORD`.
+Each holds only the pages that changed since the last of its kind, of learners who are in the class.
+What was delivered is kept in the folder of the pages, in `RECORD`.
 """
 
 import hashlib
@@ -53,14 +53,9 @@ class Page:
 def handed_in(submissions: Path, entries, learners) -> dict[str, tuple]:
     """{learner's id: the Parts of what they handed in}, as grading finds them.
 
-    learners  grade.Learners, all of the gradebook
+    learners  roster.Learners, all of the gradebook, or None: it has no roster
     """
-    known = [
-        roster.Learner(one.student, one.name, one.columns.get("email", ""), None, one.columns)
-        for one in learners
-        if one.columns
-    ]
-    arrivals = intake.find(submissions, entries, known or None)
+    arrivals = intake.find(submissions, entries, learners)
     return {arrival.student: arrival.parts for arrival in arrivals}
 
 
@@ -103,7 +98,9 @@ def deliver(folder: Path, targets: dict[str, Path], pages: list[Page], parts, ev
         for page in pages:
             student = page.learner.student
             digest = hashlib.sha256(page.path.read_bytes()).hexdigest()
-            if not page.max_points or (sent.get(student) == digest and not everyone):
+            if page.learner.state or not page.max_points:
+                continue
+            if sent.get(student) == digest and not everyone:
                 continue
             if kind in NAMES and not (name := NAMES[kind](page, parts.get(student, ()))):
                 nameless.append(student)

@@ -9,71 +9,160 @@ canvas       what Canvas imports under Grades. Ids come from the roster's column
              without it Canvas makes a new one
 moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
              with grade and feedback always side by side
-gradescope   a folder per learner with a results.json
-classroom50  a folder per learner and lesson with a result.json in whole points, half a point
-             upward; the owner is the roster's column github
+junit        JUnit XML: a suite per learner and lesson
+nbgrader     nbgrader's database, see `nbgrader_book.py`
+gradescope   a folder per learner with a results.json, as an autograder hands it to Gradescope,
+             which imports no grades in any other way
+classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
+             in whole points, half a point upward; the owner is the roster's column github
 
-A learner's text never becomes a formula, see `spreadsheet.py`. Points are never touched. A lesson
-that was not graded is an empty cell, not a 0.
+Who left the class and who is in no roster is left out. The maximum of a lesson is today's, and
+nobody has more. A learner's text never becomes a formula, see `spreadsheet.py`. Points are never
+touched otherwise. A lesson that was not graded is an empty cell, not a 0.
 """
 
 import json
 import re
+from dataclasses import dataclass, replace
 from datetime import timezone
 from decimal import ROUND_HALF_UP, Decimal
+from types import SimpleNamespace
 
 from tito import files
 from tito.errors import TitoError
-from tito.grading import late, pages
+from tito.grading import enrollment, late, pages
 from tito.grading.result import VERDICTS
 from tito.grading.spreadsheet import Id, line
+from tito.learn import junit
+
+CLASSROOM = re.compile(r"[a-z0-9][a-z0-9-]{1,99}")  # what Classroom 50 takes for a short name
 
 
-def table(book, kind, lesson=None):
-    """The text of a CSV file of that kind ("csv", "canvas", "moodle"), of all lessons or of one."""
-    lessons = {name: about for name, about in book.lessons().items() if lesson in (None, name)}
-    if not lessons:
-        raise TitoError(
-            f"Nothing{f' of {lesson}' if lesson else ''} is graded in this gradebook.",
-            f"First: tito grade SUBMISSIONS {lesson or '--all'}",
-        )
-    return "".join(line(row) for row in TABLES[kind](book, lessons))
+@dataclass
+class Selection:
+    """What is exported.
+
+    book       an open Gradebook
+    lesson     only this one, or None
+    section    only the learners in it, or None
+    most       {lesson: points that it can earn today}, for lessons that the course has
+    course     the course's name
+    classroom  of Classroom 50; "": made from the course's name
+    """
+
+    book: object
+    lesson: str | None = None
+    section: str | None = None
+    most: dict = None
+    course: str = "course"
+    classroom: str = ""
+
+    def lessons(self):
+        """{lesson: (number, title, today's maximum)} of what was graded, in order.
+
+        Raises TitoError when nothing was.
+        """
+        lessons = {
+            name: (number, title, (self.most or {}).get(name, most))
+            for name, (number, title, most) in self.book.lessons().items()
+            if self.lesson in (None, name)
+        }
+        if not lessons:
+            raise TitoError(
+                f"Nothing{f' of {self.lesson}' if self.lesson else ''} is graded in this "
+                "gradebook.",
+                f"First: tito grade SUBMISSIONS {self.lesson or '--all'}",
+            )
+        return lessons
+
+    def learners(self):
+        """(Learner, their Grades) of whoever is in the class, one after the other."""
+        today = {name: most for name, (_, _, most) in self.lessons().items()}
+        for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
+            if not learner.state:
+                yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
+
+    def outdated(self):
+        """{lesson: how many grades are of another maximum than today's}."""
+        today = {name: most for name, (_, _, most) in self.lessons().items()}
+        counts = {}
+        for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
+            for grade in grades if not learner.state else ():
+                if grade.max_points != today[grade.lesson]:
+                    counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
+        return counts
 
 
-def _by_learner(book, lessons):
+def of_today(grade, most):
+    """A Grade out of `most` points: it has no more."""
+    return replace(grade, points=late.tidy(min(grade.points, Decimal(most))), max_points=most)
+
+
+def text(chosen, kind):
+    """The text of a file of that kind: "csv", "canvas", "moodle" or "junit"."""
+    lessons = chosen.lessons()
+    if kind == "junit":
+        return "".join(junit.lines(_suites(chosen)))
+    return "".join(line(row) for row in TABLES[kind](chosen, lessons))
+
+
+def _by_learner(chosen, lessons):
     """(Learner, [Grade or None for each lesson]) one after the other."""
-    for learner, grades in book.by_learner(
-        lesson=next(iter(lessons)) if len(lessons) == 1 else None
-    ):
+    for learner, grades in chosen.learners():
         found = {grade.lesson: grade for grade in grades}
         yield learner, [found.get(name) for name in lessons]
 
 
-def _csv(book, lessons):
-    yield ["student", "name", *lessons, "total", "page"]
-    for learner, grades in _by_learner(book, lessons):
+def _suites(chosen):
+    for learner, grades in chosen.learners():
+        for grade in grades:
+            result = grade.result.for_learner()
+            checks = [
+                replace(
+                    seen,
+                    status="passed" if _passed(grade, check) else seen.status,
+                    points=_check_points(grade, check),
+                )
+                for seen, check in zip(result.checks, grade.result.checks)
+            ]
+            yield SimpleNamespace(
+                lesson=f"{learner.student}/{grade.lesson}",
+                checks=checks,
+                passed=grade.points == grade.max_points or all(one.passed for one in checks),
+                reason=result.reason,
+                seconds=result.seconds,
+            )
+
+
+def _csv(chosen, lessons):
+    # Ids that another column of a roster holds: read as a roster, the file is to say so.
+    column = enrollment.id_column(chosen.book) or "student"
+    more = [] if column == "student" else [column]
+    yield ["student", "name", *lessons, "total", *(["id_column"] if more else []), "page"]
+    for learner, grades in _by_learner(chosen, lessons):
         total = sum((grade.points for grade in grades if grade), Decimal(0))
         yield [
             Id(learner.student),
             learner.name,
             *(grade and grade.points for grade in grades),
             late.tidy(total),
+            *more,
             learner.page,
         ]
 
 
-def _canvas(book, lessons):
+def _canvas(chosen, lessons):
     titles = {name: f"{number:02} {title}" for name, (number, title, _) in lessons.items()}
-    for column in book.headers():
+    for column in chosen.book.headers():
         if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
-            titles |= {
-                name: f"{title} {known[2]}"
-                for name, (_, title, _) in lessons.items()
-                if known[1] in (name.lower(), title.lower().replace(" ", "_"))
-            }
+            for name, (number, title, _) in lessons.items():
+                forms = {name: title, title: title, f"{number:02} {title}": f"{number:02} {title}"}
+                for form, written in forms.items():
+                    if known[1].replace("_", " ") == form.lower().replace("_", " "):
+                        titles[name] = f"{written} {known[2]}"
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles.values()]
     yield ["    Points Possible", "", "", "", "", *(most for _, _, most in lessons.values())]
-    for learner, grades in _by_learner(book, lessons):
+    for learner, grades in _by_learner(chosen, lessons):
         columns = learner.columns
         ids = [
             columns.get("id") or columns.get("canvas_id"),
@@ -87,7 +176,7 @@ def _canvas(book, lessons):
         yield [learner.name or learner.student, *ids, columns.get("section"), *points]
 
 
-def _moodle(book, lessons):
+def _moodle(chosen, lessons):
     titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
     yield [
         "Full name",
@@ -95,11 +184,12 @@ def _moodle(book, lessons):
         "Email address",
         *(text for one in titles for text in (one, f"{one} feedback")),
     ]
-    for learner, grades in _by_learner(book, lessons):
+    for learner, grades in _by_learner(chosen, lessons):
+        email, number = (learner.columns.get(name) or "" for name in ("email", "idnumber"))
         yield [
             learner.name,
-            Id(learner.columns.get("idnumber") or learner.student),
-            Id(learner.columns.get("email") or ""),
+            Id(number or (learner.student if learner.student != email else "")),
+            Id(email),
             *(
                 value
                 for grade in grades
@@ -130,17 +220,19 @@ def summary(grade):
     return " ".join([points, *lateness, *(comment.text for comment in grade.comments)])
 
 
-def tree(book, kind, course, lesson=None):
+def tree(chosen, kind):
     """(path in the folder, JSON text) of every file of that kind, "gradescope" or "classroom50",
     learner by learner.
-
-    course  the course's name
     """
-    for learner, grades in book.by_learner(lesson=lesson):
-        yield from TREES[kind](learner, grades, course)
+    chosen.lessons()
+    if kind == "gradescope":
+        for learner, grades in chosen.learners():
+            yield from _gradescope(learner, grades)
+    else:
+        yield from _classroom50(chosen)
 
 
-def _gradescope(learner, grades, course):
+def _gradescope(learner, grades):
     if grades:
         yield (
             f"{pages.file_name(learner.student)}/results.json",
@@ -168,7 +260,7 @@ def _gradescope_test(grade, check, number):
     value = {
         "number": number,
         "name": f"{grade.title}: {check.name or check.id}",
-        "score": late.plain_number(grade.check_points(check)),
+        "score": late.plain_number(_check_points(grade, check)),
         "max_score": check.max_points,
         "status": "passed" if passed else "failed",
         "visibility": "hidden" if check.hidden else "visible",
@@ -179,51 +271,75 @@ def _gradescope_test(grade, check, number):
     return value
 
 
+def _check_points(grade, check):
+    return min(grade.check_points(check), Decimal(check.max_points))
+
+
 def _passed(grade, check):
     return (
-        grade.check_points(check) == check.max_points
+        _check_points(grade, check) == check.max_points
         if check.id in grade.check_overrides
         else check.passed
     )
 
 
-def _classroom50(learner, grades, course):
-    for grade in grades:
-        handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
-        # Also for commit and release, which the gradebook does not know.
-        tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
-        value = {
-            "schema": "classroom50/result/v1",
-            "classroom": _slug(course),
-            "assignment": _slug(grade.lesson),
-            "assignment_type": "individual",
-            "owner": learner.columns.get("github") or learner.student,
-            "submission": tag,
-            "commit": tag,
-            "release": tag,
-            "review": tag,
-            "datetime": f"{handed_in:%Y-%m-%dT%H:%M:%SZ}",
-            "graded_at": f"{grade.graded:%Y-%m-%dT%H:%M:%SZ}",
-            "score": _whole(grade.points),
-            "max-score": grade.max_points,
-            "tests": [
-                {
-                    "test-name": check.name or check.id,
-                    "passed": _passed(grade, check),
-                    "score": _whole(grade.check_points(check)),
-                    "max-score": check.max_points,
-                }
-                for check in grade.result.checks
-            ],
-        }
-        yield (
-            f"{pages.file_name(learner.student)}/{pages.file_name(grade.lesson)}/result.json",
-            _json(value),
-        )
+def _classroom50(chosen):
+    classroom = chosen.classroom or _slug(chosen.course)
+    assignments = {}
+    for learner, grades in chosen.learners():
+        for grade in grades:
+            value = _classroom50_result(learner, grade, classroom)
+            yield (
+                f"results/{pages.file_name(learner.student)}/{pages.file_name(grade.lesson)}"
+                "/result.json",
+                _json(value),
+            )
+            assignment = assignments.setdefault(
+                value.pop("assignment"), {"type": "individual", "entries": []}
+            )
+            # An override is what its collector leaves alone, and shows by the name submit/manual-.
+            value["submission"] = value["submission"].replace("submit/", "submit/manual-")
+            assignment["entries"].append(
+                {"owner": value["owner"], "submissions": [value], "override": True}
+            )
+    yield (
+        f"{classroom}/scores.json",
+        _json({"schema": "classroom50/scores/v1", "assignments": assignments}),
+    )
 
 
-TREES = {"gradescope": _gradescope, "classroom50": _classroom50}
-FORMATS = (*TABLES, *TREES)
+def _classroom50_result(learner, grade, classroom):
+    handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
+    # Also for commit and release, which the gradebook does not know.
+    tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
+    return {
+        "schema": "classroom50/result/v1",
+        "classroom": classroom,
+        "assignment": _slug(grade.lesson),
+        "assignment_type": "individual",
+        "owner": (learner.columns.get("github") or learner.student).lower(),
+        "submission": tag,
+        "commit": tag,
+        "release": tag,
+        "review": tag,
+        "datetime": f"{handed_in:%Y-%m-%dT%H:%M:%SZ}",
+        "graded_at": f"{grade.graded:%Y-%m-%dT%H:%M:%SZ}",
+        "score": _whole(grade.points),
+        "max-score": grade.max_points,
+        "tests": [
+            {
+                "test-name": check.name or check.id,
+                "passed": _passed(grade, check),
+                "score": _whole(_check_points(grade, check)),
+                "max-score": check.max_points,
+            }
+            for check in grade.result.checks
+        ],
+    }
+
+
+TREES = ("gradescope", "classroom50")
+FORMATS = (*TABLES, "junit", "nbgrader", *TREES)
 
 
 def _whole(points):

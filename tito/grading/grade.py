@@ -86,6 +86,7 @@ class Learner:
     columns   the roster's row: {header: text}
     comments  those that are about no single lesson
     page      the secret in the name of their feedback page
+    state     "" in the class, "left", or "stranger": graded, but in no roster
     """
 
     student: str
@@ -93,6 +94,7 @@ class Learner:
     columns: dict[str, str]
     comments: list[Comment] = field(default_factory=list)
     page: str = ""
+    state: str = ""
 
 
 @dataclass
@@ -178,7 +180,7 @@ class Change:
     lesson      None: all lessons
     check       the id of the check that was overridden, or None
     kind        "graded", "regraded" (the same submission and checks once more), "override",
-                "comment" or "extension"
+                "comment", "extension"; "left", "returned" or "merged", of a learner
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it

@@ -1,7 +1,7 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`database.py` and `tables.py`, nowhere else.
+`enrollment.py` (who is in the class), `database.py` and `tables.py`, nowhere else.
 """
 
 import difflib
@@ -28,6 +28,7 @@ from tito.grading.grade import (
     select_check,
 )
 from tito.grading.result import LessonResult
+from tito.grading.roster import in_section
 from tito.grading.tables import (
     ATTEMPT,
     CHANGE,
@@ -269,7 +270,9 @@ class Gradebook:
         if before is None or columns is not None:
             page = (columns or {}).get(SECRET)
             page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
-            new["columns"] = (columns or {}) | {SECRET: page}
+            # Rosters of several programs add up; when a batch came in, the newest alone says.
+            kept = {name: text for name, text in (before or {}).items() if name != "arrived"}
+            new["columns"] = kept | (columns or {}) | {SECRET: page}
         if before is None:
             database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))
         elif new:
@@ -532,18 +535,23 @@ class Gradebook:
             headers = dict.fromkeys(header for columns in rows for header in columns)
         return [header for header in headers if header != SECRET]
 
-    def rows(self, student: str | None = None, lesson: str | None = None) -> Iterator[Grade]:
-        """The Grades, by learner and lesson number: of all, of one learner, of one lesson.
+    def rows(
+        self, student: str | None = None, lesson: str | None = None, section: str | None = None
+    ) -> Iterator[Grade]:
+        """The Grades, by learner and lesson number: of all, of one learner, of one lesson, of the
+        learners in one section.
 
         One learner's are in memory at a time.
         """
-        for _, grades in self.by_learner(student, lesson):
+        for _, grades in self.by_learner(student, lesson, section):
             yield from grades
 
     def by_learner(
-        self, student: str | None = None, lesson: str | None = None
+        self, student: str | None = None, lesson: str | None = None, section: str | None = None
     ) -> Iterator[tuple[Learner, list[Grade]]]:
         """(Learner, their Grades) one after the other, those without a grade too.
+
+        section  only who is in this section of the roster
 
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
         """
@@ -560,6 +568,8 @@ class Gradebook:
             learners = sql.select(LEARNER).where(LEARNER.c.student == name)
             with transaction(self.engine) as database:
                 row = database.execute(learners).one()
+                if section is not None and not in_section(row.columns, section):
+                    continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = Instructions(self._instructions(database, name))
             columns = {header: text for header, text in row.columns.items() if header != SECRET}
@@ -569,6 +579,7 @@ class Gradebook:
                 columns,
                 instructions.comments(None),
                 row.columns.get(SECRET, ""),
+                row.state or "",
             )
             yield learner, [make_grade(learner, row, instructions, self.rules) for row in rows]
 

@@ -1,27 +1,25 @@
 """Who is in the class, and whose work an entry of the submissions is.
 
 A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the
-ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...). An export of the gradebook
-is one, too: `tito gradebook export`. Collecting systems put some
-of that into the names of what they hand out; `Roster.owner` reads it back. It takes only what the
-system wrote: the rest of the name is the learner's own choice, and must not make their work
-somebody else's.
+ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...); or the list of a class as
+such a system writes it, see `class_lists.py`. An export of the gradebook is one, too: `tito
+gradebook export`. Collecting systems put some of that into the names of what they hand out;
+`Roster.owners` reads it back. It takes only what the system wrote: the rest of the name is the
+learner's own choice, and must not make their work somebody else's.
 """
 
-import csv
 import hashlib
-import io
 import re
 import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from tito.errors import TitoError
-from tito.grading.spreadsheet import plain
+from tito.grading import class_lists
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
-    r"(student|email|github|idnumber"
+    r"(student|email|github|idnumber|sid"
     r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
 )
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_late)?_(?P<id>\d+)_\d+_.+", re.I)
@@ -49,80 +47,26 @@ class Learner:
     columns: dict = field(default_factory=dict)
 
 
-def read_roster(path):
-    """The learners in a CSV file, in its order. Separated by commas, semicolons or tabs; UTF-8.
+def read_roster(path, id_column=None, remembered=None):
+    """The learners in a CSV file, in its order; `class_lists.py` says which files.
+
+    id_column   that is asked for; remembered: that the gradebook has, see `class_lists.choose`
 
     Raises TitoError with the line for what is damaged, doubled or missing.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise TitoError(
-            f"{path} cannot be read: {error.strerror}.", "Give --roster a CSV file."
-        ) from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise TitoError(
-            f"{path}:{line}: byte 0x{error.object[error.start]:02x} is not UTF-8.",
-            "Save the roster as CSV in UTF-8.",
-        ) from None
-    first = text.partition("\n")[0]
-    rows = csv.reader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
-    )
-    try:
-        header = [re.sub(r"\s+", "_", name.strip().lower()) for name in next(rows, [])]
-        _check_header(path, header)
-        learners, lines = [], {}
-        for row in rows:
-            if not any(cell.strip() for cell in row):
-                continue
-            learner = _learner(f"{path}:{rows.line_num}", header, [plain(c).strip() for c in row])
-            key = learner.student.casefold()
-            if key in lines:
-                raise TitoError(
-                    f"{path}:{rows.line_num}: student {learner.student!r} stands in line "
-                    f"{lines[key]} too.",
-                    "Give each learner one line.",
-                )
-            lines[key] = rows.line_num
-            learners.append(learner)
-    except csv.Error as error:
-        raise TitoError(
-            f"{path}:{rows.line_num}: damaged CSV: {error}.",
-            "Mend that line, or save the file again as CSV.",
-        ) from None
-    if not learners:
-        raise TitoError(f"{path} lists nobody.", "Add a line for each learner below the header.")
-    return learners
+    found = class_lists.read(path)
+    return learners_of(found, class_lists.choose(found, id_column, remembered))
 
 
-def _check_header(path, header):
-    if "student" not in header:
-        raise TitoError(
-            f"{path}:1: there is no column `student`; there are: {', '.join(header) or 'none'}.",
-            "The first line names the columns; `student` holds each learner's id.",
-        )
-    for name in header:
-        if name and header.count(name) > 1:
-            raise TitoError(
-                f"{path}:1: the column {name!r} is there {header.count(name)} times.",
-                "Rename or delete one.",
-            )
+def learners_of(found, id_column):
+    """The Learners in a ClassList, whose ids are in that column."""
+    return [
+        learner_of(line[id_column], line, f"{found.path}:{number}") for number, line in found.lines
+    ]
 
 
-def _learner(where, header, row):
-    if any(row[len(header) :]):
-        raise TitoError(
-            f"{where}: {len(row)} cells under {len(header)} columns.",
-            "Put quotes around a value that holds a comma.",
-        )
-    columns = dict(zip(header, row + [""] * (len(header) - len(row))))
-    columns.pop("", None)
-    if not columns["student"]:
-        raise TitoError(
-            f"{where}: no student.", "Fill in the column `student`, or delete the line."
-        )
+def learner_of(student, columns, where="the roster"):
+    """The Learner whose columns these are. Raises TitoError for a time that is none."""
     arrived = None
     if columns.get("arrived"):
         try:
@@ -132,7 +76,7 @@ def _learner(where, header, row):
                 f"{where}: arrived is {columns['arrived'][:40]!r}.",
                 "Write a time such as 2026-03-01T23:59:00+01:00; without an offset it is UTC.",
             ) from None
-    student = shown(columns["student"])
+    student = shown(student)
     return Learner(
         student,
         shown(columns["name"]) if columns.get("name") else student,
@@ -140,6 +84,16 @@ def _learner(where, header, row):
         arrived,
         columns,
     )
+
+
+def in_section(columns, section):
+    """Whether a learner with these columns of the roster is in a section (a group, in Moodle).
+
+    Some are in several: "A and B", "A, B".
+    """
+    text = columns.get("section") or ""
+    parts = re.split(r"\s*[,;|/]\s*(?:(?:and|und) )?|\s+(?:and|und|et|y)\s+", text)
+    return section.strip().casefold() in {part.casefold() for part in (text.strip(), *parts)}
 
 
 def utc(time):

@@ -34,7 +34,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading import intake
+from tito.grading import enrollment, intake
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, blank, whole
@@ -224,6 +224,7 @@ def grade_class(
     told=lambda progress: None,
     why="graded",
     students=None,
+    only=lambda arrival: True,
 ):
     """Grade every submission that the gradebook does not know yet.
 
@@ -234,15 +235,16 @@ def grade_class(
     submissions  the folder or zip
     book         an open Gradebook
     jobs         how many workers, or the address of a Dask scheduler
-    roster       Learners, or None
+    roster       Learners, or None; with them, entries that are nobody's are kept as strangers'
     regrade      also what is known
     told         is called with the Progress as it goes on
     why          what the history says about grades that this run gives
     students     ids: only these; None: all
+    only         of an intake.Arrival: whether it is graded in this run
     """
-    arrivals = only(students, intake.find(submissions, entries, roster))
-    if roster:
-        book.remember_roster(roster)
+    arrivals = named(students, intake.find(submissions, entries, roster))
+    arrivals = [one for one in arrivals if only(one)]
+    enrollment.keep_strangers(book, [one.student for one in arrivals if not one.known])
     known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
@@ -356,7 +358,7 @@ def grade_class(
     return arrivals, progress
 
 
-def only(students, arrivals):
+def named(students, arrivals):
     """The Arrivals of these learners; of all without any. Raises TitoError for one who is not
     there.
     """

@@ -1,6 +1,7 @@
 """The tables of a gradebook, and how its values are stored.
 
-Five tables. `learner`: who is in the class. `result`: the one current result of a learner's
+`learner`: who is in the class. `alias`: ids that were merged into a learner's. `setting`: what
+holds for the whole book. `result`: the one current result of a learner's
 lesson. `change`: an entry for each change of a grade, comment or extension, never edited;
 overrides, comments and extensions are read from it, so the history cannot disagree with the
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
@@ -33,6 +34,10 @@ except ModuleNotFoundError:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
 LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
 SECRET = "page"  # the roster's column that holds a secret which `new_page` made
+# What a learner may be besides in the class: somebody who left it; whose work was graded though no
+# roster has them.
+LEFT, STRANGER = "left", "stranger"
+ID_COLUMN = "id_column"  # the setting that holds which column of the rosters became the ids
 CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is not cut again
 # In what Python shows of an object, <Tensor object at 0x7f...>: it differs from run to run.
 # Or alone, as hex(id(x)): of 9 to 13 digits, which no number has that a check speaks of.
@@ -104,6 +109,19 @@ LEARNER = sql.Table(
     sql.Column("name", Words, nullable=False),
     # of the roster: {header: text}; and the secret in the name of their feedback page, under SECRET
     sql.Column("columns", Json, nullable=False),
+    sql.Column("state", sql.String(20)),  # NULL: in the class; LEFT, STRANGER
+)
+ALIAS = sql.Table(
+    "alias",
+    TABLES,
+    sql.Column("alias", sql.String(LONGEST), primary_key=True),  # an id that was merged
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+)
+SETTING = sql.Table(
+    "setting",
+    TABLES,
+    sql.Column("name", sql.String(50), primary_key=True),
+    sql.Column("value", Words, nullable=False),
 )
 RESULT = sql.Table(
     "result",
@@ -126,7 +144,7 @@ CHANGE = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", Words),  # of an override of a single check
-    # graded, regraded, override, comment or extension
+    # graded, regraded, override, comment, extension, left, returned or merged
     sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),

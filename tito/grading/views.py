@@ -66,6 +66,52 @@ def progress_line(progress):
     return ", ".join(word for word in words if word)
 
 
+def enrollment(enrolled, whole_class=False):
+    """What else somebody should know of an enrollment.Enrollment: sentences."""
+    yield from enrolled.remarks
+
+    def those(names):
+        return f"{', '.join(map(plain, names[:10]))}{', ...' if len(names) > 10 else ''}"
+
+    if enrolled.left_out:
+        yield f"no learners, left out: {those(enrolled.left_out)}"
+    for stranger, learner in enrolled.theirs.items():
+        yield f"{plain(stranger)} was in no roster; the grades are {plain(learner)}'s now"
+    if enrolled.strangers:
+        yield (
+            f"graded, and in no roster: {those(enrolled.strangers)}; not exported until one has "
+            "them"
+        )
+    if enrolled.left:
+        yield (
+            f"listed, but left: {those(enrolled.left)}. Back again: tito gradebook leave ID --lift"
+        )
+    if enrolled.absent:
+        what = (
+            "they have left"
+            if whole_class
+            else "they stay in the class. Left: tito gradebook leave ID, or --whole-class"
+        )
+        yield f"in the gradebook, and not in this roster: {those(enrolled.absent)}; {what}"
+
+
+def left_out(absent, outdated):
+    """What an export leaves out, or says differently: sentences.
+
+    absent  {id: state}; outdated: {lesson: number of grades of another maximum}
+    """
+    for state, what in (("left", "left the class"), ("stranger", "in no roster")):
+        ids = [one for one in absent if absent[one] == state]
+        if ids:
+            names = ", ".join(map(plain, ids[:10]))
+            yield f"not exported, {what} ({len(ids)}): {names}{', ...' if len(ids) > 10 else ''}"
+    for lesson, number in outdated.items():
+        yield (
+            f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
+            f"today's. Grade again: tito grade SUBMISSIONS {lesson}"
+        )
+
+
 def grades(rows, lessons):
     """The class: a row per learner.
 
@@ -79,19 +125,29 @@ def grades(rows, lessons):
     table.add_column(
         f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right", no_wrap=True
     )
-    by_hand = late = False
+    by_hand = late = absent = False
     for learner, grades in rows:
         found = {grade.lesson: grade for grade in grades}
         by_hand |= any(_by_hand(grade) for grade in grades)
         late |= any(grade.penalty_percent for grade in grades)
+        absent |= bool(learner.state)
         table.add_row(
             Text(plain(learner.student, 40)),
-            Text(plain(learner.name), no_wrap=True, overflow="ellipsis"),
+            Text(
+                f"({learner.state}) " * bool(learner.state) + plain(learner.name),
+                no_wrap=True,
+                overflow="ellipsis",
+            ),
             *(_points(found[name]) if name in found else Text("-", "dim") for name in lessons),
             shown(sum((grade.points for grade in grades), Decimal(0))),
         )
     legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
-    legend += [words for wanted, words in ((by_hand, "* set by hand"), (late, "~ late")) if wanted]
+    notes = (
+        (by_hand, "* set by hand"),
+        (late, "~ late"),
+        (absent, "(left), (stranger: in no roster): not exported"),
+    )
+    legend += [words for wanted, words in notes if wanted]
     return Group(table, *(Text(words, "dim") for words in legend))
 
 

@@ -12,8 +12,14 @@ def xml(verdicts):
     """The XML text of these verdicts: a suite per lesson, points as properties, a
     failing suite for a failed lesson.
     """
-    top = ET.Element("testsuites")
+    return "".join(lines(verdicts))
+
+
+def lines(verdicts):
+    """The same in parts, of which one at a time is in memory."""
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
     for verdict in verdicts:
+        top = ET.Element("testsuites")
         counts = {status: sum(c.status == status for c in verdict.checks) for status in STATUSES}
         # A lesson can fail though no check does (it crashes after the last one): that
         # is one more case, which fails.
@@ -21,7 +27,7 @@ def xml(verdicts):
         suite = ET.SubElement(
             top,
             "testsuite",
-            name=verdict.lesson,
+            name=clean(verdict.lesson),
             tests=str(len(verdict.checks) + crashed),
             failures=str(counts["failed"] + crashed),
             errors=str(sum(counts.values()) - counts["passed"] - counts["failed"]),
@@ -32,7 +38,7 @@ def xml(verdicts):
             case = ET.SubElement(
                 suite,
                 "testcase",
-                classname=f"{verdict.lesson}.{check.exercise}",
+                classname=clean(f"{verdict.lesson}.{check.exercise}"),
                 name=check.name,
                 time=f"{check.seconds:.3f}",
             )
@@ -42,22 +48,24 @@ def xml(verdicts):
             if not check.passed:
                 kind = "failure" if check.status == "failed" else "error"
                 ET.SubElement(
-                    case, kind, message=_clean(check.message), type=check.status
-                ).text = _clean(check.message)
+                    case, kind, message=clean(check.message), type=check.status
+                ).text = clean(check.message)
         if crashed:
             case = ET.SubElement(
                 suite,
                 "testcase",
-                classname=verdict.lesson,
+                classname=clean(verdict.lesson),
                 name="the lesson runs to its end",
                 time="0",
             )
             ET.SubElement(
-                case, "failure", message=_clean(verdict.reason), type="failed"
-            ).text = _clean(verdict.reason)
-    ET.indent(top)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
+                case, "failure", message=clean(verdict.reason), type="failed"
+            ).text = clean(verdict.reason)
+        ET.indent(top)
+        yield f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n"
+    yield "</testsuites>\n"
 
 
-def _clean(text):
+def clean(text):
+    """`text` without what XML cannot hold."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -92,6 +92,13 @@ INSTRUCTOR = {
     ),
     "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
+    "tito gradebook leave": ("graded", [], "gradebook leave ada", "ada has left"),
+    "tito gradebook merge": (
+        "graded",
+        ["gradebook roster ../roster.csv"],
+        "gradebook merge bob ada --why twice",
+        "bob is ada now",
+    ),
 }
 AUTHOR = {
     "tito check": ("course", ["export --all"], "check sums", "mutations caught"),

@@ -60,6 +60,15 @@ def test_one_table_sets_points_gives_time_and_comments(class_book, file):
     assert learner.comments[0].text == 'In general: "thanks", and goodbye'
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_table_may_come_as_excel_writes_it(tmp_path, encoding):
+    path = tmp_path / "changes.csv"
+    text = 'sep=;\r\nstudent;comment\r\n="007";Schön gelöst\r\n'
+    path.write_bytes(text.encode(encoding))
+    (wish,) = bulk.read(path, name_of)
+    assert (wish.student, wish.text) == ("007", "Schön gelöst") and wish.where.endswith(":3")
+
+
 def test_a_table_applied_twice_changes_nothing_the_second_time(class_book, file):
     wishes = file("student,lesson,points,days,comment,why", "ada,numbers,5,2,Good,lab")
     assert class_book.apply(wishes, "prof") == (3, 0)

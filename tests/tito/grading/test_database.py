@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from some_results import MONDAY, points, result
 
 from tito.errors import TitoError
-from tito.grading import database
+from tito.grading import database, enrollment
 from tito.grading.gradebook import open_gradebook
 
 
@@ -120,6 +120,15 @@ def test_a_gradebook_of_the_first_tito_is_read_with_nothing_lost(first_gradebook
     assert len(changed) == 2 and len(learner.page) == 20
 
 
+def test_a_gradebook_with_a_roster_remembers_that_its_ids_are_the_column_student(first_gradebook):
+    with closing(sqlite3.connect(first_gradebook)) as raw, raw:
+        raw.execute("""UPDATE learner SET columns = '{"student": "ada", "id": "17"}'""")
+    with open_gradebook(first_gradebook, create=False) as book:
+        assert enrollment.id_column(book) == "student"
+        ((learner, _),) = book.by_learner()
+    assert learner.state == "" and learner.columns == {"student": "ada", "id": "17"}
+
+
 def test_a_new_gradebook_has_the_schema_of_an_old_one_that_was_brought_forward(
     first_gradebook, tmp_path
 ):
@@ -133,14 +142,18 @@ def test_a_new_gradebook_has_the_schema_of_an_old_one_that_was_brought_forward(
 def test_an_older_gradebook_is_brought_forward_once_and_a_copy_is_kept(
     first_gradebook, tmp_path, monkeypatch
 ):
-    old, steps = dump(first_gradebook), []
-    migrations = {2: lambda connection: steps.append(2) or add_column(connection), 3: steps.append}
-    monkeypatch.setattr(database, "MIGRATIONS", migrations)
+    old, steps, newest = dump(first_gradebook), [], max(database.MIGRATIONS)
+    more = {
+        newest + 1: lambda connection: steps.append(1) or add_column(connection),
+        newest + 2: steps.append,
+    }
+    monkeypatch.setattr(database, "MIGRATIONS", database.MIGRATIONS | more)
     for _ in range(2):
         with open_gradebook(first_gradebook, create=False) as book:
             assert points(book) == {"numbers": "5.5"}
-        assert steps[0] == 2 and len(steps) == 2
-    assert columns(first_gradebook)[-1] == "pronouns" and version(first_gradebook) == [("0003",)]
+        assert steps[0] == 1 and len(steps) == 2
+    assert columns(first_gradebook)[-1] == "pronouns"
+    assert version(first_gradebook) == [(f"{newest + 2:04}",)]
     assert dump(tmp_path / "class.db.schema-0001") == old
     names = sorted(file.name for file in tmp_path.iterdir())
     assert names == ["class.db", "class.db.schema-0001"]
@@ -157,6 +170,8 @@ def test_a_new_gradebook_is_made_at_the_newest_version_without_any_step(tmp_path
 
 def test_who_makes_a_gradebook_second_uses_the_first(first_gradebook, monkeypatch):
     """Two processes that both saw an empty database, as a server allows and SQLite does not."""
+    with open_gradebook(first_gradebook):  # of this tito's schema
+        pass
     versions = iter([None, None])
     look = database._version
     monkeypatch.setattr(

@@ -9,8 +9,8 @@ import pytest
 from commands import tito
 from some_results import MONDAY, result
 
+from tito.grading import enrollment
 from tito.grading.gradebook import open_gradebook
-from tito.grading.roster import Learner
 
 CLASS = {  # id: name, Moodle's number, Canvas's number
     "ada": ("Ada Lovelace", "20001", "1001"),
@@ -21,17 +21,12 @@ CLASS = {  # id: name, Moodle's number, Canvas's number
 
 @pytest.fixture
 def course(small_course):
-    roster = [
-        Learner(
-            student,
-            name,
-            columns={"student": student, "email": f"{student}@x.org", "id": canvas},
-        )
-        for student, (name, _, canvas) in CLASS.items()
-    ]
+    lines = [f"{one},{name},{one}@x.org,{id_}" for one, (name, _, id_) in CLASS.items()]
+    roster = small_course.path / "class.csv"
+    roster.write_text("\n".join(["student,name,email,id", *lines]), encoding="utf-8")
     small_course.state.mkdir()
     with open_gradebook(small_course.state / "gradebook.db") as book:
-        book.remember_roster(roster)
+        enrollment.enroll(book, roster, "me")
         for student in CLASS:
             book.save([result(student)], MONDAY, "me")
     return small_course
@@ -149,3 +144,13 @@ def test_each_way_knows_for_itself_what_changed(course, tmp_path):
     (pages / ".delivered.json").write_text("damaged", encoding="utf-8")
     out, _ = tito(course, "feedback", pages, "--mail", tmp_path / "two.csv", "--json")
     assert out.count('"mail"') == 3
+
+
+def test_who_left_and_who_is_in_no_roster_is_sent_nothing(course, tmp_path):
+    with open_gradebook(course.state / "gradebook.db") as book:
+        enrollment.leave(book, "bob", "me", "left")
+        enrollment.keep_strangers(book, ["eve"])
+        book.save([result("eve")], MONDAY, "me")
+    tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
+    rows = csv.DictReader(io.StringIO((tmp_path / "mail.csv").read_text(encoding="utf-8")))
+    assert [row["student"] for row in rows] == ["-lee", "ada"]

@@ -315,8 +315,12 @@ def test_a_pages_name_cannot_be_guessed_and_comes_back_with_an_export(book, tmp_
     first = names(book)
     assert all(re.fullmatch(r"(ada|lee-[0-9a-f]{16})-[0-9a-f]{20}\.html", name) for name in first)
     assert not (tmp_path / "out" / "learners" / "ada.html").exists()
-    assert "page" not in exports.table(book, "canvas") + exports.table(book, "moodle")
-    (tmp_path / "grades.csv").write_text(exports.table(book, "csv"), encoding="utf-8")
+    assert "page" not in exports.text(exports.Selection(book), "canvas") + exports.text(
+        exports.Selection(book), "moodle"
+    )
+    (tmp_path / "grades.csv").write_text(
+        exports.text(exports.Selection(book), "csv"), encoding="utf-8"
+    )
     book.remember_roster([roster.Learner("ada", columns={"student": "ada", "page": "../../x"})])
     assert names(book) == first
     with open_gradebook(tmp_path / "other.db", RULES) as other:

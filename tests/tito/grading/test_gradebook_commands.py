@@ -13,7 +13,7 @@ from some_results import result
 
 from tito.grading import gradebook, late
 
-COMMANDS = "show export override comment extend apply overrides history roster".split()
+COMMANDS = "show export override comment extend apply overrides history roster leave merge".split()
 
 
 def tito(course, *words, code=0):
@@ -176,7 +176,7 @@ def test_export_goes_to_the_screen_a_file_or_a_folder(graded_course):
     assert [row[2:-1] for row in csv.reader(io.StringIO(out))] == [
         ["numbers", "sums", "total"],
         ["3.6", "3", "6.6"],
-        ["6", "", "6"],
+        ["5", "", "5"],  # 6 of 6, and today the lesson has 5
     ]
     tito(graded_course, "export", "--output", "grades.csv")
     assert (graded_course.path / "grades.csv").read_text(encoding="utf-8") == out
@@ -201,6 +201,56 @@ def test_a_roster_may_come_first_and_an_extension_before_anything_is_graded(smal
     assert "Nothing is graded" in tito(small_course, "export", "--format", "canvas", code=2)[1]
 
 
+def test_a_list_of_canvas_says_which_column_is_the_id_and_who_is_no_learner(small_course):
+    (small_course.path / "class.csv").write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+        '"Lovelace, Ada",501,s-1,ada-l,A\n"Student, Test",9,,x,A\n',
+        encoding="utf-8",
+    )
+    out, _ = tito(small_course, "roster", "class.csv")
+    assert "Canvas's gradebook" in out and "ids: column sis_login_id, such as ada-l" in out
+    assert "no learners, left out: Points Possible, Student, Test" in out
+    out, _ = tito(small_course, "roster", "class.csv", "--id-column", "id", "--json")
+    value = json.loads(out)
+    assert (value["id_column"], value["learners"]) == ("id", ["501"])
+    tito(small_course, "comment", "501", "hello")
+    err = tito(small_course, "roster", "class.csv", "--id-column", "sis_login_id", code=2)[1]
+    assert "this gradebook, which has grades, by id" in " ".join(err.split())
+
+
+def test_leaving_merging_and_sections_show_in_the_class_and_the_exports(graded_course):
+    (graded_course.path / "class.csv").write_text(
+        "student,name,section\nada,Ada,A\nbob,Bob,B\nada2,Ada,A\n", encoding="utf-8"
+    )
+    tito(graded_course, "roster", "class.csv")
+    out, _ = tito(graded_course, "merge", "ada2", "ada", "--why", "two logins")
+    assert "ada2 is ada now." in out
+    for words in (["show", "--section", "B"], ["export", "--section", "B"]):
+        out, _ = tito(graded_course, *words)
+        assert "bob" in out and "ada" not in out
+    out, _ = tito(graded_course, "history", "--section", "A")
+    assert "ada2 is ada" in out and "bob" not in out
+    assert "bob has left" in tito(graded_course, "leave", "bob", "--why", "moved away")[0]
+    assert "(left) Bob" in tito(graded_course, "show")[0]
+    out, err = tito(graded_course, "export")
+    assert "bob" not in out and "not exported, left the class (1): bob" in " ".join(err.split())
+    assert "moved away" in tito(graded_course, "history", "bob")[0]
+    tito(graded_course, "leave", "bob", "--lift")
+    assert "bob" in tito(graded_course, "export")[0]
+
+
+def test_an_export_has_todays_maximum_and_says_which_grades_are_older(graded_course):
+    most = {entry.name: entry.declared.points for entry in graded_course.lessons}
+    assert most["numbers"] != 6, "the results of this test were worth 6"
+    out, err = tito(graded_course, "export", "--format", "canvas")
+    assert out.splitlines()[1].split(",")[-2:] == [str(most["numbers"]), str(most["sums"])]
+    said = " ".join(err.split())
+    assert "numbers: 2 grades of another maximum than today's" in said
+    tito(graded_course, "export", "--format", "gradescope", "--output", "scope")
+    out, _ = tito(graded_course, "export", "--format", "gradescope", "--output", "two")
+    assert "Gradescope imports no grades" in out
+
+
 def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
     (graded_course.state / "gradebook.db").rename(tmp_path / "other.db")
     assert "There is no gradebook" in tito(graded_course, "show", code=2)[1]
@@ -216,9 +266,14 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
         (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
         (
             ["export", "--format", "excel"],
-            "There are: csv, canvas, moodle, gradescope, classroom50.",
+            "There are: csv, canvas, moodle, junit, nbgrader, gradescope, classroom50.",
         ),
         (["export", "--format", "gradescope"], "--output PATH"),
+        (["export", "--format", "nbgrader"], "--output PATH"),
+        (["export", "--classroom", "CS 50"], "is no short name of Classroom 50"),
+        (["export", "--section", "A"], "No roster of this gradebook has a column `section`"),
+        (["leave", "adda"], "Did you mean 'ada'?"),
+        (["merge", "ada", "bob"], "--why"),
         (["override", "ada", "sums", "3"], "--why"),
         (["override", "ada", "sums", "--why", "x"], "Give the points, or --lift"),
         (["override", "ada", "sums", "30", "--why", "x"], "between 0 and 6"),

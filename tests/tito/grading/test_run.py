@@ -4,11 +4,13 @@ import ctypes
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import commands
 import pytest
 from processes import children
 
@@ -485,3 +487,31 @@ def orphans():
 
     yield left
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_by_the_roster_of_the_book_piece_by_piece(
+    small_course, submissions, tmp_path
+):
+    """Canvas's list and names; strangers wait; a section; a piece gives no row to the others."""
+    listed = tmp_path / "canvas.csv"
+    lines = [f'"Learner{n}, X",{500 + n},s-{n},learner{n},{"AB"[n % 2]}' for n in range(4)]
+    header = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+    listed.write_text(header + "\n".join(lines), encoding="utf-8")
+    (submissions / "learner3").rename(submissions / "xlearner3_LATE_503_9_work")
+    commands.tito(small_course, "gradebook", "roster", str(listed))
+    rows = grade(small_course, submissions, "--section", "A")
+    assert {row["student"] for row in rows} == {"learner0", "learner2"}
+    rows = grade(small_course, submissions)
+    assert {row["student"] for row in rows} == {f"learner{n}" for n in range(8)}
+    out, err = commands.tito(small_course, "gradebook", "export")
+    assert "learner3" in out and "learner4" not in out
+    assert "in no roster (4): learner4, learner5, learner6, learner7" in " ".join(err.split())
+    shutil.rmtree(submissions / "learner0")
+    piece = tmp_path / "piece.csv"
+    piece.write_text(header + "\n".join(lines[1:2]), encoding="utf-8")
+    rows = grade(small_course, submissions, "--roster", str(piece))
+    assert "learner0" not in {row["student"] for row in rows}
+    listed.write_text(header + "\n".join([*lines, '"Five, L",505,s-5,learner5,A']), "utf-8")
+    commands.tito(small_course, "gradebook", "roster", str(listed))
+    assert "learner5" in commands.tito(small_course, "gradebook", "export")[0]

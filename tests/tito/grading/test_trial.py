@@ -97,10 +97,10 @@ def test_only_some_learners_are_graded_and_a_slip_is_told():
     from tito.grading.intake import Arrival
 
     arrivals = [Arrival("ada", "Ada"), Arrival("bob", "Bob")]
-    assert run.only(None, arrivals) is arrivals
-    assert run.only(["bob", "bob"], arrivals) == arrivals[1:]
+    assert run.named(None, arrivals) is arrivals
+    assert run.named(["bob", "bob"], arrivals) == arrivals[1:]
     with pytest.raises(TitoError, match="'boob'") as refused:
-        run.only(["boob"], arrivals)
+        run.named(["boob"], arrivals)
     assert refused.value.remedy == "Did you mean 'bob'?"
 
 

@@ -1,0 +1,329 @@
+"""Who is in the class of a gradebook: what its rosters said, who left, whose ids were merged, and
+whose work was graded though no roster has them (strangers).
+
+A book keeps which column of the rosters its ids are. Once it has grades, another column is refused:
+everybody would be there twice.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from tito.errors import TitoError
+from tito.grading import class_lists
+from tito.grading.database import transaction, write
+from tito.grading.grade import Instructions
+from tito.grading.result import LessonResult
+from tito.grading.roster import Roster, in_section, learner_of, learners_of
+from tito.grading.tables import (
+    ALIAS,
+    ATTEMPT,
+    CHANGE,
+    ID_COLUMN,
+    LEARNER,
+    LEFT,
+    RESULT,
+    SECRET,
+    SETTING,
+    STRANGER,
+    TABLES,
+    clean,
+    learner_id,
+    sql,
+)
+
+MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
+
+
+@dataclass
+class Enrollment:
+    """What a class list led to.
+
+    id_column  whose texts are the ids
+    learners   ids of those whom it lists
+    source     which program wrote it; left_out, remarks: see `class_lists.ClassList`
+    theirs     {stranger: learner} whose grades became that learner's
+    strangers  ids that were graded and that no roster has
+    absent     ids of learners of the book whom it does not list
+    left       of those whom it lists, who has left all the same
+    """
+
+    id_column: str
+    learners: list
+    source: str = ""
+    left_out: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
+    theirs: dict = field(default_factory=dict)
+    strangers: list = field(default_factory=list)
+    absent: list = field(default_factory=list)
+    left: list = field(default_factory=list)
+
+
+def enroll(book, path, who, id_column=None, whole_class=False):
+    """Take the learners of a class list into the book. Returns the Enrollment.
+
+    path         of a CSV file, see `class_lists.read`
+    who          is it who does so, for the history
+    id_column    the column whose texts are the ids; None: the one that the book remembers, or the
+                 first of `class_lists.ORDER` that tells the learners apart
+    whole_class  whether everybody in the class is in it: whoever of the book is not has left
+
+    Raises TitoError for a damaged list, and where a book with grades has its ids from another
+    column.
+    """
+    found = class_lists.read(path)
+    with transaction(book.engine) as database:
+        remembered = _setting(database, ID_COLUMN)
+    if found.scheme and found.scheme == remembered and not id_column:
+        id_column, scheme = "student", remembered  # an export of this book, or of one like it
+    else:
+        id_column = class_lists.choose(found, id_column, remembered)
+        scheme = found.scheme if found.scheme and id_column == "student" else id_column
+    learners = learners_of(found, id_column)
+    out = Enrollment(scheme, [], found.source, left_out=found.left_out, remarks=list(found.remarks))
+
+    def work(database):
+        before = _setting(database, ID_COLUMN)
+        if before and before != scheme:
+            _refuse_if_graded(database, path, before, scheme)
+            _forget(database)
+        _set(database, ID_COLUMN, scheme)
+        aliases = _aliases(database)
+        ids = list(dict.fromkeys(_owner(learner, aliases) for learner in learners))
+        for learner in learners:
+            student = learner_id(learner.student)
+            if student in aliases and aliases[student] in map(_id, learners):
+                continue  # the learner has a line of their own
+            name = learner.name if learner.columns.get("name") else ""
+            book._remember(database, _owner(learner, aliases), name, learner.columns)
+        states = dict(database.execute(sql.select(LEARNER.c["student", "state"])).all())
+        _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
+        if not before:  # who was graded before there was a roster, and is not in it
+            rows = database.execute(sql.select(LEARNER.c["student", "columns"]))
+            unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
+            _set_state(database, set(unknown) - set(ids), STRANGER)
+            states |= dict.fromkeys(set(unknown) - set(ids), STRANGER)
+        everybody, out.theirs, out.strangers = Roster(learners), {}, []
+        for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
+            owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
+            if sure and len(owners) == 1:
+                owner = _owner(learners[owners.pop()], aliases)
+                _merge(database, stranger, owner, who, "the roster has them now", alias=False)
+                out.theirs[stranger] = owner
+            else:
+                out.strangers.append(stranger)
+        out.learners = ids
+        out.absent = [one for one in states if states[one] is None and one not in ids]
+        if whole_class:
+            for one in out.absent:
+                _leave(database, one, who, f"not in {path}")
+        out.left = [one for one in ids if states.get(one) == LEFT]
+
+    write(book.engine, work)
+    return out
+
+
+def learners(book, batch=None):
+    """The Learners of the book, as `grade` takes them, or None when it has had no roster. Ids that
+    were merged into theirs are theirs, too.
+
+    batch  ids whose column `arrived` counts: those in the roster that came with this batch of
+           submissions. The time in an older roster is that of another batch
+    """
+    with transaction(book.engine) as database:
+        if not _setting(database, ID_COLUMN):
+            return None
+        merged = {}
+        for alias, student in _aliases(database).items():
+            columns = merged.setdefault(student, {})
+            columns[MERGED.format(len(columns) + 1)] = alias
+        rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+    out = []
+    for row in rows:
+        if row.state == STRANGER:
+            continue
+        columns = {"name": row.name} | row.columns | merged.get(row.student, {})
+        columns.pop(SECRET, None)
+        if row.student not in (batch or ()):
+            columns.pop("arrived", None)
+        out.append(learner_of(row.student, columns))
+    return out
+
+
+def absent_from(book):
+    """{id: state} of whoever the exports leave out: who left, and strangers."""
+    with transaction(book.engine) as database:
+        query = sql.select(LEARNER.c["student", "state"]).where(LEARNER.c.state.is_not(None))
+        return dict(database.execute(query.order_by(LEARNER.c.student)).all())
+
+
+def id_column(book):
+    """The column of the rosters that the ids of the book are, or None without a roster."""
+    with transaction(book.engine) as database:
+        return _setting(database, ID_COLUMN)
+
+
+def section(book, name):
+    """The ids of the learners in a section. Raises TitoError when nobody is in it."""
+    with transaction(book.engine) as database:
+        rows = database.execute(sql.select(LEARNER.c["student", "columns"])).all()
+    ids = {row.student for row in rows if in_section(row.columns, name)}
+    if not ids:
+        there = sorted({row.columns.get("section") or "" for row in rows} - {""})
+        raise TitoError(
+            f"Nobody is in section {name!r}.",
+            f"The roster has: {', '.join(there[:10])}{', ...' if len(there) > 10 else ''}."
+            if there
+            else "No roster of this gradebook has a column `section`.",
+        )
+    return ids
+
+
+def keep_strangers(book, students):
+    """Keep that these ids are in no roster: their grades are kept, and not exported."""
+
+    def work(database):
+        for student in map(learner_id, students):
+            book._remember(database, student, "")
+            _set_state(database, [student], STRANGER)
+
+    if students:
+        write(book.engine, work)
+
+
+def leave(book, student, who, why, lift=False):
+    """A learner leaves the class: all about them is kept, and not exported. `lift`: they are back.
+
+    Raises TitoError for an unknown learner.
+    """
+
+    def work(database):
+        learner = book._lock(database, student, who, why)
+        if lift:
+            _set_state(database, [learner], None)
+            book._add_change(database, learner, None, "returned", who, why)
+        else:
+            _leave(database, learner, who, why)
+
+    write(book.engine, work)
+
+
+def merge(book, old, into, who, why):
+    """One learner was there under two ids: what the book has about `old` becomes `into`'s, as does
+    whatever is handed in under `old` from now on.
+
+    Of a lesson that both have, the result with more points counts; the other stays in the history.
+    Raises TitoError for an unknown learner.
+    """
+
+    def work(database):
+        first, second = (book._lock(database, one, who, why) for one in (old, into))
+        if first == second:
+            raise TitoError(f"{old} and {into} are one learner already.", "Name two ids.")
+        _merge(database, first, second, who, why)
+
+    write(book.engine, work)
+
+
+def _merge(database, old, into, who, why, alias=True):
+    query = sql.select(LEARNER.c["name", "columns"])
+    theirs, ours = (
+        database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
+    )
+    results = {
+        one: {
+            row.lesson: row for row in database.execute(sql.select(RESULT).filter_by(student=one))
+        }
+        for one in (old, into)
+    }
+    # Tables of the history and of whatever else is kept about a learner.
+    for table in TABLES.sorted_tables:
+        if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT):
+            database.execute(sql.update(table).filter_by(student=old).values(student=into))
+    kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
+    entries = sql.select(CHANGE).where(CHANGE.c.student == into, kinds).order_by(CHANGE.c.id)
+    instructions = Instructions(database.execute(entries).all())
+    told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
+    for lesson, row in results[old].items():
+        result, other = LessonResult.from_json(row.value), results[into].get(lesson)
+        change = told | {"lesson": lesson, "kind": "merged", "text": f"{old} is {into}"}
+        if other:
+            loser, before = row, LessonResult.from_json(other.value)
+            change |= {"old_points": instructions.sum_points(before)}
+            change |= {"new_points": change["old_points"]}
+            if result.points > before.points:
+                loser = other
+                change |= {"new_points": instructions.sum_points(result)}
+            change |= {"replaced": loser.value}
+            database.execute(sql.delete(RESULT).filter_by(student=loser.student, lesson=lesson))
+        else:
+            change |= {"new_points": instructions.sum_points(result)}
+        values = {"student": into, "value": row.value | {"student": into}}
+        database.execute(sql.update(RESULT).filter_by(student=old, lesson=lesson).values(values))
+        database.execute(sql.insert(CHANGE).values(change))
+    if not results[old]:
+        told |= {"kind": "merged", "text": f"{old} is {into}"}
+        database.execute(sql.insert(CHANGE).values(told))
+    columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
+    names = {"name": ours.name or theirs.name, "columns": columns}
+    database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
+    database.execute(sql.delete(ATTEMPT).filter_by(student=old))
+    database.execute(sql.delete(LEARNER).filter_by(student=old))
+    if alias:
+        database.execute(sql.insert(ALIAS).values(alias=old, student=into))
+
+
+def _leave(database, student, who, why):
+    _set_state(database, [student], LEFT)
+    database.execute(
+        sql.insert(CHANGE).values(
+            student=student, kind=LEFT, who=clean(who), at=_now(), why=clean(why)
+        )
+    )
+
+
+def _set_state(database, students, state):
+    for student in students:
+        database.execute(sql.update(LEARNER).filter_by(student=student).values(state=state))
+
+
+def _refuse_if_graded(database, path, before, scheme):
+    """Raise TitoError where the book has grades or a history: its ids are to stay what they are."""
+    if database.execute(sql.select(CHANGE.c.id).limit(1)).first():
+        raise TitoError(
+            f"{path} names learners by {scheme}; this gradebook, which has grades, by {before}.",
+            f"Give a list with a column `{before}`, or another gradebook with --gradebook.",
+        )
+
+
+def _forget(database):
+    """Take out the learners of the rosters before: nothing is known about them but their names."""
+    database.execute(sql.delete(ALIAS))
+    database.execute(
+        sql.delete(LEARNER).where(LEARNER.c.student.not_in(sql.select(RESULT.c.student)))
+    )
+
+
+def _aliases(database):
+    return dict(database.execute(sql.select(ALIAS.c["alias", "student"])).all())
+
+
+def _id(learner):
+    return learner_id(learner.student)
+
+
+def _owner(learner, aliases):
+    return aliases.get(_id(learner), _id(learner))
+
+
+def _setting(database, name):
+    return database.execute(sql.select(SETTING.c.value).filter_by(name=name)).scalar()
+
+
+def _set(database, name, value):
+    database.execute(sql.delete(SETTING).filter_by(name=name))
+    database.execute(sql.insert(SETTING).values(name=name, value=value))
+
+
+def _now():
+    return datetime.now(timezone.utc)

@@ -1,0 +1,113 @@
+"""The grades as nbgrader's database has them, so that its formgrader and its exporters show them.
+
+An assignment and a notebook for each lesson, and a grade cell for the visible and one for the
+hidden checks of each exercise: named as in what `tito release --nbgrader` writes. Points that were
+set by hand for a check are nbgrader's manual score; what a lesson was set to is extra credit of its
+first cell, above or below; what lateness took is its penalty.
+"""
+
+import os
+import sys
+import warnings
+from contextlib import contextmanager
+from datetime import timezone
+from pathlib import Path
+
+from tito.errors import TitoError
+
+
+def write(chosen, path, force=False):
+    """Write the grades that an `exports.Selection` chooses into nbgrader's database at `path`, new
+    or, with `force`, one that is there: what it has of others stays. Returns how many grades.
+
+    Raises TitoError without nbgrader.
+    """
+    lessons = chosen.lessons()
+    try:
+        from nbgrader.api import Gradebook
+    except ModuleNotFoundError:
+        raise TitoError(
+            "nbgrader is not installed here, and only it can write its database.",
+            "pip install nbgrader, then run it again.",
+            3,
+        ) from None
+    if path.exists() and not (force and path.is_file()):
+        raise TitoError(
+            f"{path} is there already.",
+            "Name another place, or add the grades to that database with --force.",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)  # grades are nobody else's business
+    count = 0
+    with _alembic(), Gradebook(f"sqlite:///{path.absolute()}", course_id=chosen.course) as book:
+        for name in lessons:
+            book.update_or_create_assignment(name)
+            book.update_or_create_notebook(name, name)
+        cells = {}
+        for learner, grades in chosen.learners():
+            _student(book, learner)
+            for grade in grades:
+                _grade(book, cells, grade)
+                count += 1
+        book.db.commit()
+    return count
+
+
+@contextmanager
+def _alembic():
+    """nbgrader starts the program alembic, which stands beside this Python, by its name alone; and
+    it is too old for its SQLAlchemy, which warns of that.
+    """
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.environ["PATH"] = before
+
+
+def _student(book, learner):
+    first, _, last = learner.name.rpartition(" ")
+    if ", " in learner.name:  # as Canvas writes them
+        last, _, first = learner.name.partition(", ")
+    book.update_or_create_student(
+        learner.student,
+        first_name=learner.columns.get("first_name") or first,
+        last_name=learner.columns.get("last_name") or last,
+        email=learner.columns.get("email") or None,
+    )
+
+
+def _grade(book, cells, grade):
+    """Add one Grade. cells: {(lesson, cell): its most points} that the database has."""
+    from nbgrader.api import Grade
+
+    lesson, parts = grade.lesson, {}
+    for check in grade.result.checks:
+        parts.setdefault(f"check-{check.exercise}{'-hidden' * check.hidden}", []).append(check)
+    for name, checks in parts.items():
+        most = sum(check.max_points for check in checks)
+        if cells.get((lesson, name)) != most:
+            book.update_or_create_grade_cell(name, lesson, lesson, max_score=most, cell_type="code")
+            cells[lesson, name] = most
+    arrived = grade.arrived and grade.arrived.astimezone(timezone.utc).replace(tzinfo=None)
+    submission = book.update_or_create_submission(lesson, grade.student, timestamp=arrived)
+    (notebook,) = (one for one in submission.notebooks if one.name == lesson)
+    known = {one.name: one for one in notebook.grades}
+    for name, checks in parts.items():
+        if name not in known:
+            cell = book.find_grade_cell(name, lesson, lesson)
+            known[name] = Grade(cell_id=cell.id, notebook=notebook)
+        cell = known[name]
+        cell.auto_score = float(sum(check.points for check in checks))
+        by_hand = any(check.id in grade.check_overrides for check in checks)
+        cell.manual_score = float(sum(map(grade.check_points, checks))) if by_hand else None
+        cell.extra_credit, cell.needs_manual_grade = None, False
+    earned = sum(float(grade.check_points(check)) for check in grade.result.checks)
+    if grade.override and parts:
+        known[next(iter(parts))].extra_credit = float(grade.points) - earned
+    notebook.late_submission_penalty = (
+        0.0 if grade.override else max(0.0, earned - float(grade.points))
+    )
