@@ -47,7 +47,8 @@ RosterOption = Annotated[
     typer.Option(
         "--roster",
         metavar="CSV",
-        help="The learners: a column `student`; also name, email, other ids, arrived.",
+        help="The learners: a column `student`; also name, email, other ids, arrived, "
+        "arrived_LESSON.",
         show_default=False,
     ),
 ]
@@ -223,17 +224,45 @@ def grade(
     why: Annotated[
         str, typer.Option(help="Why it is graded again, kept in the history.", show_default=False)
     ] = "graded",
+    arrived: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="When this batch arrived, where nobody says more: 2026-12-01T23:59+01:00.",
+            show_default=False,
+        ),
+    ] = None,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="When each arrived: Moodle's grading worksheet, or ids and a column `arrived` or "
+            "`pushed_at`.",
+            show_default=False,
+        ),
+    ] = None,
+    correct_arrival: Annotated[
+        bool,
+        typer.Option(
+            "--correct-arrival",
+            help="These files arrived when this run says, whatever earlier runs said.",
+        ),
+    ] = False,
     json: Json = False,
     root: RootOption = None,
 ):
     """Grade a class, and keep every result in the gradebook.
     Interrupted, it goes on when run again.
 
-    Example: tito grade submissions tensor --roster class.csv
+    Of several submissions of a lesson one counts, as the table resubmission in tito.toml says: the
+    latest, if it says nothing. What was not handed in takes no grade away. The time of a download
+    makes nothing late. Example: tito grade submissions tensor --roster class.csv
     """
     import os
 
+    from tito.grading import arrived as arriving
     from tito.grading import jail, run, views
+    from tito.grading.intake import Collected
     from tito.grading.judge import BASES, Setting
     from tito.grading.roster import read_roster
 
@@ -261,17 +290,37 @@ def grade(
         root.path, tuple(entry.name for entry in entries), level, base, seconds, memory, secret
     )
     with gradebook_of(root, gradebook) as book:
-        with show_class_progress(not json) as report, report_when_stopped():
-            arrivals, progress = run.grade_class(
-                setting,
-                root.lessons,
-                submissions,
-                book,
-                jobs or os.cpu_count() or 1,
-                learners,
-                regrade,
-                report,
-                why,
+        zone = book.rules.zone
+        collected = Collected(
+            arriving.read_times(current_folder() / times, zone) if times else None,
+            arriving.read_time(arrived, zone, "--arrived") if arrived else None,
+            zone,
+        )
+        try:
+            with show_class_progress(not json) as report, report_when_stopped():
+                arrivals, progress = run.grade_class(
+                    setting,
+                    root.lessons,
+                    submissions,
+                    book,
+                    jobs or os.cpu_count() or 1,
+                    learners,
+                    regrade,
+                    report,
+                    why,
+                    collected,
+                    correct_arrival,
+                )
+        finally:
+            if book.fell:
+                headline, *lines = views.fell(book.fell)
+                warn(headline)
+                print(*lines, sep="\n", file=sys.stderr)
+        standing = book.standing([one.student for one in arrivals], setting.lessons)
+        if views.may_be_a_download(standing):
+            warn(
+                "all of these arrived within a minute, and some late: is that the download? See "
+                "who says when: tito gradebook show --student ID"
             )
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
@@ -282,9 +331,13 @@ def grade(
                 f"({len(strangers)}); graded under these names."
             )
         if json:
-            echo_json(list(run.rows(book, arrivals, setting.lessons)))
+            echo_json([grade.as_json() for grade in standing])
     if not json:
-        echo(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+        echo(
+            views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
+            *views.arrivals(standing),
+            *views.others_count(standing, progress.given),
+        )
     if progress.failed:
         raise TitoError(
             f"{progress.failed} submissions could not be graded, {run.ATTEMPTS} times each; "

@@ -37,7 +37,7 @@ from tito.grading import intake
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, blank, whole
-from tito.grading.result import LessonResult
+from tito.grading.result import LessonResult, Seen
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
@@ -162,7 +162,7 @@ atexit.register(WORKERS.close)
 
 
 def grade_one(setting, arrival, known, seconds):
-    """One task: the results of one submission, None for those that need no grading, JudgeDied for
+    """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
     It never raises over a submission.
@@ -190,7 +190,7 @@ class Task:
 @dataclass
 class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
-    tried again), total: submissions.
+    tried again), total: submissions. given: {(learner, lesson): SHA-256 of the file that came}.
     """
 
     total: int
@@ -200,6 +200,7 @@ class Progress:
     seconds: float = 0.0
     student: str = ""
     verdicts: dict = field(default_factory=dict)
+    given: dict = field(default_factory=dict)
 
     @property
     def done(self):
@@ -216,10 +217,13 @@ def grade_class(
     regrade=False,
     told=lambda progress: None,
     why="graded",
+    collected=intake.Collected(),
+    anew=False,
 ):
     """Grade every submission that the gradebook does not know yet.
 
-    Returns (Arrivals, the Progress).
+    Returns (Arrivals, the Progress). Where the policy of the course is not "latest", each of a
+    learner's entries is a submission, graded with those before it.
 
     setting      judge.Setting
     entries      every lesson of the course
@@ -230,19 +234,24 @@ def grade_class(
     regrade      also what is known
     told         is called with the Progress as it goes on
     why          what the history says about grades that this run gives
+    collected    intake.Collected: when all that arrived
+    anew         what earlier runs knew of the arrival of these files is forgotten
     """
-    arrivals = intake.find(submissions, entries, roster)
+    arrivals = intake.find(submissions, entries, roster, collected)
+    every = arrivals
+    if book.rules.policy != "latest":
+        every = [one for arrival in arrivals for one in arrival.rounds()]
     if roster:
         book.remember_roster(roster)
     known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
-    progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
+    progress, began, who = Progress(len(every)), time.monotonic(), getpass.getuser()
     told(progress)
     WORKERS.stopping = False
     this, attempts, decides = run_name(), book.attempts(), decisive(setting, asked)
-    running, ready, suspects = {}, deque(), deque()
+    running, ready, suspects, done_now = {}, deque(), deque(), {}
 
     def note(*tasks):
         """Let the gradebook know how often these were begun."""
@@ -255,7 +264,7 @@ def grade_class(
         """The tasks that no run ended over. Several at a time are said to have begun, shortly
         before they do: that spares transactions.
         """
-        for some in batched(arrivals, TOGETHER):
+        for some in batched(every, TOGETHER):
             ready.extend(Task(arrival, work_of(arrival, decides), 0) for arrival in some)
             for task in list(ready):
                 attempt = attempts.get((learner_id(task.arrival.student), task.work))
@@ -270,7 +279,7 @@ def grade_class(
                 yield ready.popleft()
 
     def begin(task):
-        before = {} if regrade else known.get(learner_id(task.arrival.student), {})
+        before = (done_now if regrade else known).get(learner_id(task.arrival.student), {})
         running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
 
     def finish(task, results):
@@ -280,16 +289,34 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
-        graded = known.get(learner_id(arrival.student), {})
+        graded = known.setdefault(learner_id(arrival.student), {})
+        seen = [result for result in results if isinstance(result, Seen)]
         results = [
             judged(result, entry, task)
             for result, entry in zip(results, asked)
-            if result is not None and not (isinstance(result, JudgeDied) and entry.name in graded)
+            if not (isinstance(result, JudgeDied) and entry.name in graded)
+            and not isinstance(result, Seen)
         ]
+        if arrival.partial:  # what comes later is not missing
+            results = [result for result in results if result.sha256]
+        times = {
+            one.lesson: arrival.moment(one.lesson, one.entry)
+            for one in (*results, *seen)
+            if isinstance(one, Seen) or one.verdict != "missing"
+        }
+        student = learner_id(arrival.student)
+        if not arrival.partial:
+            progress.given |= {(student, one.lesson): one.sha256 for one in (*results, *seen)}
         if results:
             ended = None if died else task.work  # what did not end stays known
-            book.save(results, arrival.arrived, who, arrival.name, why, regrade, ended)
-        elif not died:
+            book.save(results, times, who, arrival.name, why, regrade, ended, seen=seen, anew=anew)
+            now = done_now.setdefault(student, {})
+            for result in results:
+                for keys in (graded, now):
+                    keys.setdefault(result.lesson, set()).add(result.key)
+        elif seen:
+            book.saw(arrival.student, seen, times, who, why, anew)
+        if not results and not died:
             task.begun = 0
             note(task)
         count(progress, arrival, results, began)
@@ -454,14 +481,3 @@ def executor(jobs):
         ) from None
     with client, client.get_executor() as pool:
         yield pool, AHEAD * max(1, sum(client.nthreads().values()))
-
-
-def rows(book, arrivals, lessons):
-    """What `tito grade --json` prints: an object for each learner who handed in or is in the
-    roster, and each lesson asked for.
-    """
-    wanted = set(lessons)
-    for arrival in arrivals:
-        for grade in book.rows(arrival.student):
-            if grade.lesson in wanted:
-                yield grade.as_json()
