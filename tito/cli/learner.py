@@ -448,6 +448,38 @@ def hint(
     echo(views.hint(passage))
 
 
+@app.command("compare")
+def compare_(
+    exercise: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXERCISE",
+            help="Its id, as tests print it; its name where only one lesson has it.",
+            show_default=False,
+        ),
+    ],
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Show the course's solution beside yours, once yours is right, and what differs in kind.
+
+    Loops in Python, operations of the engine, copies, memory, and the time that both take in the
+    checks of the exercise. Only where the course holds solutions and shows them. Example:
+    tito compare tensor-strides
+    """
+    from dataclasses import asdict
+
+    from tito.learn import compare
+
+    comparison = compare.compare(*current_root(root).exercise(exercise), warn=warn)
+    if json:
+        echo_json(asdict(comparison))
+        return
+    from tito import views
+
+    echo(views.comparison(comparison))
+
+
 @app.command()
 def word(
     term: Annotated[

@@ -161,7 +161,7 @@ def test(
         module = export.current(entry, source)
         result.verdict = ""
         result.saved += export.bring(entry, module)[1]
-        modules, broken = _export_lower(entry, result)
+        modules, broken = export_lower(entry, result.saved)
         modules[str(entry.module_path)] = entry, source, module
         before = record.get("last", {}).get("exercises", {})
         now = exercise_hashes(entry, source)
@@ -196,12 +196,13 @@ def short(text: str, entry: Entry) -> str:
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
-def _export_lower(entry, result):
+def export_lower(entry, saved):
     """Bring the package's modules of the lower lessons up to date, so that the test runs
     on what their files say now.
 
     Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of
-    those that cannot be: whoever needs one learns why.
+    those that cannot be: whoever needs one learns why. What that ended or replaced is added to
+    `saved`.
     """
     records, modules, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
@@ -210,7 +211,7 @@ def _export_lower(entry, result):
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
                 modules[str(lower.module_path)] = lower, source, module
-                result.saved += export.bring(lower, module)[1]
+                saved += export.bring(lower, module)[1]
             except TitoError as error:
                 if error.code != 1:
                     raise

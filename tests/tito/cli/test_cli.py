@@ -16,7 +16,7 @@ from tito.learn import progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
-    "init status start notebook export test watch hint word reset undo redo skip submit "
+    "init status start notebook export test watch hint compare word reset undo redo skip submit "
     "restore doctor check release grade feedback similar"
 ).split()
 
