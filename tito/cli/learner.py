@@ -187,7 +187,10 @@ def notebook_(
     module: Module = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="script|notebook", help="When both were edited: which one counts."),
+        typer.Option(
+            metavar="script|notebook|both",
+            help="When both were edited: which one counts, or merge them.",
+        ),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False,
     root: RootOption = None,
@@ -199,10 +202,17 @@ def notebook_(
     from tito.learn import doctor, pair
 
     entry = select_lesson(current_root(root), lesson, module)
-    if keep not in (None, "script", "notebook"):
+    if keep not in (None, "script", "notebook", "both"):
         raise TitoError(
-            f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts."
+            f"--keep {keep!r} is neither script nor notebook nor both.",
+            "Say which of the two counts, or have them merged with --keep both.",
         )
+    if keep == "both" and (merge := pair.asked(entry, warn)):
+        for name, edited in (("script", merge.script), ("notebook", merge.notebook)):
+            echo(f"from the {name}: {', '.join(edited) or 'nothing'}")
+        if asks() and not typer.confirm("Merge them?", default=True):
+            echo("Nothing was changed.")
+            return
     backup = pair.settle(entry, keep, make=True, warn=warn)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
     if backup:
@@ -220,6 +230,11 @@ def notebook_(
         env=os.environ | {"PYTHONPATH": str(entry.root.path)},
         check=False,
     )
+
+
+def asks():
+    """Whether somebody can answer a question."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 @app.command()

@@ -7,7 +7,8 @@ and hashes of the code tested.
     "last": {"when", "code", "verdict", "points", "checks": {id: status},     the last whole run
              "exercises": {exercise: hash of its code}},
     "predictions": {question: the learner's answer},
-    "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
+    "pair": {"script": sha256, "notebook": sha256},                when both last agreed
+    "agreed": {"of": sha256 of the script, "cells": [hash]}}},     and their cells then
  "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
 
@@ -81,7 +82,7 @@ def _is_sound(data):
             for record in data.get("milestones", {}).values()
         )
         and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, agreed=dict, predictions=dict)
             and all(isinstance(said, str) for said in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
             and of(

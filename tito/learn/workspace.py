@@ -233,10 +233,12 @@ def reset(
             with progress.change(entry.root, entry.name, warn) as record:
                 # Of what was written, not of what stands there by now: a save
                 # in between counts as an edit.
-                record["pair"] = {
+                hashes = {
                     side: pair.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
                 }
+                text = changes[entry.script]
+                pair.remember(record, hashes, cells.parse(entry.script, text))
         return backup
 
 

@@ -171,7 +171,7 @@ def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
         (["test", "--nope"], "No such option"),
         (["hint", "numbers", "halve"], "no exercise 'halve'"),
         (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
-        (["notebook", "numbers", "--keep", "both"], "neither script nor notebook"),
+        (["notebook", "numbers", "--keep", "neither"], "neither script nor notebook nor both"),
         (["undo"], "nothing to undo"),
         (["init", "."], None),
         (["--root", "/nowhere", "status"], "has no tito.toml"),
