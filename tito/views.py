@@ -463,13 +463,22 @@ def status(root, rows, step):
             Text(row.state, STYLES[row.state]),
             f"{row.points} of {row.max_points}",
             str(row.hints_used or ""),
-            ago(row.last_run) + (", edited since" if row.edited and row.state != "skipped" else ""),
+            ago(row.last_run) + _since(row),
         )
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     else:
         last = Text("\nEvery lesson is done.", "green")
     return Group(title, "", table, last)
+
+
+def _since(row):
+    """What happened since the last run of a lesson, behind its time."""
+    if row.state == "skipped" or not row.last_run:
+        return ""
+    edited = [*(["edited"] if row.edited else []), *(f"{name} changed" for name in row.below[:2])]
+    more = " and more" * (len(row.below) > 2)
+    return f", {', '.join(edited)}{more} since" if edited else ""
 
 
 def ago(when):
@@ -675,7 +684,25 @@ def plain(markdown):
             parts.append(line)
         else:
             parts[-1] += f" {line.strip()}"
-    return re.sub(r"\$+([^$]+)\$+", r"\1", "\n".join(parts)).strip()
+    return re.sub(r"\$+([^$]+)\$+", lambda found: formula(found[1]), "\n".join(parts)).strip()
+
+
+SIGNS = {"cdot": "·", "times": "×", "dots": "…", "ldots": "…", "le": "≤", "ge": "≥", "sum": "Σ"}
+
+
+def formula(tex):
+    """A formula's TeX as one types it: `\\frac{1}{2\\sqrt{a}}` is 1 / (2√a)."""
+
+    def operand(text):
+        return text if re.fullmatch(r"-?[\w.]+", text) else f"({text})"
+
+    tex = re.sub(r"\\([A-Za-z]+)", lambda found: SIGNS.get(found[1], found[0]), tex)
+    tex = re.sub(r"\\(?:mathrm|text|mathbf|operatorname){([^{}]*)}", r"\1", tex)
+    tex = re.sub(r"\\sqrt{([^{}]*)}", lambda found: f"√{operand(found[1])}", tex)
+    tex = re.sub(r"\\frac{([^{}]*)}{([^{}]*)}", lambda m: f"{operand(m[1])} / {operand(m[2])}", tex)
+    tex = re.sub(r"([_^]){([^{}]*)}", lambda m: m[1] + operand(m[2]), tex)
+    tex = re.sub(r"\\[,;! ]", " ", tex)
+    return re.sub(r"\\([A-Za-z]+)", r"\1", tex)
 
 
 def doctor(findings):

@@ -116,7 +116,10 @@ def status(json: Json = False, root: RootOption = None):
     rows = standing.rows(root, warn)
     if json:
         echo_json(
-            [{key: value for key, value in asdict(row).items() if key != "edited"} for row in rows]
+            [
+                {key: value for key, value in asdict(row).items() if key not in ("edited", "below")}
+                for row in rows
+            ]
         )
         return
     from tito import views

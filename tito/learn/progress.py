@@ -5,7 +5,8 @@ and hashes of the code tested.
     "started": "2026-11-20T17:30:00",
     "hints": {"tensor-strides": 2},                                hints shown, per exercise
     "last": {"when", "code", "verdict", "points", "checks": {id: status},     the last whole run
-             "exercises": {exercise: hash of its code}},
+             "exercises": {exercise: hash of its code},
+             "below": {lesson that it needs: hash of what that exports}},
     "predictions": {question: the learner's answer},
     "pair": {"script": sha256, "notebook": sha256},                when both last agreed
     "agreed": {"of": sha256 of the script, "cells": [hash]}}},     and their cells then
@@ -93,6 +94,7 @@ def _is_sound(data):
                 points=int,
                 checks=dict,
                 exercises=dict,
+                below=dict,
             )
             and (
                 not record.get("last")

@@ -1,10 +1,12 @@
 """Where a learner stands: one row per lesson, what to do next, and the next hint."""
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tito.errors import TitoError
 from tito.learn import pair, progress
+from tito.lesson import export
 from tito.lesson.course import Entry, Root
 from tito.lesson.form import Exercise
 
@@ -15,6 +17,7 @@ class Row:
     skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
+    below   lessons that it needs and whose code is another than in that run
     """
 
     number: int
@@ -26,6 +29,7 @@ class Row:
     hints_used: int
     last_run: str | None
     edited: bool = False
+    below: list = field(default_factory=list)
 
 
 @dataclass
@@ -43,7 +47,37 @@ class Hint:
 def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
     """A Row for every lesson of the root."""
     records = progress.load(root, warn)["lessons"]
-    return [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+    out = [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+    seen = {}  # {lesson: what it exports now}
+    for entry, one in zip(root.lessons, out):
+        before = records.get(entry.name, {}).get("last", {}).get("below", {})
+        for name in before.keys() - seen.keys():
+            seen |= {name: exported(lower, records) for lower in root.lessons if lower.name == name}
+        one.below = [name for name in seen if name in before and seen[name] != before[name]]
+    return out
+
+
+def below(entry: Entry) -> list[Entry]:
+    """The lessons that this one needs, and those that these need."""
+    out, waiting = set(), [entry]
+    while waiting:
+        for name in waiting.pop().declared.prerequisites:
+            found = [lower for lower in entry.root.lessons if lower.name == name]
+            waiting += [lower for lower in found if lower not in out]
+            out.update(found)
+    return [lower for lower in entry.root.lessons if lower in out]
+
+
+def exported(entry: Entry, records: dict) -> str:
+    """A short hash of the code that the package holds of a lesson; "" while it cannot be read."""
+    if export.is_skipped(entry):
+        return "skipped"
+    try:
+        source = pair.read(entry, records.get(entry.name, {}))
+    except TitoError:
+        return ""
+    text = "\0".join(cell.source.strip() for cell in source.exported)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def row(entry: Entry, record: dict) -> Row:

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import TitoError
-from tito.learn import pair, progress, results
+from tito.learn import pair, progress, results, status
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
@@ -240,6 +240,8 @@ def _record(entry, source, result, warn):
     One that could not test anything takes nothing away: what the run before it earned stays.
     """
     code = progress.code_of(source, entry.declared) if source else ""
+    records = progress.load(entry.root)["lessons"]
+    below = {lower.name: status.exported(lower, records) for lower in status.below(entry)}
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
         if result.asked:
@@ -250,6 +252,7 @@ def _record(entry, source, result, warn):
                 "points": result.points,
                 "checks": {o.id: o.status for o in result.checks},
                 "exercises": exercise_hashes(entry, source),
+                "below": below,
             }
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
