@@ -231,7 +231,7 @@ def contents(source, chosen, with_solutions=False):
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
-    out["README.md"] = readme(source, chosen).encode()
+    out["README.md"] = readme(source, chosen, with_solutions).encode()
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
@@ -285,18 +285,19 @@ def course_of_stubs(source, released):
         "[course]\n"
         f'name = "{source.name}"\n'
         f'edition = "{source.edition}"\n'
-        f'package = "{source.package}"\n'.encode()
+        f'package = "{source.package}"\n'
+        "compare = false\n".encode()
     )
     return out
 
 
-def readme(source, chosen):
+def readme(source, chosen, with_solutions):
     """The workspace's README, and what differs in a release: how tito gets
     there, and where work may be lost.
     """
     first = chosen[0]
     return (
-        workspace.readme(source, chosen)
+        workspace.readme(source, chosen, with_solutions)
         + f"""
 ## Install
 

@@ -103,7 +103,11 @@ def row(entry: Entry, record: dict) -> Row:
 
 
 def next_step(rows):
-    """The command to type next, and why, as two strings; None when every lesson is passed."""
+    """The command to type next, and why, as two strings; None when every lesson is passed.
+
+    rows  may be an iterator: the first lesson that is open ends the reading
+    """
+    skipped = []
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -115,7 +119,8 @@ def next_step(rows):
                 f"{row.title} is begun: {row.points} of {row.max_points} points "
                 f"{'before your last edit' if row.edited else 'so far'}.",
             )
-    skipped = [row.name for row in rows if row.state == "skipped"]
+        if row.state == "skipped":
+            skipped.append(row.name)
     if skipped:
         is_, lessons = ("is", "lesson") if len(skipped) == 1 else ("are", "lessons")
         return (

@@ -375,6 +375,8 @@ def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
     said = tito(small_workspace, "status")[0]
     assert "Every lesson is done" not in said
     assert "2 lessons are skipped: numbers, sums." in said and "next: tito start numbers" in said
+    solve(small_workspace.lesson("sums"))
+    assert "next: tito start numbers" in tito(small_workspace, "test", "sums")[0]
 
 
 def test_the_version_is_told(small_workspace):
