@@ -1,5 +1,6 @@
 """Where a learner stands: one row per lesson, what to do next, and the next hint."""
 
+import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,9 +74,13 @@ def exported(entry: Entry, records: dict) -> str:
     if export.is_skipped(entry):
         return "skipped"
     try:
-        source = pair.read(entry, records.get(entry.name, {}))
+        return _exported(pair.read(entry, records.get(entry.name, {})))
     except TitoError:
         return ""
+
+
+@functools.lru_cache(maxsize=64)  # of lower lessons, hardly any has changed since the last test
+def _exported(source):
     text = "\0".join(cell.source.strip() for cell in source.exported)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
