@@ -609,7 +609,7 @@ def comparison(done):
     for what, key, form in (
         ("loops in Python", "loops", str),
         ("operations of the engine", "operations", str),
-        ("time", "seconds", duration),
+        ("time on the processor", "seconds", duration),
         ("memory at the most", "memory", size),
     ):
         first, second = getattr(done.yours, key), getattr(done.solution, key)

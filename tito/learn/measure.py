@@ -7,6 +7,7 @@ call of such a function does is counted, not what the check does around it.
 """
 
 import functools
+import gc
 import inspect
 import sys
 import time
@@ -16,9 +17,9 @@ import types
 import numpy as np
 
 ENTRY = "apply"  # the function through which every operation of the engine goes
-LONGEST = 1.0  # a check that takes more seconds is measured once, for the time
+LONGEST = 1.0  # a check that takes more seconds is measured for the time only
 ENOUGH = 0.05  # seconds of repetitions of a check
-MOST = 10  # repetitions of a check
+LEAST, MOST = 3, 10  # repetitions of a check
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -27,7 +28,7 @@ class Meter:
 
     observe     how a call is observed: `time`, `count` or `trace`
     calls       how many there were
-    seconds     they took
+    seconds     on the processor they took: a busy machine tells nothing about the code
     operations  of the engine that they used
     views       how many of them returned memory that they were given
     memory      bytes that one of them held at the most, or None
@@ -55,11 +56,11 @@ class Meter:
             self.inside = False
 
     def time(self, function, arguments, options):
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             return function(*arguments, **options)
         finally:
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.thread_time() - began
 
     def count(self, function, arguments, options):
         def called(frame, event, argument):
@@ -145,19 +146,27 @@ def _redirect(function, meter):
     function.__defaults__ = function.__kwdefaults__ = None
 
 
-def measure(check, run, meter):
-    """What the hooked functions did in one check, as the meter's numbers; {} of a check that ends
-    in an error now, as one that looks at the function itself may.
+def measure(check, run, meter, time_only=False):
+    """What the hooked functions did in one check, as the meter's numbers.
 
-    run  a function of a check that runs it
+    run        a function of a check that runs it; what it raises passes through, as where a check
+               looks at the function itself
+    time_only  leave out what is the same each time
     """
-    began, times = time.perf_counter(), []
-    while len(times) < MOST and (not times or time.perf_counter() - began < ENOUGH):
-        meter.begin(meter.time)
-        run(check)
-        times.append(meter.seconds)
+    began, spent, times = time.thread_time(), 0.0, []
+    gc.collect()
+    gc.disable()  # as timeit does: what is collected may be what was left before
+    try:
+        while len(times) < LEAST or len(times) < MOST and spent < ENOUGH:
+            meter.begin(meter.time)
+            run(check)
+            times.append(meter.seconds)
+            if (spent := time.thread_time() - began) > LONGEST:
+                break
+    finally:
+        gc.enable()
     facts = {"calls": meter.calls, "seconds": min(times)}
-    if not meter.calls or time.perf_counter() - began > LONGEST:
+    if time_only or not meter.calls or spent > LONGEST:
         return facts
     meter.begin(meter.count)
     run(check)
