@@ -218,8 +218,10 @@ def notebook_(
             return
     backup = pair.settle(entry, keep, make=True, warn=warn)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
-    if backup:
+    if backup and keep:
         echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
+    elif backup:  # it follows from an edit, so it is no step that `undo` would take back
+        echo(f"What the other one held before is saved in {backup}.")
     if no_open:
         return
     if not doctor.has_jupyterlab():

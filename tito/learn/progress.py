@@ -86,6 +86,7 @@ def _is_sound(data):
             of(record, started=str, hints=dict, last=dict, pair=dict, agreed=dict, predictions=dict)
             and all(isinstance(said, str) for said in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
+            and isinstance(record.get("agreed", {}).get("cells", []), list)
             and of(
                 record.get("last", {}),
                 when=str,

@@ -217,6 +217,7 @@ WRONG = [
         ' "checks": {}}}}}'
     ),
     '{"lessons": {"numbers": {"pair": "x"}}}',
+    '{"lessons": {"numbers": {"agreed": {"cells": 3}}}}',
     "[" * 100_000,
     "\ufeff{",
     "",
