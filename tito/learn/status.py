@@ -52,9 +52,10 @@ def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Ro
     seen = {}  # {lesson: what it exports now}
     for entry, one in zip(root.lessons, out):
         before = records.get(entry.name, {}).get("last", {}).get("below", {})
-        for name in before.keys() - seen.keys():
-            seen |= {name: exported(lower, records) for lower in root.lessons if lower.name == name}
-        one.below = [name for name in seen if name in before and seen[name] != before[name]]
+        for lower in root.lessons:
+            if lower.name in before and lower.name not in seen:
+                seen[lower.name] = exported(lower, records)
+        one.below = [name for name in seen if before.get(name, seen[name]) != seen[name]]
     return out
 
 
