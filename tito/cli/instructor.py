@@ -49,7 +49,8 @@ RosterOption = Annotated[
         "--roster",
         metavar="CSV",
         help="The learners, as your system lists them or with a column `student`. "
-        "Default: those of `tito gradebook roster`.",
+        "Its columns arrived and arrived_LESSON say when work came in. "
+        "Default: the learners of `tito gradebook roster`.",
         show_default=False,
     ),
 ]
@@ -145,6 +146,13 @@ def release(
     force: Annotated[
         bool, typer.Option("--force", help="Write over an autograder zip that is there.")
     ] = False,
+    with_solutions: Annotated[
+        bool,
+        typer.Option(
+            "--with-solutions",
+            help="Also the solutions, for `tito compare`: not for a class that is graded.",
+        ),
+    ] = False,
     root: RootOption = None,
 ):
     """For instructors: make the learners' course, a folder to publish, without a solution, a hidden
@@ -169,6 +177,11 @@ def release(
             "Name a folder: tito release ../my-course-release; or a zip: tito release "
             "--gradescope autograder.zip",
         )
+    if with_solutions and not folder:
+        raise TitoError(
+            "--with-solutions is for a folder to publish, and none is named.",
+            "The autograder and nbgrader's sources hold the solutions in any case.",
+        )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
         raise TitoError(
             f"{folder} is a lesson; the first word is the folder to write.",
@@ -179,11 +192,18 @@ def release(
     if folder:
         from tito.author import release as releasing
 
-        result = releasing.release(root, current_folder() / folder.expanduser(), chosen)
+        result = releasing.release(
+            root, current_folder() / folder.expanduser(), chosen, with_solutions
+        )
         titles = ", ".join(result.lessons)
         echo(
             f"{result.path} holds {views.count(len(result.lessons), 'lesson')} ({titles}); "
-            f"{views.count(len(result.changed), 'file')} written, nothing given away."
+            f"{views.count(len(result.changed), 'file')} written, "
+            + (
+                "with the solutions: whoever opens a file can read them."
+                if with_solutions
+                else "nothing given away."
+            )
         )
         for name in result.by_hand:
             warn(f"{name} had been changed by hand; it is as released again.")
@@ -266,6 +286,30 @@ def grade(
     why: Annotated[
         str, typer.Option(help="Why it is graded again, kept in the history.", show_default=False)
     ] = "graded",
+    arrived: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="When this batch arrived, where nobody says more: 2026-12-01T23:59+01:00.",
+            show_default=False,
+        ),
+    ] = None,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="When each arrived: Moodle's grading worksheet, or ids and a column `arrived` or "
+            "`pushed_at`.",
+            show_default=False,
+        ),
+    ] = None,
+    correct_arrival: Annotated[
+        bool,
+        typer.Option(
+            "--correct-arrival",
+            help="These files arrived when this run says, whatever earlier runs said.",
+        ),
+    ] = False,
     students: Annotated[
         list[str] | None,
         typer.Option(
@@ -297,11 +341,15 @@ def grade(
     """Grade a class, and keep every result in the gradebook.
     Interrupted, it goes on when run again; two at once share the work.
 
-    Example: tito grade submissions tensor --roster class.csv
+    Of several submissions of a lesson one counts, as the table resubmission in tito.toml says: the
+    latest, if it says nothing. What was not handed in takes no grade away. The time of a download
+    makes nothing late. Example: tito grade submissions tensor --roster class.csv
     """
     import os
 
+    from tito.grading import arrived as arriving
     from tito.grading import enrollment, jail, run, views
+    from tito.grading.intake import Collected
     from tito.grading.judge import BASES, Setting
 
     root = current_course(root)
@@ -327,6 +375,12 @@ def grade(
     names = tuple(entry.name for entry in entries)
     setting = Setting(root.path, names, level, base, seconds, memory, secret, checks=checks)
     with to_grade_into(root, gradebook, dry_run) as (kept, book):
+        zone = book.rules.zone
+        collected = Collected(
+            arriving.read_times(current_folder() / times, zone) if times else None,
+            arriving.read_time(arrived, zone, "--arrived") if arrived else None,
+            zone,
+        )
         expected = None
         if roster:
             enrolled = enrollment.enroll(book, current_folder() / roster, author_name(None))
@@ -348,25 +402,37 @@ def grade(
                 expected is None or arrival.student in expected
             )
 
-        with show_class_progress(not json) as report, report_when_stopped(dry_run):
-            arrivals, progress = run.grade_class(
-                setting,
-                root.lessons,
-                submissions,
-                book,
-                jobs or os.cpu_count() or 1,
-                learners,
-                regrade,
-                report,
-                why,
-                students=students,
-                only=is_asked_for,
+        try:
+            with show_class_progress(not json) as report, report_when_stopped(dry_run):
+                arrivals, progress = run.grade_class(
+                    setting,
+                    root.lessons,
+                    submissions,
+                    book,
+                    jobs or os.cpu_count() or 1,
+                    learners,
+                    regrade,
+                    report,
+                    why,
+                    students=students,
+                    only=is_asked_for,
+                    collected=collected,
+                    anew=correct_arrival,
+                )
+        finally:
+            if not dry_run:
+                tell_falls(book)
+        standing = book.standing([one.student for one in arrivals], setting.lessons)
+        if views.may_be_a_download(standing):
+            warn(
+                "all of these arrived within a minute, and some late: is that the download? See "
+                "who says when: tito gradebook show --student ID"
             )
         if dry_run:
             from tito.grading import trial
 
             differences = list(trial.compare(kept, book))
-        doubted = [] if dry_run else views.doubtful(book.standing())
+        doubted = [] if dry_run else views.doubtful(book.overrides())
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
@@ -379,9 +445,13 @@ def grade(
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
-            echo_json(list(run.rows(book, arrivals, setting.lessons)))
+            echo_json([grade.as_json() for grade in standing])
     if not json:
-        echo(views.class_summary(progress, level, gradebook or root.state / "gradebook.db"))
+        echo(
+            views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
+            *views.arrivals(standing),
+            *views.others_count(standing, progress.given),
+        )
         if dry_run:
             echo(views.trial(differences))
     for line in doubted:
@@ -403,6 +473,16 @@ def grade(
             "The same command leaves them; --regrade tries them again.",
             3,
         )
+
+
+def tell_falls(book):
+    """Say which grades count less than before, by what was written just now."""
+    from tito.grading import views
+
+    if book.fell:
+        headline, *lines = views.fell(book.fell)
+        warn(headline)
+        print(*lines, sep="\n", file=sys.stderr)
 
 
 def select_checks(entries, texts):
@@ -975,7 +1055,7 @@ def gradebook_overrides(
         members = section_of(book, section)
         overrides = [
             one
-            for one in book.standing()
+            for one in book.overrides()
             if (one.doubt or not doubtful) and (members is None or one.student in members)
         ]
     if json:
@@ -1027,6 +1107,7 @@ def gradebook_roster(
         enrolled = enrollment.enroll(
             book, current_folder() / csv, author_name(who), id_column, whole_class
         )
+        tell_falls(book)
     if json:
         echo_json(asdict(enrolled))
         return
@@ -1078,7 +1159,8 @@ def gradebook_merge(
     root: RootOption = None,
 ):
     """One learner was there under two ids: grades, comments and history of OLD become INTO's, as
-    does what comes in under OLD from now on. Of a lesson that both have, more points count.
+    does what comes in under OLD from now on. Of a lesson that both have, one submission
+    counts, as the table resubmission in tito.toml says.
 
     Example: tito gradebook merge lovelace.a ada --why "two logins"
     """
@@ -1086,6 +1168,7 @@ def gradebook_merge(
 
     with gradebook_of(current_root(root), gradebook, create=False) as book:
         enrollment.merge(book, old, into, author_name(who), why)
+        tell_falls(book)
     echo(views.plain(f"{old} is {into} now."))
 
 

@@ -5,6 +5,8 @@ things happen:
 
 roster.py      who is in the class, and whose a submission is by its name
 boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
+arrived.py     when work arrived, and who says so
+commits.py     when a clone's last commit claims to be made
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
 run.py         the class: tasks on workers, each result into the gradebook, again after an
                interruption
@@ -15,7 +17,7 @@ jail.py        starts the untrusted process at an isolation level
 inside.py      that process: loads the learner's code, answers calls
 confine.py     the limits it puts on itself: Landlock, seccomp, resource limits
 result.py      what became of one lesson of one learner
-late.py        what lateness costs
+late.py        what lateness costs, and which submission counts: the rules in tito.toml
 grade.py       what a grade is: results, overrides and lateness become one
 tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema

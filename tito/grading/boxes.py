@@ -64,12 +64,16 @@ class Item:
     changed  only to be compared with others of the same box: a zip says what it likes
     read     given a limit in bytes, returns the bytes or raises Unreadable
     problem  why it is not even tried
+    entry    of SUBMISSIONS, in which it came
+    claimed  {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
     """
 
     path: str
     changed: object
     read: object
     problem: str = ""
+    entry: str = ""
+    claimed: dict = field(default_factory=dict)
 
     @property
     def suffix(self):

@@ -43,14 +43,35 @@ def _add_attempts_and_pages(database):
         )
 
 
+def _keep_every_submission(database):
+    """Version 3: `result` has every submission of a lesson, and what is known of its arrival."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    old = 'student, lesson, "key", number, title, max_points, sha256, arrived, graded, value'
+    for statement in (
+        "CREATE TABLE new_result (student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, "
+        '"key" VARCHAR(255) NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, '
+        "max_points INTEGER NOT NULL, sha256 VARCHAR(64) NOT NULL, "
+        f"arrived {moment}, latest {moment}, how VARCHAR(20) NOT NULL, late BOOLEAN, "
+        f"fetched {moment}, graded {moment} NOT NULL, value TEXT NOT NULL, "
+        'PRIMARY KEY (student, lesson, "key"), FOREIGN KEY(student) REFERENCES learner (student))',
+        f"INSERT INTO new_result ({old}, latest, how, fetched) SELECT {old}, arrived, "
+        "CASE WHEN arrived IS NULL THEN '' ELSE 'earlier tito' END, graded FROM result",
+        "DROP TABLE result",
+        "ALTER TABLE new_result RENAME TO result",
+    ):
+        database.execute(sql.text(statement))
+
+
 MIGRATIONS[2] = _add_attempts_and_pages
+MIGRATIONS[3] = _keep_every_submission
 
 
 def _add_states_and_settings(database):
-    """Version 4: who left or is no learner, merged ids, settings. A book whose learners came from a
-    roster has the ids of its column `student`.
+    """Version 4: who left or is no learner, merged ids, settings, the results of ended attempts. A
+    book whose learners came from a roster has the ids of its column `student`.
     """
     database.execute(sql.text("ALTER TABLE learner ADD COLUMN state VARCHAR(20)"))
+    database.execute(sql.text("ALTER TABLE attempt ADD COLUMN seen TEXT"))
     database.execute(
         sql.text(
             "CREATE TABLE alias (alias VARCHAR(500) NOT NULL, student VARCHAR(500) NOT NULL, "

@@ -55,7 +55,7 @@ def handed_in(submissions: Path, entries, learners) -> dict[str, tuple]:
 
     learners  roster.Learners, all of the gradebook, or None: it has no roster
     """
-    arrivals = intake.find(submissions, entries, learners)
+    arrivals = intake.find(submissions, entries, learners, collected=None)
     return {arrival.student: arrival.parts for arrival in arrivals}
 
 

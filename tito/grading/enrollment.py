@@ -11,9 +11,10 @@ from datetime import datetime, timezone
 
 from tito.errors import TitoError
 from tito.grading import class_lists
+from tito.grading.arrived import is_time, merged
 from tito.grading.database import transaction, write
-from tito.grading.grade import Instructions
-from tito.grading.result import LessonResult
+from tito.grading.grade import arrival_of
+from tito.grading.gradebook import Fall, time_columns
 from tito.grading.roster import Roster, in_section, learner_of, learners_of
 from tito.grading.tables import (
     ALIAS,
@@ -103,12 +104,13 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
             _set_state(database, set(unknown) - set(ids), STRANGER)
             states |= dict.fromkeys(set(unknown) - set(ids), STRANGER)
-        everybody, out.theirs, out.strangers = Roster(learners), {}, []
+        everybody, out.theirs, out.strangers, moved = Roster(learners), {}, [], []
         for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
             owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
             if sure and len(owners) == 1:
-                owner = _owner(learners[owners.pop()], aliases)
-                _merge(database, stranger, owner, who, "the roster has them now", alias=False)
+                owner = _owner(learners[next(iter(owners))], aliases)
+                why = "the roster has them now"
+                moved += _merge(book, database, stranger, owner, who, why, alias=False)
                 out.theirs[stranger] = owner
             else:
                 out.strangers.append(stranger)
@@ -118,8 +120,9 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             for one in out.absent:
                 _leave(database, one, who, f"not in {path}")
         out.left = [one for one in ids if states.get(one) == LEFT]
+        return moved
 
-    write(book.engine, work)
+    book.move(write(book.engine, work))
     return out
 
 
@@ -127,8 +130,8 @@ def learners(book, batch=None):
     """The Learners of the book, as `grade` takes them, or None when it has had no roster. Ids that
     were merged into theirs are theirs, too.
 
-    batch  ids whose column `arrived` counts: those in the roster that came with this batch of
-           submissions. The time in an older roster is that of another batch
+    batch  ids whose columns of times count: those in the roster that came with this batch of
+           submissions. The times in an older roster are those of another batch
     """
     with transaction(book.engine) as database:
         if not _setting(database, ID_COLUMN):
@@ -145,7 +148,7 @@ def learners(book, batch=None):
         columns = {"name": row.name} | row.columns | merged.get(row.student, {})
         columns.pop(SECRET, None)
         if row.student not in (batch or ()):
-            columns.pop("arrived", None)
+            columns = {name: text for name, text in columns.items() if not is_time(name)}
         out.append(learner_of(row.student, columns))
     return out
 
@@ -212,65 +215,73 @@ def merge(book, old, into, who, why):
     """One learner was there under two ids: what the book has about `old` becomes `into`'s, as does
     whatever is handed in under `old` from now on.
 
-    Of a lesson that both have, the result with more points counts; the other stays in the history.
-    Raises TitoError for an unknown learner.
+    Of a lesson that both have, the policy of the course says which submission counts; a grade that
+    falls is in `book.fell`. Raises TitoError for an unknown learner.
     """
 
     def work(database):
         first, second = (book._lock(database, one, who, why) for one in (old, into))
         if first == second:
             raise TitoError(f"{old} and {into} are one learner already.", "Name two ids.")
-        _merge(database, first, second, who, why)
+        return _merge(book, database, first, second, who, why)
 
-    write(book.engine, work)
+    book.move(write(book.engine, work))
 
 
-def _merge(database, old, into, who, why, alias=True):
+def _merge(book, database, old, into, who, why, alias=True):
+    """Returns the Falls (and rises) of `into`'s grades."""
     query = sql.select(LEARNER.c["name", "columns"])
     theirs, ours = (
         database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
     )
-    results = {
-        one: {
-            row.lesson: row for row in database.execute(sql.select(RESULT).filter_by(student=one))
-        }
-        for one in (old, into)
-    }
+    before = book.grades(database, into)
     # Tables of the history and of whatever else is kept about a learner.
     for table in TABLES.sorted_tables:
         if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT):
             database.execute(sql.update(table).filter_by(student=old).values(student=into))
-    kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
-    entries = sql.select(CHANGE).where(CHANGE.c.student == into, kinds).order_by(CHANGE.c.id)
-    instructions = Instructions(database.execute(entries).all())
-    told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
-    for lesson, row in results[old].items():
-        result, other = LessonResult.from_json(row.value), results[into].get(lesson)
-        change = told | {"lesson": lesson, "kind": "merged", "text": f"{old} is {into}"}
-        if other:
-            loser, before = row, LessonResult.from_json(other.value)
-            change |= {"old_points": instructions.sum_points(before)}
-            change |= {"new_points": change["old_points"]}
-            if result.points > before.points:
-                loser = other
-                change |= {"new_points": instructions.sum_points(result)}
-            change |= {"replaced": loser.value}
-            database.execute(sql.delete(RESULT).filter_by(student=loser.student, lesson=lesson))
-        else:
-            change |= {"new_points": instructions.sum_points(result)}
-        values = {"student": into, "value": row.value | {"student": into}}
-        database.execute(sql.update(RESULT).filter_by(student=old, lesson=lesson).values(values))
-        database.execute(sql.insert(CHANGE).values(change))
-    if not results[old]:
-        told |= {"kind": "merged", "text": f"{old} is {into}"}
-        database.execute(sql.insert(CHANGE).values(told))
+    lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
     names = {"name": ours.name or theirs.name, "columns": columns}
     database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
+    told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
+    told |= {"kind": "merged", "text": f"{old} is {into}"}
+    after, moved = book.grades(database, into), []
+    for lesson in lessons:
+        was, now = before.get(lesson), after[lesson]
+        points = {"old_points": was and was.before_late, "new_points": now.before_late}
+        database.execute(sql.insert(CHANGE).values(told | points | {"lesson": lesson}))
+        if was and was.points != now.points:
+            moved.append(Fall(into, now.name, lesson, was.points, now.points, told["text"]))
+    if not lessons:
+        database.execute(sql.insert(CHANGE).values(told))
     database.execute(sql.delete(ATTEMPT).filter_by(student=old))
     database.execute(sql.delete(LEARNER).filter_by(student=old))
     if alias:
         database.execute(sql.insert(ALIAS).values(alias=old, student=into))
+    return moved
+
+
+def _move_results(database, old, into):
+    """Make `old`'s results `into`'s. Of one that both have (the same key), the one with more points
+    stays, with what is known of the arrival of both. Returns the lessons.
+    """
+    kept = {
+        (row.lesson, row.key): row
+        for row in database.execute(sql.select(RESULT).filter_by(student=into))
+    }
+    rows = database.execute(sql.select(RESULT).filter_by(student=old)).all()
+    for row in rows:
+        place = {"student": old, "lesson": row.lesson, "key": row.key}
+        best, times = row, {}
+        if same := kept.get((row.lesson, row.key)):
+            best = max(same, row, key=lambda one: one.value["points"])
+            times = time_columns(merged(arrival_of(same), arrival_of(row)))
+            loser = row if best is same else same
+            database.execute(sql.delete(RESULT).filter_by(**place | {"student": loser.student}))
+        values = {"student": into, "value": best.value | {"student": into}} | times
+        place["student"] = best.student
+        database.execute(sql.update(RESULT).filter_by(**place).values(values))
+    return list(dict.fromkeys(row.lesson for row in sorted(rows, key=lambda row: row.number)))
 
 
 def _leave(database, student, who, why):

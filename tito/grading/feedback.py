@@ -118,9 +118,11 @@ def arithmetic(grade):
             f"The checks earned {_points(grade.result.points)}. With those set by hand it is "
             f"{_points(grade.before_late)}."
         )
-    if grade.late_days:
+    if grade.is_late:
         said.append(
             f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: {grade.late_reason}."
+            if grade.late_days
+            else f"{grade.late_reason[0].upper()}{grade.late_reason[1:]}."
         )
         kept = (
             f", and {shown(by_hand)} set by hand, which lateness does not change, make "

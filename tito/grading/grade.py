@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from tito.errors import TitoError
 from tito.grading import late
+from tito.grading.arrived import SAID, Arrived, merged
 from tito.grading.result import CheckResult, LessonResult
 
 
@@ -105,6 +106,11 @@ class Grade:
     override         the Override of the whole lesson, or None
     check_overrides  {check id: Override}, of checks that `result` has
     arrived          when it was handed in, or None when nobody knows
+    arrived_how      who says so, or who marked it late or in time: a key of arrived.SAID, "" when
+                     nobody does
+    marked_late      whether the collector marked it late and no time is known; with an extension
+                     given here that costs nothing
+    submissions      how many different files of this lesson were handed in, this one included
     due              the date that counts for this learner, extension included, or None
     extension        late.Extension or None
     late_days        started days after `due` and the grace
@@ -140,6 +146,28 @@ class Grade:
     points: Decimal
     max_points: int
     graded: datetime
+    arrived_how: str = ""
+    marked_late: bool = False
+    submissions: int = 1
+
+    @property
+    def is_late(self) -> bool:
+        return bool(self.late_days or self.marked_late and not self.extension)
+
+    @property
+    def arrival_unknown(self) -> bool:
+        """Whether nobody knows if this work came in time; it then counts as if it had."""
+        return self.result.is_work and not self.arrived_how
+
+    def arrival(self) -> str:
+        """When it arrived, in words, and who says so."""
+        when = self.arrived and f"{self.arrived:%Y-%m-%d %H:%M} UTC"
+        if not self.arrived_how:
+            return "arrived at an unknown time" if self.result.is_work else ""
+        if when:
+            return f"arrived {when}, {SAID.get(self.arrived_how, self.arrived_how)}"
+        marked = "late" if self.marked_late else "in time"
+        return f"marked {marked} {SAID.get(self.arrived_how, self.arrived_how)}"
 
     def check_points(self, check: CheckResult) -> Decimal:
         """The points of a check that count: by hand or earned, before the late rules."""
@@ -160,6 +188,9 @@ class Grade:
             "penalty_percent": number(self.penalty_percent),
             "late_reason": self.late_reason,
             "arrived": _iso(self.arrived),
+            "arrived_how": self.arrived_how,
+            "marked_late": self.marked_late,
+            "submissions": self.submissions,
             "due": _iso(self.due),
             "graded": _iso(self.graded),
             "override": _override_json(self.override),
@@ -179,8 +210,9 @@ class Change:
 
     lesson      None: all lessons
     check       the id of the check that was overridden, or None
-    kind        "graded", "regraded" (the same submission and checks once more), "override",
-                "comment", "extension"; "left", "returned" or "merged", of a learner
+    kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
+                submission counts, or it costs something else, since more is known of when it came),
+                "override", "comment", "extension"; "left", "returned" or "merged", of a learner
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it
@@ -261,17 +293,94 @@ def _split_points(result, check_overrides):
     return Decimal(max(0, result.points - replaced)), by_hand
 
 
-def make_grade(learner, row, instructions: "Instructions", rules: late.Rules) -> Grade:
-    """The Grade of a row of the table `result`, by what instructors said and by the late rules.
+@dataclass(frozen=True)
+class Submitted:
+    """A file of a lesson that was handed in: the row of `result` that counts for it, which of
+    several keys it may have, and what all runs know of its arrival.
+    """
+
+    row: object
+    arrived: Arrived
+
+    @property
+    def order(self):
+        return (*self.arrived.order, self.row.graded)
+
+
+def submitted(rows: Iterable) -> list[Submitted]:
+    """The rows of one learner's lesson, by file. Beside other earlier lessons the same file may
+    have earned less (`--base own`): its best grading counts, so that nobody loses points over a
+    lesson that was not handed in again.
+    """
+    by_file = {}
+    for row in rows:
+        by_file.setdefault(row.sha256, []).append(row)
+    found = []
+    for same in by_file.values():
+        known = arrival_of(same[0])
+        for row in same[1:]:
+            known = merged(known, arrival_of(row))
+        best = max(same, key=lambda row: (row.value["points"], row.graded))
+        found.append(Submitted(best, known))
+    return found
+
+
+def arrival_of(row) -> Arrived:
+    """What a row of `result` knows of its file's arrival."""
+    return Arrived(row.arrived, row.how, row.late, row.fetched, row.latest)
+
+
+def counting_grade(
+    learner, rows: Iterable, instructions: "Instructions", rules: late.Rules
+) -> Grade:
+    """The Grade of a learner's lesson: of the submission that counts by the policy of the course.
+
+    rows  of the table `result`, one or more of that lesson
+
+    What was not handed in, could not be read at all or is as it was released counts only where
+    there is nothing else. "best" compares the points after lateness; of equals, the latest counts.
+    """
+    found = submitted(rows)
+    grades = [(one, make_grade(learner, one, instructions, rules)) for one in found]
+    work = [pair for pair in grades if pair[1].result.is_work]
+    handed_in = work or [pair for pair in grades if pair[0].row.sha256] or grades
+
+    def order(pair):
+        return pair[0].order
+
+    if rules.policy == "best":
+        chosen = max(handed_in, key=lambda pair: (pair[1].points, order(pair)))
+    elif rules.policy == "last-on-time":
+        in_time = [pair for pair in handed_in if not pair[1].is_late]
+        chosen = max(in_time, key=order) if in_time else min(handed_in, key=order)
+    else:
+        chosen = max(handed_in, key=order)
+    grade = chosen[1]
+    grade.submissions = len(handed_in)
+    return grade
+
+
+def make_grade(learner, one: Submitted, instructions: "Instructions", rules: late.Rules) -> Grade:
+    """The Grade of a submission, by what instructors said and by the late rules.
 
     learner  has `student` and `name`
     """
+    row = one.row
     result = LessonResult.from_json(row.value)
     override, check_overrides = instructions.select_overrides(result)
     extension = instructions.extension(row.lesson)
     due = rules.due.get(row.lesson)
-    days = late.lateness(row.arrived, due, extension, rules.grace)
-    percent = Decimal(0) if override else late.percent(days, rules)
+    arrived, how = one.arrived.when, one.arrived.how
+    if not arrived and one.arrived.late is None:
+        arrived, how = _claimed(result, one.arrived, rules)
+    # A time decides where one is known. A mark is by the date of the collector, who knows nothing
+    # of an extension given here.
+    marked = arrived is None and bool(one.arrived.late)
+    days = late.lateness(arrived, due, extension, rules.grace)
+    percent, told = late.percent(days, rules), SAID[how] if how in late.CLAIMS else ""
+    if marked and not extension:
+        percent, told = rules.mark, f"marked {SAID.get(how, how)}"
+    percent = Decimal(0) if override else percent
     before_late = points = sum_points(result, override, check_overrides)
     if percent:
         earned, by_hand = _split_points(result, check_overrides)
@@ -285,18 +394,31 @@ def make_grade(learner, row, instructions: "Instructions", rules: late.Rules) ->
         result=result,
         override=override,
         check_overrides=check_overrides,
-        arrived=row.arrived,
+        arrived=arrived,
         due=extension.applied(due) if extension and due else due,
         extension=extension,
         late_days=days,
         penalty_percent=percent,
-        late_reason=late.reason(days, percent),
+        late_reason=late.reason(days, percent, told),
         comments=instructions.comments(row.lesson),
         before_late=before_late,
         points=points,
         max_points=row.max_points,
         graded=row.graded,
+        arrived_how=how,
+        marked_late=marked,
     )
+
+
+def _claimed(result, known, rules):
+    """(When the learner's own work says that it was made, which claim that is), where `tito.toml`
+    lets it count; (None, "") without.
+    """
+    claims = result.claimed | ({"file": known.fetched.isoformat()} if known.fetched else {})
+    for kind in rules.claimed:
+        if kind in claims and (when := late.moment(claims[kind], rules.zone)):
+            return when, kind
+    return None, ""
 
 
 class Instructions:

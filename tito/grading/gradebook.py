@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tito.errors import TitoError
 from tito.grading import late
+from tito.grading.arrived import NOBODY, Arrived, is_time, merged
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
@@ -21,13 +22,15 @@ from tito.grading.grade import (
     Instructions,
     Learner,
     Standing,
+    arrival_of,
+    counting_grade,
     differences,
     make_extension,
-    make_grade,
     parse_points,
     select_check,
+    submitted,
 )
-from tito.grading.result import LessonResult
+from tito.grading.result import LessonResult, Seen
 from tito.grading.roster import in_section
 from tito.grading.tables import (
     ATTEMPT,
@@ -49,13 +52,32 @@ PAGE = 500  # entries of the history held in memory at a time
 
 
 class _Row(NamedTuple):
-    """What `save` needs of a row of the table `result`."""
+    """What is needed of a row of the table `result` to know what counts."""
 
     lesson: str
+    number: int
+    title: str
+    max_points: int
     key: str
     sha256: str
     arrived: datetime | None
+    latest: datetime | None
+    how: str
+    late: bool | None
+    fetched: datetime | None
+    graded: datetime
     value: dict
+
+
+class Fall(NamedTuple):
+    """A grade that a run made smaller: from which points that count to which, and why."""
+
+    student: str
+    name: str
+    lesson: str
+    old: Decimal
+    new: Decimal
+    why: str
 
 
 class Attempt(NamedTuple):
@@ -63,11 +85,17 @@ class Attempt(NamedTuple):
 
     number  how often it was begun; 0: it has ended, and there is nothing more to do
     run     the process that began it last, as `run.py` names it; at: when
+    seen    when it has ended: the results that the book has of it
     """
 
     number: int
     run: str
     at: datetime
+    seen: list[Seen] = []
+
+    @classmethod
+    def of(cls, row) -> "Attempt":
+        return cls(row.number, row.run, row.at, [Seen(*one) for one in row.seen or ()])
 
 
 class Gradebook:
@@ -79,6 +107,13 @@ class Gradebook:
 
     def __init__(self, engine: sql.Engine, rules: late.Rules):
         self.engine, self.rules = engine, rules
+        self._moved: dict[tuple[str, str], Fall] = {}  # since it was opened
+        self._arrivals: dict[tuple[str, str, str], Arrived] | None = None  # see `_tells_more`
+
+    @property
+    def fell(self) -> list[Fall]:
+        """The grades that count less than when this book was opened, by what was saved since."""
+        return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
         """The same gradebook in the new, empty database of `engine`."""
@@ -92,26 +127,29 @@ class Gradebook:
 
     # What grading writes
 
-    def results(self, student: str) -> dict[str, LessonResult]:
-        """{lesson: the current result} of a learner; empty for one who has none."""
-        query = sql.select(RESULT.c.value).where(RESULT.c.student == learner_id(student))
+    def results(self, student: str) -> dict[tuple[str, str], LessonResult]:
+        """{(lesson, SHA-256 of the file): the result that counts for this file} of a learner."""
         with transaction(self.engine) as database:
-            results = map(LessonResult.from_json, database.execute(query).scalars())
-            return {result.lesson: result for result in results}
+            by_lesson = _by_lesson(_result_rows(database, learner_id(student)))
+        return {
+            (lesson, one.row.sha256): LessonResult.from_json(one.row.value)
+            for lesson, rows in by_lesson.items()
+            for one in submitted(rows)
+        }
 
-    def keys(self) -> dict[str, dict[str, str]]:
-        """{learner: {lesson: key}} of every current result: what need not be graded again."""
+    def keys(self) -> dict[str, dict[str, set[str]]]:
+        """{learner: {lesson: keys}} of every result: what need not be graded again."""
         keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
         with transaction(self.engine) as database:
             for student, lesson, key in database.execute(query):
-                keys.setdefault(student, {})[lesson] = key
+                keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
         return keys
 
     def attempts(self) -> dict[tuple[str, str], Attempt]:
         """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
             return {
-                (row.student, row.work): Attempt(row.number, row.run, row.at)
+                (row.student, row.work): Attempt.of(row)
                 for row in database.execute(sql.select(ATTEMPT))
             }
 
@@ -119,12 +157,12 @@ class Gradebook:
         self,
         works: Iterable[tuple[str, str]],
         run: str,
-        claim: Callable[[Attempt | None], bool],
+        claim: Callable[[str, Attempt | None], bool],
     ) -> list[tuple[bool, Attempt | None]]:
         """Keep that this run grades these submissions: no other claims them meanwhile.
 
         works  (learner, hash as in `keep_attempts`) of each
-        claim  whether it does, given the Attempt of before
+        claim  whether it does, given the learner's id and the Attempt of before
 
         Returns whether each is claimed, and the Attempt of before.
         """
@@ -133,8 +171,8 @@ class Gradebook:
         def work(database):
             place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
             rows = database.execute(sql.select(ATTEMPT).where(place).with_for_update())
-            before = {(r.student, r.work): Attempt(r.number, r.run, r.at) for r in rows}
-            claimed = {one: claim(before.get(one)) for one in works}
+            before = {(row.student, row.work): Attempt.of(row) for row in rows}
+            claimed = {one: claim(one[0], before.get(one)) for one in works}
             numbers = {one: before[one].number if one in before else 0 for one in works}
             mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
             self._keep_attempts(database, mine, run)
@@ -146,7 +184,7 @@ class Gradebook:
         """Keep how often grading of these submissions has begun.
 
         attempts  (learner, the hash of the submission and of all else that decides its results,
-                  how often; 0: it has ended, None: it never began) of each
+                  how often; None: it never began) of each
         """
         write(self.engine, lambda database: self._keep_attempts(database, attempts, run))
 
@@ -162,94 +200,226 @@ class Gradebook:
     def save(
         self,
         results: list[LessonResult],
-        arrived: datetime | None,
+        arrived: datetime | Arrived | dict[str, Arrived] | None,
         who: str,
         name: str = "",
         why: str = "graded",
         regrade: bool = False,
         work: str | None = None,
+        seen: Iterable[Seen] = (),
+        anew: bool = False,
     ) -> list[LessonResult]:
         """Keep the results of one learner: all of them, or, when anything stops it, none.
 
-        arrived  when the submission arrived, with a time zone, or None. Of a lesson file with the
-                 same bytes as before the earliest arrival counts: handing in a workspace again
-                 makes no lesson late that was in it
+        arrived  when the submission arrived: a time with a zone, None, an Arrived, or {lesson:
+                 Arrived}. Of a lesson file with the same bytes as before the earliest arrival
+                 counts: handing in a workspace again makes no lesson late that was in it
         name     of the learner; "" leaves what the book has
         regrade  also replace a result of the same key; without it, such a result is left as it is
         work     of an attempt that has ended with these results, see `keep_attempts`
+        seen     of the same learner: results that the book has already, handed in once more
+        anew     what earlier runs knew of the arrival of these files is forgotten
 
-        Returns the results that were kept.
+        Earlier submissions of a lesson are kept: which of them counts is decided when grades are
+        read. `fell` has the grades that count less than before. Returns the results that were
+        kept.
         """
         if len({result.student for result in results}) > 1:
             raise ValueError("save() takes the results of one learner")
         if not results:
             return []
-        return write(
-            self.engine,
-            lambda database: self._save(database, results, arrived, who, name, why, regrade, work),
+        return self._keep(
+            results[0].student, results, arrived, who, name, why, regrade, work, seen, anew
         )
 
-    def _save(self, database, results, arrived, who, name, why, regrade, work):
-        student = learner_id(results[0].student)
-        if work:  # it has ended, and what ended before no longer tells what the grades are
-            ended = (ATTEMPT.c.number == 0) | (ATTEMPT.c.work == work)
-            database.execute(sql.delete(ATTEMPT).where(ATTEMPT.c.student == student, ended))
-            row = {"student": student, "work": work, "number": 0, "run": "", "at": _now()}
-            database.execute(sql.insert(ATTEMPT).values(row))
+    def saw(
+        self,
+        student: str,
+        seen: Iterable[Seen],
+        arrived: datetime | Arrived | dict[str, Arrived] | None,
+        who: str,
+        why: str = "graded",
+        anew: bool = False,
+        work: str | None = None,
+    ) -> None:
+        """Keep when files arrived that are graded already; as `save`, without a result."""
+        self._keep(student, [], arrived, who, "", why, False, work, list(seen), anew)
+
+    def _keep(self, student, results, arrived, who, name, why, regrade, work, seen, anew):
+        def arrival(lesson):
+            one = arrived.get(lesson, NOBODY) if isinstance(arrived, dict) else arrived
+            return one if isinstance(one, Arrived) else Arrived(one, "roster" if one else "")
+
+        def keep(database):
+            moved = []
+            kept = self._save(
+                database,
+                student,
+                results,
+                arrival,
+                who,
+                name,
+                why,
+                regrade,
+                work,
+                seen,
+                anew,
+                moved,
+            )
+            return kept, moved
+
+        nothing = not results and not work
+        if nothing and not self._tells_more(learner_id(student), seen, arrival, anew):
+            return []
+        kept, moved = write(self.engine, keep)
+        self.move(moved)
+        return kept
+
+    def move(self, moved: Iterable[Fall]) -> None:
+        """Keep these Falls, or rises, for `fell`: they were written."""
+        for one in moved:
+            first = self._moved.get((one.student, one.lesson), one)
+            self._moved[one.student, one.lesson] = one._replace(old=first.old)
+
+    def _tells_more(self, student, seen, arrival, anew):
+        """Whether these arrivals change what the book knew when it was first asked: a run with
+        nothing to do writes nothing. What others add meanwhile, they add to the same rows.
+        """
+        if self._arrivals is None:
+            names = ("arrived", "how", "late", "fetched", "latest")
+            query = sql.select(*(RESULT.c[name] for name in ("student", "lesson", "key", *names)))
+            with transaction(self.engine) as database:
+                rows = database.execute(query.where(RESULT.c.sha256 != "")).all()
+            self._arrivals = {row[:3]: arrival_of(row) for row in rows}
+        return any(
+            known != (arrival(one.lesson) if anew else merged(known, arrival(one.lesson)))
+            for one in seen
+            if (known := self._arrivals.get((student, one.lesson, one.key)))
+        )
+
+    def _save(
+        self, database, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
+    ):
+        student = learner_id(student)
         self._remember(database, student, name)
+        learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
         instructions = Instructions(self._instructions(database, student))
-        columns = RESULT.c["lesson", "key", "sha256", "arrived", "value"]
-        current = {
-            row.lesson: row
-            for row in database.execute(sql.select(columns).where(RESULT.c.student == student))
-        }
-        news, replaced, changes = [], [], []
-        for result in results:
-            old = current.get(result.lesson)
-            if old and old.key == result.key and not regrade:
+        lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
+        rows = {lesson: [] for lesson in lessons}
+        for row in _result_rows(database, student, lessons):
+            rows[row.lesson].append(row)
+
+        def counting():
+            return {
+                lesson: counting_grade(learner, mine, instructions, self.rules)
+                for lesson, mine in rows.items()
+                if mine
+            }
+
+        def put(lesson, new, replaced):
+            for row in replaced:
+                place = {"student": student, "lesson": lesson, "key": row.key}
+                database.execute(sql.delete(RESULT).filter_by(**place))
+                rows[lesson].remove(row)
+            database.execute(sql.insert(RESULT).values(new._asdict() | {"student": student}))
+            rows[lesson].append(new)
+
+        before, told, news = counting(), {}, []
+        for one in [*results, *seen]:
+            old = next((row for row in rows[one.lesson] if row.key == one.key), None)
+            known = arrival(one.lesson)
+            if isinstance(one, Seen) or (old and not regrade):
+                if old and old.sha256:
+                    same = [row for row in rows[one.lesson] if row.sha256 == old.sha256]
+                    for row in same:
+                        # Of the same bytes beside other lessons, too: it is one file.
+                        new = known if anew else merged(arrival_of(row), known)
+                        if new != arrival_of(row):
+                            put(one.lesson, row._replace(**time_columns(new)), [row])
                 continue
-            news.append(result)
-            replaced += [result.lesson] if old else []
-            before = LessonResult.from_json(old.value) if old else None
-            since = arrived
-            if old and old.sha256 == result.sha256 != "":
-                since = min(filter(None, (old.arrived, arrived)), default=None)
-            current[result.lesson] = _Row(
-                result.lesson, result.key, result.sha256, since, result.as_json()
+            if replaced := _replaced_by(one, rows[one.lesson]):
+                if one.verdict == "missing" and replaced[0].value["verdict"] != "missing":
+                    continue
+                if one.sha256 and not anew:
+                    for row in replaced:
+                        known = merged(known, arrival_of(row)) if row.sha256 else known
+            if not known.fetched and not known.when:
+                known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
+            value = one.as_json()
+            new = _Row(
+                one.lesson,
+                one.number,
+                clean(one.title),
+                one.max_points,
+                one.key,
+                one.sha256,
+                graded=_now(),
+                value=value,
+                **time_columns(known),
             )
-            changes.append(
-                {
-                    "student": student,
-                    "lesson": result.lesson,
-                    "kind": "regraded" if old and old.key == result.key else "graded",
-                    "who": clean(who),
-                    "at": _now(),
-                    "why": clean(why),
-                    "text": instructions.describe_overrides(before, result),
-                    "old_points": before and instructions.sum_points(before),
-                    "new_points": instructions.sum_points(result),
-                    "checks": differences(before, result),
-                    "replaced": old and old.value,
-                }
-            )
-        if news:
-            database.execute(
-                sql.delete(RESULT).where(RESULT.c.student == student, RESULT.c.lesson.in_(replaced))
-            )
-            rows = [
-                current[result.lesson]._asdict()
-                | {
-                    "student": student,
-                    "number": result.number,
-                    "title": clean(result.title),
-                    "max_points": result.max_points,
-                    "graded": _now(),
-                }
-                for result in news
+            put(one.lesson, new, replaced)
+            for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
+                put(one.lesson, row._replace(**time_columns(known)), [row])
+            news.append(one)
+            told[one.lesson] = (one, old, replaced)
+        if work:
+            # Once these results are gone, other checks having replaced them, it is graded again.
+            ended = [
+                [one.lesson, one.key, one.entry, one.sha256]
+                for one in [*results, *seen]
+                if any(row.key == one.key for row in rows[one.lesson])
             ]
-            database.execute(sql.insert(RESULT), rows)
+            database.execute(sql.delete(ATTEMPT).filter_by(student=student, work=work))
+            row = {"student": student, "work": work, "number": 0, "run": "", "at": _now()}
+            database.execute(sql.insert(ATTEMPT).values(row | {"seen": ended}))
+        after, changes = counting(), []
+        for lesson, now in after.items():
+            was = before.get(lesson)
+            entry = self._change(instructions, was, now, told.get(lesson), why)
+            if entry:
+                changes.append(
+                    entry | {"student": student, "lesson": lesson, "who": clean(who), "at": _now()}
+                )
+            if was and now.points != was.points:
+                moved.append(
+                    Fall(student, learner.name, lesson, was.points, now.points, _why(was, now))
+                )
+        if changes:
             database.execute(sql.insert(CHANGE), changes)
         return news
+
+    @staticmethod
+    def _change(instructions, was, now, told, why):
+        """The entry of the history for a lesson that was graded or whose grade became another, or
+        None.
+        """
+        if not told and (not was or (was.points, was.result) == (now.points, now.result)):
+            return None
+        entry = {
+            "kind": "arrived",
+            "why": clean(why),
+            "text": _why(was, now) if was else None,
+            "old_points": was and was.before_late,
+            "new_points": now.before_late,
+            "checks": differences(was and was.result, now.result),
+            "replaced": None,
+        }
+        if not told:
+            return entry
+        result, old, replaced = told
+        if now.result.key != result.key:
+            if not result.is_work:
+                return None  # nothing was handed in, and something counts
+            words = "kept beside it" if now.result.sha256 == result.sha256 else "does not count"
+            entry["text"] = f"a submission of {result.points} points {words}; {_which(now)}"
+        else:
+            entry["text"] = instructions.describe_overrides(was and was.result, now.result)
+            if not entry["text"] and was and now.points < was.points and not replaced:
+                entry["text"] = _why(was, now)
+        return entry | {
+            "kind": "regraded" if old else "graded",
+            "replaced": replaced[0].value if replaced else None,
+        }
 
     def remember_roster(self, learners: Iterable) -> None:
         """Keep id, name and columns of these learners (`roster.read_roster`).
@@ -271,7 +441,7 @@ class Gradebook:
             page = (columns or {}).get(SECRET)
             page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
             # Rosters of several programs add up; when a batch came in, the newest alone says.
-            kept = {name: text for name, text in (before or {}).items() if name != "arrived"}
+            kept = {name: text for name, text in (before or {}).items() if not is_time(name)}
             new["columns"] = kept | (columns or {}) | {SECRET: page}
         if before is None:
             database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))
@@ -306,17 +476,15 @@ class Gradebook:
     def _override(self, database, student, lesson, points, who, why, check, repeat=True):
         """What `override` does. Without `repeat`, None where that is set already."""
         learner = self._lock(database, student, who, why)
-        query = sql.select(RESULT.c.value).where(
-            RESULT.c.student == learner, RESULT.c.lesson == lesson
-        )
-        value = database.execute(query).scalar()
-        if value is None:
+        rows = _result_rows(database, learner, [lesson])
+        if not rows:
             raise TitoError(
                 f"{learner} has no grade in {lesson} yet.",
                 f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
             )
-        result = LessonResult.from_json(value)
         instructions = Instructions(self._instructions(database, learner))
+        person = database.execute(sql.select(LEARNER).filter_by(student=learner)).one()
+        result = counting_grade(person, rows, instructions, self.rules).result
         ids = [check.id for check in result.checks]
         if points is None:  # what was set may be of a check that the lesson has no more
             ids += [name for place, name in instructions.overrides if place == lesson and name]
@@ -450,7 +618,7 @@ class Gradebook:
 
         return write(self.engine, work)
 
-    def standing(self) -> list[Standing]:
+    def overrides(self) -> list[Standing]:
         """The overrides that hold, by learner, with what is to be said against each."""
         overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
         found = []
@@ -459,11 +627,9 @@ class Gradebook:
                 learner = database.execute(
                     sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
                 ).one()
-                values = database.execute(
-                    sql.select(RESULT.c.value).where(RESULT.c.student == student)
-                ).scalars()
                 instructions = Instructions(self._instructions(database, student))
-                found += instructions.standing(learner, map(LessonResult.from_json, values))
+                results = [grade.result for grade in self.grades(database, student).values()]
+                found += instructions.standing(learner, results)
         return found
 
     def _lock(self, database, student, who, why="-"):
@@ -581,7 +747,42 @@ class Gradebook:
                 row.columns.get(SECRET, ""),
                 row.state or "",
             )
-            yield learner, [make_grade(learner, row, instructions, self.rules) for row in rows]
+            yield (
+                learner,
+                [
+                    counting_grade(learner, mine, instructions, self.rules)
+                    for mine in _by_lesson(rows).values()
+                ],
+            )
+
+    def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
+        """{lesson: Grade} of a learner, within a transaction."""
+        learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
+        instructions = Instructions(self._instructions(database, student))
+        return {
+            lesson: counting_grade(learner, rows, instructions, self.rules)
+            for lesson, rows in _by_lesson(_result_rows(database, student)).items()
+        }
+
+    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> list[Grade]:
+        """The Grades of these lessons of these learners, in their order, all in memory."""
+        students, lessons = [learner_id(student) for student in students], set(lessons)
+        wanted = {student: {} for student in students}
+        with transaction(self.engine) as database:
+            learners = {row.student: row for row in database.execute(sql.select(LEARNER))}
+            said = {}
+            for entry in self._instructions(database):
+                said.setdefault(entry.student, []).append(entry)
+            query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
+            query = query.where(RESULT.c.lesson.in_(lessons)).order_by(RESULT.c.number)
+            for student, *values in database.execute(query):
+                if student in wanted:
+                    wanted[student].setdefault(values[0], []).append(_Row(*values))
+        return [
+            counting_grade(learners[student], rows, Instructions(said.get(student, ())), self.rules)
+            for student, by_lesson in wanted.items()
+            for rows in by_lesson.values()
+        ]
 
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
         """The Changes, oldest first: of all, of one learner, of one lesson.
@@ -621,9 +822,12 @@ class Gradebook:
             last = page[-1].id
 
     @staticmethod
-    def _instructions(database, student):
-        """The entries of the history that still say something, oldest first."""
+    def _instructions(database, student=None):
+        """The entries of the history that still say something, oldest first: of a learner, or of
+        all.
+        """
         columns = CHANGE.c[
+            "student",
             "lesson",
             "check_id",
             "kind",
@@ -637,7 +841,9 @@ class Gradebook:
             "replaced",
         ]
         kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
-        query = sql.select(columns).where(CHANGE.c.student == student, kinds).order_by(CHANGE.c.id)
+        query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
+        if student is not None:
+            query = query.where(CHANGE.c.student == student)
         return database.execute(query).all()
 
 
@@ -647,6 +853,66 @@ def _learner_query(student):
     Where the database knows such locks, nobody else can write about them meanwhile.
     """
     return sql.select(LEARNER.c.student).where(LEARNER.c.student == student).with_for_update()
+
+
+def _result_rows(database, student, lessons=None):
+    """The rows of `result` of a learner's lessons; None: of all."""
+    query = sql.select(*(RESULT.c[name] for name in _Row._fields)).filter_by(student=student)
+    if lessons is not None:
+        query = query.where(RESULT.c.lesson.in_(lessons))
+    return [_Row(*row) for row in database.execute(query)]
+
+
+def _by_lesson(rows):
+    """{lesson: its rows}, in their order."""
+    found = {}
+    for row in rows:
+        found.setdefault(row.lesson, []).append(row)
+    return found
+
+
+def time_columns(arrived):
+    """The columns of `result` that hold an Arrived."""
+    return {
+        "arrived": arrived.when,
+        "latest": arrived.latest,
+        "how": arrived.how,
+        "late": arrived.late,
+        "fetched": arrived.fetched,
+    }
+
+
+def _replaced_by(result, rows):
+    """Of the rows of a lesson, those whose place a new result takes: of the same key; of the same
+    file, graded by other checks or limits; and what is no file at all.
+    """
+
+    def is_replaced(row):
+        if row.key == result.key:
+            return True
+        setting = row.key.partition(".")[2]
+        return row.sha256 == result.sha256 and not (row.sha256 and setting == result.setting != "")
+
+    return [row for row in rows if is_replaced(row)]
+
+
+def _which(grade):
+    """Which submission counts, in words."""
+    return f"the one that {arrival} counts" if (arrival := grade.arrival()) else "another counts"
+
+
+def _why(was, now):
+    """Why a grade is another one, in a sentence."""
+    parts = []
+    if was.result.sha256 != now.result.sha256:
+        parts.append(f"another submission counts: {now.arrival()}")
+    elif was.result.key != now.result.key:
+        parts.append("the same file, graded again")
+    elif was.result != now.result:
+        parts.append("graded again")
+    if was.late_reason != now.late_reason:
+        parts.append(f"{was.late_reason or 'in time'} -> {now.late_reason or 'in time'}")
+    return "; ".join(parts)
 
 
 def _now():

@@ -8,10 +8,12 @@ what was passed over one in `notes`.
 
 A file of a lesson is `NAME_dev.py` or `NAME_dev.ipynb`, in any folder, also as
 `ada_NAME_dev (1).ipynb`, and any other script or notebook whose `#| default_exp core.NAME` says so.
-Of several, the one with more exercises written counts.
+Of several in one entry, the one with more exercises written counts; of several entries of a
+learner, the latest that holds the lesson, as more than it was released.
 """
 
 import contextlib
+import csv
 import functools
 import hashlib
 import io
@@ -25,6 +27,16 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
 from tito.errors import TitoError
+from tito.grading.arrived import (
+    NOBODY,
+    Arrived,
+    Times,
+    by_name,
+    is_worksheet,
+    of_roster,
+    with_fetched,
+    worksheet,
+)
 from tito.grading.boxes import (
     LIMITS,
     Box,
@@ -40,7 +52,8 @@ from tito.grading.boxes import (
     some,
     zip_box,
 )
-from tito.grading.roster import Roster, shown, utc
+from tito.grading.commits import commit_time
+from tito.grading.roster import MOODLE, Roster, shown, utc
 from tito.lesson import cells
 from tito.lesson.form import stub
 
@@ -60,6 +73,7 @@ METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
 NOTES = 30  # sentences about one submission
+ENTRIES = 20  # of one learner that are looked at
 # Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
 LONG_LINE = 10_000
 
@@ -71,8 +85,9 @@ class Part:
     name     its name there
     path     the entry, or the zip of the class that holds it
     kind     "folder", "zip" or "file"; "" for what is not read, with the `problem`
-    time     when the collector got it, UTC
+    time     its own, that of a download or clone, UTC
     inside   whether `path` is the zip of the class
+    arrived  when the collector got it, arrived.Arrived
     """
 
     name: str
@@ -81,13 +96,37 @@ class Part:
     time: datetime
     inside: bool = False
     problem: str = ""
+    arrived: Arrived = NOBODY
+
+    @property
+    def order(self):
+        """What puts the entries of a learner in order."""
+        return self.arrived.when or self.time, self.time, _natural(_stem(self))
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What the instructor says of a batch.
+
+    times    arrived.Times, or None
+    arrived  when all arrived of which nobody says more, or None
+    zone     of times that name none, or None
+    """
+
+    times: Times | None = None
+    arrived: datetime | None = None
+    zone: object = None
 
 
 @dataclass(frozen=True)
 class Arrival:
     """One learner, and what they handed in, not opened yet.
 
-    No parts: nothing. `known`: the roster has them, or there is none.
+    arrived  when the latest of it arrived, where that is known
+    parts    the earliest first; none: nothing was handed in
+    known    whether the roster has them, or there is none
+    said     {lesson, or "" for all: Arrived} by the roster
+    partial  whether later entries of theirs were left out, see `rounds`
     """
 
     student: str
@@ -96,6 +135,28 @@ class Arrival:
     parts: tuple = ()
     notes: tuple = ()
     known: bool = True
+    said: dict = field(default_factory=dict)
+    partial: bool = False
+
+    def moment(self, lesson, entry):
+        """When a lesson's file arrived that came in this entry; "": in the latest."""
+        part = next((part for part in self.parts if part.name == entry), None)
+        if part is None:
+            if not self.parts:
+                return NOBODY
+            part = self.parts[-1]
+        said = self.said.get(lesson) or self.said.get("")
+        if said:
+            return Arrived(said.when, said.how, part.arrived.late, part.time)
+        return with_fetched(part.arrived, part.time)
+
+    def rounds(self):
+        """The Arrivals to grade so that every entry counts as it was handed in: with the first
+        entry, with the first two, ..., with all.
+        """
+        for number in range(1, len(self.parts)):
+            yield replace(self, parts=self.parts[:number], said={}, partial=True)
+        yield self
 
 
 @dataclass
@@ -110,6 +171,8 @@ class LessonFile:
     problem  a sentence when it cannot be read; then text is ""
     slow     whether the problem is that it takes too long to read
     sha256   of its bytes; that of no bytes when they could not be read
+    entry    of SUBMISSIONS, in which it came
+    claimed  as boxes.Item has it
     """
 
     path: str
@@ -120,6 +183,8 @@ class LessonFile:
     problem: str = ""
     slow: bool = False
     sha256: str = hashlib.sha256().hexdigest()
+    entry: str = ""
+    claimed: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -187,41 +252,66 @@ def read(submissions, lessons, roster=None, limits=LIMITS):
         yield open_submission(arrival, lessons, limits)
 
 
-def find(submissions, lessons, roster=None):
+def find(submissions, lessons, roster=None, collected=Collected()):
     """The learners, as Arrivals: in the order of the roster, then by name.
 
     submissions  a folder or zip with a folder, zip or lesson file per learner; or the work of a
                  single one
     lessons      the course's lessons (course.Entry)
     roster       Learners, or None: then every entry is a learner
+    collected    when it arrived, as far as the instructor knows; None: no time is looked at
 
     With a roster each learner in it is there, with or without parts; an entry that is nobody's, or
     may be of several, comes under its own name with `known` False. Raises TitoError when the folder
     or zip itself cannot be read or is empty.
     """
-    parts, told = _entries(Path(os.path.realpath(submissions)), lessons)
+    parts, told, sheets = _entries(Path(os.path.realpath(submissions)), lessons)
+    tables = []
+    if collected:
+        tables = [collected.times] if collected.times else []
+        tables += [worksheet(name, text, collected.zone) for name, text in sheets]
     parts.sort(key=lambda part: (_natural(part.name), part.name))
     if not parts and not roster:
         raise TitoError(
             f"There are no submissions in {submissions}.",
             "Give the folder or zip with a folder, zip or file per learner.",
         )
+
+    # Canvas names every entry of a download; a learner may name a single one as Canvas would.
+    from_canvas = 2 * sum(bool(by_name(_stem(part)).how) for part in parts) > len(parts)
+
+    def dated(part, learner=None):
+        """The part with when it arrived: by what the collector wrote, else by --arrived."""
+        known, stem = part.arrived, _stem(part)
+        if not known.when:
+            known = next((one for table in tables if (one := table.of(stem, learner)).when), known)
+        marked = by_name(stem)
+        if known.late is None and (marked.late or from_canvas and marked.how):
+            known = replace(known, late=marked.late, how=known.how or marked.how)
+        if collected and collected.arrived and not known.when and known.late is not False:
+            known = replace(known, when=collected.arrived, how="--arrived", latest=None)
+        return replace(part, arrived=replace(known, latest=known.when))
+
     out, rest, taken = [], [(part, ()) for part in parts], set()
+    names = [entry.name for entry in lessons]
     if roster is not None:
         of, rest = _by_learner(parts, roster, told)
         for learner, (mine, notes) in zip(roster, of):
-            mine, more = _latest(mine)
-            when = learner.arrived or max((part.time for part in mine), default=None)
+            mine, more = _in_order([dated(part, learner) for part in mine])
+            said = _said(learner, names, collected.zone) if collected else {}
+            newest = said.get("") or (mine[-1].arrived if mine else NOBODY)
             out.append(
                 Arrival(
                     learner.student,
                     learner.name or learner.student,
-                    when,
+                    newest.when,
                     tuple(mine),
                     (*notes, *more),
+                    said=said,
                 )
             )
             taken.add(learner.student.casefold())
+    rest, texts = _without_texts(rest)
     stems = [_stem(part).casefold() for part, _ in rest]
     for part, notes in rest:
         own = _stem(part) if stems.count(_stem(part).casefold()) == 1 else part.name
@@ -231,17 +321,57 @@ def find(submissions, lessons, roster=None):
         taken.add(student.casefold())
         tale = told.get(part.name, {})
         name = ", ".join(person["name"] for person in tale.get("people", ()) if person.get("name"))
+        mine = [dated(_by_gradescope(one, tale)) for one in (*texts.get(part.name, ()), part)]
         out.append(
             Arrival(
                 student,
                 shown(name or student),
-                tale.get("time") or part.time,
-                (part,),
+                mine[-1].arrived.when,
+                tuple(sorted(mine, key=lambda one: one.order)),
                 notes,
                 roster is None,
             )
         )
     return out
+
+
+def _said(learner, names, zone):
+    """{lesson, or "" for all: Arrived} that the roster says of a learner."""
+    by_lesson = {
+        name: of_roster(learner, name, zone)
+        for name in names
+        if learner.columns.get(f"arrived_{name}")
+    }
+    general = of_roster(learner, None, zone)
+    if not general and learner.arrived:
+        general = Arrived(learner.arrived, "roster")
+    return {name: one for name, one in {**by_lesson, "": general}.items() if one}
+
+
+def _by_gradescope(part, tale):
+    time = tale.get("time")
+    return replace(part, arrived=Arrived(time, "gradescope")) if time else part
+
+
+def _without_texts(rest):
+    """Without those that Moodle made for what was typed beside a file, and
+    {name of the file's entry: [those]}.
+    """
+    schemes = {part.name: MOODLE.fullmatch(_stem(part)) for part, _ in rest}
+    files = {
+        (found["name"], found["id"]): name
+        for name, found in schemes.items()
+        if found and found["kind"] == "file"
+    }
+    kept, texts = [], {}
+    for part, notes in rest:
+        found = schemes[part.name]
+        of = found and found["kind"] == "onlinetext" and files.get((found["name"], found["id"]))
+        if of:
+            texts.setdefault(of, []).append(part)
+        else:
+            kept.append((part, notes))
+    return kept, texts
 
 
 def _by_learner(parts, roster, told):
@@ -250,7 +380,7 @@ def _by_learner(parts, roster, told):
     for part in parts:
         tale, owners, sure = told.get(part.name), set(), True
         if tale:
-            part = replace(part, time=tale.get("time") or part.time)
+            part = _by_gradescope(part, tale)
             found = [known.submitter(person) for person in tale["people"]]
             team = {number for one in found if len(one) == 1 for number in one}
             for number in team:
@@ -260,7 +390,8 @@ def _by_learner(parts, roster, told):
         else:
             owners, sure = known.owners(_stem(part))
         if len(owners) == 1:
-            mine, notes = of[owners.pop()]
+            (owner,) = owners
+            mine, notes = of[owner]
             mine.append(part)
             if not sure and len(notes) < 5:
                 notes.append(
@@ -282,24 +413,17 @@ def _by_learner(parts, roster, told):
     return of, rest
 
 
-def _latest(parts):
-    """Of one learner's entries those that count: the latest folder or zip, and every lesson file.
-
-    Returns (parts, notes).
-    """
-    boxes = [part for part in parts if part.kind in ("folder", "zip")]
-    files = [part for part in parts if part.kind == "file"]
+def _in_order(parts):
+    """One learner's entries, the earliest first, and notes on those that are left out."""
+    readable = sorted((part for part in parts if part.kind), key=lambda part: part.order)
     refused = [part for part in parts if not part.kind]
-    boxes.sort(key=lambda part: (part.time, _natural(_stem(part))))
     notes = []
-    if len(boxes) > 1:
-        older = some(part.name for part in boxes[-2::-1])
-        notes.append(
-            f"{shown(boxes[-1].name, 80)} counts, the latest of {len(boxes)}: not {older}."
-        )
-    if refused and (boxes or files):
+    if len(readable) > ENTRIES:
+        older = some(part.name for part in readable[:-ENTRIES])
+        notes.append(f"There are {len(readable)} entries; these older ones do not count: {older}.")
+    if refused and readable:
         notes += [f"{shown(part.name, 80)} {part.problem}." for part in refused[:5]]
-    return boxes[-1:] + files or refused[-1:], notes
+    return readable[-ENTRIES:] or refused[-1:], notes
 
 
 def _natural(text):
@@ -318,15 +442,15 @@ def _stem(part):
 
 
 def _entries(path, lessons):
-    """The Parts in the folder or zip at `path`, and what Gradescope's metadata there say of
-    them.
+    """The Parts in the folder or zip at `path`; what Gradescope's metadata there say of them; and
+    (name, text) of each of Moodle's worksheets there.
     """
     try:
         info = path.stat()
         if not stat.S_ISDIR(info.st_mode):
             part = _part(path.name, path, info)
             if part.kind == "file":
-                return [part], {}
+                return [part], {}, []
             if part.kind == "zip":
                 return _in_zip(part, lessons)
             raise TitoError(
@@ -346,6 +470,7 @@ def _entries(path, lessons):
         names.remove(METADATA)
         with contextlib.suppress(Unreadable):
             told = _metadata(read_regular(path / METADATA, LIMITS.zip))
+    sheets = _worksheets(names, lambda name: read_regular(path / name, LIMITS.file))
     parts = []
     for name in names:
         try:
@@ -357,8 +482,22 @@ def _entries(path, lessons):
                 )
             )
     if _are_one_learners(parts, lessons):
-        return [Part(path.name, path, "folder", _time(info))], {}
-    return parts, told
+        return [Part(path.name, path, "folder", _time(info))], {}, []
+    return parts, told, sheets
+
+
+def _worksheets(names, read):
+    """(name, text) of the worksheets of Moodle's among these entries, which are taken out of
+    `names`.
+    """
+    found = []
+    for name in [name for name in names if name.lower().endswith(".csv")]:
+        with contextlib.suppress(Unreadable, UnicodeDecodeError, csv.Error):
+            text = read(name).decode("utf-8-sig")
+            if is_worksheet(text):
+                found.append((name, text))
+                names.remove(name)
+    return found
 
 
 def _are_one_learners(parts, lessons):
@@ -407,12 +546,15 @@ def _in_zip(part, lessons):
     names = [name for name in tops if name not in LITTER]
     only = tops[names[0]] if len(names) == 1 else []
     if any(item.path == f"{names[0]}/tito.toml" for item in only):
-        return [part], {}
+        return [part], {}, []
     told = {}
     if METADATA in names:
         names.remove(METADATA)
         with contextlib.suppress(Unreadable):
             told = _metadata(tops[METADATA][0].read(LIMITS.inner_zip))
+    single = [name for name in names if [item.path for item in tops[name]] == [name]]
+    sheets = _worksheets(single, lambda name: tops[name][0].read(LIMITS.file))
+    names = [name for name in names if name not in {name for name, _ in sheets}]
     parts = []
     for name in names:
         kind, problem = _kind_by_name(name)
@@ -422,12 +564,12 @@ def _in_zip(part, lessons):
             kind, problem = "", tops[name][0].problem
         parts.append(Part(name, part.path, kind, part.time, True, problem))
     if _are_one_learners(parts, lessons):
-        return [part], {}
+        return [part], {}, []
     parts += [
         Part(name, part.path, "", part.time, True, "has a name that points outside of the zip")
         for name in refused
     ]
-    return parts, told
+    return parts, told, sheets
 
 
 @functools.lru_cache(maxsize=1)  # by process: two that share a file share its position too
@@ -546,10 +688,9 @@ def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=l
         arrival.student, arrival.name, arrival.arrived, notes=list(arrival.notes)
     )
     reading = Reading(lessons, limits, submission.notes, limits.read, refused, told)
-    found, loose = (
-        [],
-        [],
-    )  # (when, {lesson: items}), and the items of lesson files that came one by one
+    # {lesson: [(what puts it in order, its items)]} of every entry; lesson files that came one by
+    # one are looked at together.
+    found, loose = {lesson.name: [] for lesson in lessons}, []
     with contextlib.ExitStack() as opened:
         for part in arrival.parts:
             try:
@@ -561,30 +702,17 @@ def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=l
                         if part.inside
                         else functools.partial(read_regular, part.path)
                     )
-                    loose.append(Item(part.name, (part.time, _natural(part.name)), read))
-                else:
-                    found.append((part.time, _search(_box(part, limits, opened), reading)))
+                    loose.append(Item(part.name, part.order, read, entry=part.name))
+                    continue
+                for name, items in _search(_box(part, limits, opened), reading).items():
+                    found[name].append((part.order, _from_part(items, part)))
             except Unreadable as error:
                 submission.problem = f"{shown(part.name, 80)} {error}."
-        if loose:
-            found.append(
-                (max(item.changed[0] for item in loose), _loose_candidates(loose, reading))
-            )
+        for name, items in (_loose_candidates(loose, reading) if loose else {}).items():
+            found[name].append((max(item.changed for item in items), items))
         for lesson in lessons:
-            mine = [
-                (when, item)
-                for when, candidates in found
-                for item in candidates.get(lesson.name, ())
-            ]
-            latest = max((when for when, _ in mine), default=None)
-            if mine:
-                submission.files[lesson.name] = _choose(
-                    lesson, [item for when, item in mine if when == latest], reading
-                )
-            if earlier := [item.path for when, item in mine if when != latest]:
-                submission.notes.append(
-                    f"{lesson.name}: {some(earlier)} came earlier and does not count."
-                )
+            if found[lesson.name]:
+                submission.files[lesson.name] = _latest(lesson, found[lesson.name], reading)
     if submission.files and submission.problem:
         submission.notes.append(submission.problem)
         submission.problem = ""
@@ -593,6 +721,50 @@ def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=l
             f"There are {len(submission.notes) - NOTES} more notes like these."
         ]
     return submission
+
+
+def _from_part(items, part):
+    """These lesson files with the entry that they came in, and what it claims of their time: a zip
+    of the learner's by its members, a clone by its last commit.
+    """
+    claimed = {}
+    if part.kind == "folder" and not part.inside and (when := commit_time(part.path)):
+        claimed["commit"] = when.isoformat()
+    made = []
+    for item in items:
+        zipped = item.changed if part.kind == "zip" else item.claimed.get("zip")
+        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped)))
+    return made
+
+
+def _zip_claim(changed):
+    try:
+        return {"zip": datetime(*changed).isoformat()} if changed else {}
+    except (ValueError, TypeError):
+        return {}
+
+
+def _latest(lesson, groups, reading):
+    """The LessonFile that counts, of the groups [(order, items)] of a lesson's files: of the latest
+    entry, unless it is there as it was released, and somebody wrote in an earlier one.
+    """
+    groups = sorted(groups, key=lambda pair: pair[0], reverse=True)
+    file = _choose(lesson, groups[0][1], reading)
+    chosen, why = 0, f"the latest of {len(groups)}"
+    if not file.problem and not _written(lesson, file):
+        for number, (_, items) in enumerate(groups[1:], 1):
+            earlier = _choose(lesson, items, reading)
+            if not earlier.problem and _written(lesson, earlier):
+                file, chosen = earlier, number
+                why = "the latest in which an exercise is written"
+                break
+    others = [items[0].entry for number, (_, items) in enumerate(groups) if number != chosen]
+    if others:
+        reading.notes.append(
+            f"{lesson.name}: what came in {shown(file.entry, 80)} counts, {why}: "
+            f"not {some(others)}."
+        )
+    return file
 
 
 def _box(part, limits, opened):
@@ -671,7 +843,10 @@ def _search(box, reading):
             if more:
                 reading.notes += inner.notes
                 found |= {
-                    lesson: [replace(one, path=f"{item.path}/{one.path}") for one in items]
+                    lesson: [
+                        replace(one, path=f"{item.path}/{one.path}", claimed={"zip": one.changed})
+                        for one in items
+                    ]
                     for lesson, items in more.items()
                 }
                 if zips[number:]:
@@ -771,7 +946,9 @@ def _comparable(changed):
 
 def _lesson_file(item, reading):
     path = shown_path(item.path)
-    file = LessonFile(path, is_notebook=item.suffix == ".ipynb")
+    file = LessonFile(
+        path, is_notebook=item.suffix == ".ipynb", entry=item.entry, claimed=item.claimed
+    )
     try:
         file.raw = reading.bytes(item)
         file.sha256 = hashlib.sha256(file.raw).hexdigest()

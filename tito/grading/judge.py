@@ -35,7 +35,7 @@ import numpy as np
 from tito.errors import TitoError
 from tito.grading import intake, proxy, reader
 from tito.grading.jail import Jail, JailFailed, waited
-from tito.grading.result import CheckResult, LessonResult
+from tito.grading.result import CheckResult, LessonResult, Seen
 from tito.lesson import cells, course, export, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.form import Lesson
@@ -135,10 +135,16 @@ class Judge:
     # A submission.
 
     def grade(self, arrival, known):
-        """The LessonResults of one learner; None for a lesson whose key is the `known` one: it was
-        graded already.
+        """The LessonResults of one learner; a Seen for a lesson that was graded already.
+
+        known  {lesson: the keys of its results}
         """
-        slow = {key.removeprefix(SLOW) for key in known.values() if key.startswith(SLOW)}
+        slow = {
+            key.removeprefix(SLOW)
+            for keys in known.values()
+            for key in keys
+            if key.startswith(SLOW)
+        }
         submission, codes = self.reader.read(arrival, slow)
 
         def own(name):
@@ -155,9 +161,10 @@ class Judge:
         self.total.clear()
         self.heard.clear()
         for entry in self.asked:
-            key = self.key(entry, submission)
-            if known.get(entry.name) == key:
-                results.append(None)
+            key, file = self.key(entry, submission), submission.files.get(entry.name)
+            if key in known.get(entry.name, ()):
+                came = (file.entry, file.sha256) if file else ()
+                results.append(Seen(entry.name, key, *came))
                 continue
             result = LessonResult(
                 submission.student,
@@ -168,6 +175,8 @@ class Judge:
                 key=key,
                 checks=[blank(check) for check in self.checks(entry)],
                 notes=list(submission.notes),
+                entry=file.entry if file else "",
+                claimed=dict(file.claimed) if file else {},
             )
             halves.append((self.lesson(entry, result, submission, own), result))
             if not half(*halves[-1]):  # it cannot even be imported: no later lesson tries again
@@ -185,8 +194,8 @@ class Judge:
         return [check for check in entry.declared.checks if not asked or check.id in asked]
 
     def key(self, entry, submission):
-        """The hash of all that decides a result; of a file that takes too long to read, its own:
-        then it is not read again.
+        """The hash of what was handed in, a dot, and that of all else that decides a result; of a
+        file that takes too long to read, its own: then it is not read again.
         """
         if (file := submission.files.get(entry.name)) and file.slow:
             return SLOW + file.sha256
@@ -197,8 +206,6 @@ class Judge:
         }
         setting = self.setting
         decides = [
-            submission.problem,
-            files,
             checks_hash(entry),
             setting.base,
             setting.seconds,
@@ -206,7 +213,10 @@ class Judge:
             setting.level,
             metadata.version("tinytorch"),
         ]
-        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+        return ".".join(
+            hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
+            for part in ([submission.problem, files], decides)
+        )
 
     def lesson(self, entry, result, submission, own):
         """Grade one lesson in two halves, the visible checks and the hidden ones: fill in `result`.

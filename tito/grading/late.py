@@ -8,6 +8,14 @@
     [grading.due]
     tensor = 2026-12-01T23:59:00+01:00
 
+    [late]
+    mark = 20                # percent that a late mark without a time costs (0 when left out)
+    claimed = ["commit"]     # times that learners can set count, where nobody knows better
+    zone = "Europe/Berlin"   # of times that name none, as in Moodle's grading worksheet
+
+    [resubmission]
+    policy = "latest"        # or "best", or "last-on-time": which of several submissions counts
+
 A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace. The
 arithmetic is exact (decimal, not binary, fractions); the points that remain are rounded once, to
 0.01 point, half a hundredth upward. Points that were set by hand are final: nothing is taken from
@@ -16,8 +24,9 @@ them.
 
 import difflib
 import tomllib
+import zoneinfo
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 
 from tito.errors import TitoError
@@ -28,6 +37,9 @@ MOST = Decimal(
 )  # points of one lesson, minutes of grace, days of an extension: more is a slip of the finger
 PERCENT = ("percent_per_day", "at_most_percent")
 KEYS = ("grace_minutes", *PERCENT, "due")
+LATE_KEYS = ("mark", "claimed", "zone")
+CLAIMS = ("commit", "zip", "file")  # what learners can set: dates of commits, times in zips, ...
+POLICIES = ("latest", "best", "last-on-time")
 
 
 @dataclass(frozen=True)
@@ -38,12 +50,20 @@ class Rules:
     percent_per_day  of the points earned, per started day
     at_most_percent  the most that lateness costs
     due              {lesson name: datetime with a time zone}
+    mark             percent that the mark of a collector costs who gives no time
+    claimed          of CLAIMS, those that count where no collector knows more; the first first
+    zone             of times that name none, or None
+    policy           of POLICIES: which of several submissions of a lesson counts
     """
 
     grace: timedelta = timedelta()
     percent_per_day: Decimal = Decimal(0)
     at_most_percent: Decimal = Decimal(100)
     due: dict = field(default_factory=dict)
+    mark: Decimal = Decimal(0)
+    claimed: tuple = ()
+    zone: tzinfo | None = None
+    policy: str = "latest"
 
 
 @dataclass(frozen=True)
@@ -64,28 +84,76 @@ def read(root):
     Raises TitoError, with key and value, for what is not as shown above.
     """
     path = root.path / "tito.toml"
-    block = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal).get(
-        "grading", {}
-    )
-    if not isinstance(block, dict):
-        raise TitoError(f"{path}: grading is {block!r}.", "It should be a table: [grading].")
-    for key in block.keys() - set(KEYS):
-        close = difflib.get_close_matches(key, KEYS, n=1)
-        raise TitoError(
-            f"{path}: [grading] has {key!r}, which means nothing here.",
-            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(KEYS)}.",
-        )
-    numbers = {key: _number(path, key, block[key]) for key in KEYS[:-1] if key in block}
+    text = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+    block = _table(path, text, "grading", KEYS)
+    numbers = {
+        key: _number(path, f"[grading] {key}", block[key]) for key in KEYS[:-1] if key in block
+    }
     for key in PERCENT:
         if numbers.get(key, 0) > 100:
             raise TitoError(
                 f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100."
             )
     grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
-    return Rules(grace, **numbers, due=_due(path, root, block.get("due", {})))
+    late = _table(path, text, "late", LATE_KEYS)
+    mark = _number(path, "[late] mark", late.get("mark", 0))
+    if mark > 100:
+        raise TitoError(f"{path}: [late] mark is {mark}.", "It should be between 0 and 100.")
+    policy = _table(path, text, "resubmission", ("policy",)).get("policy", POLICIES[0])
+    if policy not in POLICIES:
+        raise TitoError(
+            f"{path}: [resubmission] policy is {policy!r}.", f"There are: {', '.join(POLICIES)}."
+        )
+    claimed, zone = _claimed(path, late.get("claimed", [])), _zone(path, late.get("zone"))
+    if "zip" in claimed and zone is None:
+        raise TitoError(
+            f"{path}: [late] claimed has 'zip', and the times in a zip name no zone.",
+            'Say under [late] which is meant: zone = "Europe/Berlin"',
+        )
+    due = _due(path, root, block.get("due", {}))
+    return Rules(grace, **numbers, due=due, mark=mark, claimed=claimed, zone=zone, policy=policy)
+
+
+def _table(path, text, name, keys):
+    """The table `name` of tito.toml, which knows no other `keys`."""
+    block = text.get(name, {})
+    if not isinstance(block, dict):
+        raise TitoError(f"{path}: {name} is {block!r}.", f"It should be a table: [{name}].")
+    for key in block.keys() - set(keys):
+        close = difflib.get_close_matches(key, keys, n=1)
+        raise TitoError(
+            f"{path}: [{name}] has {key!r}, which means nothing here.",
+            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(keys)}.",
+        )
+    return block
+
+
+def _claimed(path, value):
+    kinds = [value] if isinstance(value, str) else value
+    if not isinstance(kinds, list) or any(kind not in CLAIMS for kind in kinds):
+        raise TitoError(
+            f"{path}: [late] claimed is {value!r}.",
+            f"It is a list of some of these: {', '.join(CLAIMS)}.",
+        )
+    return tuple(kinds)
+
+
+def _zone(path, value):
+    if value is None:
+        return None
+    try:
+        if value[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"2026-01-01T00:00:00{value}").tzinfo
+        return zoneinfo.ZoneInfo(value)
+    except (ValueError, TypeError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise TitoError(
+            f"{path}: [late] zone is {value!r}, which this machine does not know.",
+            'Write "Europe/Berlin", say (some systems need the package tzdata), or "+01:00".',
+        ) from None
 
 
 def _number(path, key, value):
+    """`value` as a Decimal. key: as it is called in messages, `[grading] grace_minutes`."""
     is_number = (
         isinstance(value, (int, Decimal))
         and not isinstance(value, bool)
@@ -93,7 +161,7 @@ def _number(path, key, value):
     )
     if not (is_number and 0 <= value <= MOST):
         raise TitoError(
-            f"{path}: [grading] {key} is {value!r}.", f"It should be a number between 0 and {MOST}."
+            f"{path}: {key} is {value!r}.", f"It should be a number between 0 and {MOST}."
         )
     return Decimal(value)
 
@@ -149,16 +217,28 @@ def penalised(points, percent):
     return exact(Decimal(points) * (100 - percent) / 100)
 
 
-def reason(days, percent):
+def reason(days, percent, how=""):
     """Lateness in words: "2 days late: -20 %", or "2 days late" where that costs nothing.
+
+    how  who says when it arrived, or that it was late: "marked by Canvas"
 
     Empty when it was in time.
     """
-    return (
-        f"{days} day{'s' * (days != 1)} late{f': -{shown(percent)} %' if percent else ''}"
-        if days
-        else ""
-    )
+    if not (days or how.startswith("marked")):
+        return ""
+    words = f"{days} day{'s' * (days != 1)} late" if days else "late"
+    return words + (f" ({how})" if how else "") + (f": -{shown(percent)} %" if percent else "")
+
+
+def moment(text, zone):
+    """A claimed time, as a lesson's result has it; without an offset it is in this zone. None for
+    what is no time.
+    """
+    try:
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=zone)).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return None
 
 
 def exact(points):

@@ -8,7 +8,7 @@ from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_o
 
 # Verdicts that follow from the files alone, or from all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
-__all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult"]
+__all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Seen"]
 
 
 @dataclass
@@ -52,6 +52,8 @@ class LessonResult:
     sha256     of the lesson file that was graded; "" when there was none
     key        hash of all that decides the result: submission, checks, tito's version, limits
     notes      sentences for learner and instructor: which of two files counted, what was ignored
+    entry      of the submissions, in which the file came in
+    claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
     """
 
     student: str
@@ -69,6 +71,20 @@ class LessonResult:
     key: str = ""
     checks: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    entry: str = ""
+    claimed: dict = field(default_factory=dict)
+
+    @property
+    def is_work(self):
+        """Whether something of this lesson was handed in, and not as it was released. What is not
+        takes the place of no grade.
+        """
+        return bool(self.sha256) and self.verdict not in ("missing", "stub")
+
+    @property
+    def setting(self):
+        """The part of the key that does not depend on what was handed in; "" where it has none."""
+        return self.key.partition(".")[2]
 
     def for_learner(self):
         """The same result with nothing of a hidden check in it but passed or not passed: no
@@ -103,3 +119,15 @@ class LessonResult:
     def from_json(cls, value):
         """The result that `as_json` gave, again."""
         return cls(**value | {"checks": [CheckResult(**check) for check in value["checks"]]})
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A lesson that is graded already: the key of its result, and the file that came in now, with
+    its entry.
+    """
+
+    lesson: str
+    key: str
+    entry: str = ""
+    sha256: str = ""

@@ -22,9 +22,9 @@ ID = re.compile(
     r"(student|email|github|idnumber|sid"
     r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
 )
-CANVAS = re.compile(r"(?P<name>[^_]+)(?:_late)?_(?P<id>\d+)_\d+_.+", re.I)
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_.+", re.I | re.S)
 MOODLE = re.compile(
-    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.I | re.S
+    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
 )
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
@@ -138,7 +138,7 @@ class Roster:
                 for system, numbers in self.numbers.items():
                     if value and (column in ("student", "id") or column.startswith(system)):
                         numbers.setdefault(value.casefold(), set()).add(number)
-            words = _words(learner.name)
+            words = words_of(learner.name)
             for turn in range(
                 len(words)
             ):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
@@ -156,7 +156,7 @@ class Roster:
         for system, form in (("moodle", MOODLE), ("canvas", CANVAS)):
             if scheme := form.fullmatch(name):
                 return self._by_system(system, scheme), True
-        if len(found := self.names.get("".join(_words(name)), ())) == 1:
+        if len(found := self.names.get("".join(words_of(name)), ())) == 1:
             return found, True
         return self._within(name), False
 
@@ -165,7 +165,7 @@ class Roster:
         return (
             self.numbers[system].get(scheme["id"])
             or self.ids.get(name.casefold())
-            or self.names.get("".join(_words(name)))
+            or self.names.get("".join(words_of(name)))
             or set()
         )
 
@@ -192,10 +192,11 @@ class Roster:
         """
         return (
             self._any(person.get(key, "") for key in ("sid", "email"))
-            or self.names.get("".join(_words(person.get("name", ""))))
+            or self.names.get("".join(words_of(person.get("name", ""))))
             or set()
         )
 
 
-def _words(name):
+def words_of(name):
+    """The words of a name in one spelling: systems change its case and what joins its words."""
     return re.findall(r"\w+", unicodedata.normalize("NFKC", name).casefold().replace("_", " "))

@@ -38,7 +38,7 @@ from tito.grading import enrollment, intake
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, blank, whole
-from tito.grading.result import LessonResult
+from tito.grading.result import LessonResult, Seen
 from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
@@ -165,7 +165,7 @@ atexit.register(WORKERS.close)
 
 
 def grade_one(setting, arrival, known, seconds):
-    """One task: the results of one submission, None for those that need no grading, JudgeDied for
+    """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
     It never raises over a submission.
@@ -195,7 +195,7 @@ class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
     tried again), elsewhere (another run is grading them), total: submissions; other: of the
     unchanged, those whose single check was not graded again, since what was graded is not what is
-    there now.
+    there now. given: {(learner, lesson): SHA-256 of the file that came}.
     """
 
     total: int
@@ -207,6 +207,7 @@ class Progress:
     seconds: float = 0.0
     student: str = ""
     verdicts: dict = field(default_factory=dict)
+    given: dict = field(default_factory=dict)
 
     @property
     def done(self):
@@ -225,10 +226,13 @@ def grade_class(
     why="graded",
     students=None,
     only=lambda arrival: True,
+    collected=intake.Collected(),
+    anew=False,
 ):
     """Grade every submission that the gradebook does not know yet.
 
-    Returns (Arrivals, the Progress).
+    Returns (Arrivals, the Progress). Where the policy of the course is not "latest", each of a
+    learner's entries is a submission, graded with those before it.
 
     setting      judge.Setting
     entries      every lesson of the course
@@ -241,19 +245,24 @@ def grade_class(
     why          what the history says about grades that this run gives
     students     ids: only these; None: all
     only         of an intake.Arrival: whether it is graded in this run
+    collected    intake.Collected: when all that arrived
+    anew         what earlier runs knew of the arrival of these files is forgotten
     """
-    arrivals = named(students, intake.find(submissions, entries, roster))
+    arrivals = named(students, intake.find(submissions, entries, roster, collected))
     arrivals = [one for one in arrivals if only(one)]
     enrollment.keep_strangers(book, [one.student for one in arrivals if not one.known])
+    every = arrivals
+    if book.rules.policy != "latest":
+        every = [one for arrival in arrivals for one in arrival.rounds()]
     known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
-    progress, began, who = Progress(len(arrivals)), time.monotonic(), getpass.getuser()
+    progress, began, who = Progress(len(every)), time.monotonic(), getpass.getuser()
     told(progress)
     WORKERS.stopping = False
     this, decides = run_name(), decisive(setting, asked, entries)
-    running, ready, suspects = {}, deque(), deque()
+    running, ready, suspects, done_now = {}, deque(), deque(), {}
 
     def note(*tasks):
         """Let the gradebook know how often these were begun."""
@@ -262,12 +271,16 @@ def grade_class(
                 [(task.arrival.student, task.work, task.begun) for task in tasks], this
             )
 
-    def claim(attempt):
-        """Whether this run grades a submission, given its Attempt of before: not when that ended,
-        nor when another run is at it. Who names the learner and says `regrade` means it.
+    def claim(student, attempt):
+        """Whether this run grades a submission, given its Attempt of before: not when that ended
+        and the book still has its results, nor when another run is at it. Who names the learner and
+        says `regrade` means it.
         """
-        if attempt is None or attempt.number == 0:
-            return attempt is None or regrade
+        if attempt is None or regrade and attempt.number == 0:
+            return True
+        if attempt.number == 0:
+            keys = known.get(student, {})
+            return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
         if regrade and students:
             return True
         return attempt.run == this or not goes_on(attempt, seconds)
@@ -276,7 +289,7 @@ def grade_class(
         """The tasks that no run ended over. Several at a time are said to have begun, shortly
         before they do: that spares transactions.
         """
-        for some in batched(arrivals, TOGETHER):
+        for some in batched(every, TOGETHER):
             tasks = [Task(arrival, work_of(arrival, decides)) for arrival in some]
             works = [(task.arrival.student, task.work) for task in tasks]
             for task, (claimed, attempt) in zip(tasks, book.claim_attempts(works, this, claim)):
@@ -284,18 +297,31 @@ def grade_class(
                 if claimed:
                     task.begun = 1 if regrade else 1 + earlier
                     (ready if task.begun == 1 else suspects).append(task)
+                elif earlier:
+                    progress.elsewhere += 1
                 else:
-                    progress.elsewhere += bool(earlier)
-                    progress.unchanged += not earlier
+                    progress.unchanged += 1
+                    seen, times = attempt.seen, came(task.arrival, attempt.seen)
+                    book.saw(task.arrival.student, seen, times, who, why, anew)
             progress.seconds = time.monotonic() - began
             told(progress)
             while ready:
                 yield ready.popleft()
 
+    def came(arrival, files):
+        """{lesson: Arrived} of these results or Seen; what came in is counted as given."""
+        if not arrival.partial:
+            student = learner_id(arrival.student)
+            progress.given |= {(student, one.lesson): one.sha256 for one in files}
+        return {
+            one.lesson: arrival.moment(one.lesson, one.entry)
+            for one in files
+            if isinstance(one, Seen) or one.verdict != "missing"
+        }
+
     def begin(task):
-        before = (
-            {} if regrade or setting.checks else known.get(learner_id(task.arrival.student), {})
-        )
+        before = (done_now if regrade else known).get(learner_id(task.arrival.student), {})
+        before = {} if setting.checks else before
         running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
 
     def finish(task, results):
@@ -305,21 +331,30 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
-        graded = known.get(learner_id(arrival.student), {})
+        graded = known.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)
+        seen = [result for result in results if isinstance(result, Seen)]
         results = [
             judged(result, entry, task)
             for result, entry in zip(results, asked)
-            if result is not None and not (isinstance(result, JudgeDied) and entry.name in graded)
+            if result is not None
+            and not isinstance(result, Seen)
+            and not (isinstance(result, JudgeDied) and entry.name in graded)
         ]
+        if arrival.partial:  # what comes later is not missing
+            results = [result for result in results if result.sha256]
+        times = came(arrival, [*results, *seen])
+        ended = None if died else task.work  # what did not end stays known
         if results:
-            ended = None if died else task.work  # what did not end stays known
             again = regrade or bool(setting.checks)
-            book.save(results, arrival.arrived, who, arrival.name, why, again, ended)
+            book.save(results, times, who, arrival.name, why, again, ended, seen=seen, anew=anew)
+            now = done_now.setdefault(learner_id(arrival.student), {})
+            for result in results:
+                for keys in (graded, now):
+                    keys.setdefault(result.lesson, set()).add(result.key)
         elif not died:
-            task.begun = 0
-            note(task)
+            book.saw(arrival.student, seen, times, who, why, anew, ended)
         count(progress, arrival, results, began)
         told(progress)
 
@@ -376,31 +411,35 @@ def named(students, arrivals):
 
 
 def with_checks(results, before, progress):
-    """Results of some checks, each put into the learner's result of the whole lesson; None where
-    that changes nothing, and where the whole lesson was graded on other bytes, or never.
+    """Results of some checks, each put into the result that the whole lesson has for the same
+    file; Seen where that changes nothing, None where this file was not graded.
+
+    before  {(lesson, SHA-256): LessonResult}
 
     Such a result keeps its key, that of the checks of before: a run without `--check` grades the
     lesson anew.
     """
     merged, other = [], False
     for part in results:
-        old = None if isinstance(part, JudgeDied) else before.get(part.lesson)
-        if not old or old.sha256 != part.sha256:
-            other |= not isinstance(part, JudgeDied)
+        died = isinstance(part, JudgeDied)
+        old = None if died else before.get((part.lesson, part.sha256))
+        if not old:
+            other |= not died
             merged.append(None)
             continue
+        unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
         new = {check.id: check for check in part.checks}
         stands = {check.id: (check.points, check.max_points) for check in old.checks}
         same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
         if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
-            merged.append(None)
+            merged.append(unchanged)
             continue
         checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
         points = sum(check.points for check in checks)
         if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
             (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
         ]:
-            merged.append(None)
+            merged.append(unchanged)
             continue
         statuses = [check.status for check in checks]
         verdict = verdict_of(statuses, points)
@@ -423,7 +462,7 @@ def with_checks(results, before, progress):
                 seconds=part.seconds,
             )
         )
-    progress.other += other and not any(merged)
+    progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
     return merged
 
 
@@ -561,14 +600,3 @@ def executor(jobs):
         ) from None
     with client, client.get_executor() as pool:
         yield pool, AHEAD * max(1, sum(client.nthreads().values()))
-
-
-def rows(book, arrivals, lessons):
-    """What `tito grade --json` prints: an object for each learner who handed in or is in the
-    roster, and each lesson asked for.
-    """
-    wanted = set(lessons)
-    for arrival in arrivals:
-        for grade in book.rows(arrival.student):
-            if grade.lesson in wanted:
-                yield grade.as_json()

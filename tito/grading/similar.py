@@ -259,7 +259,7 @@ def weight_of(runs, weights):
 def read(submissions, entries, roster=None):
     """What `compare_class` compares, of each learner in a folder or zip."""
     with reader.Reader(entries, intake.LIMITS, written) as one:
-        for arrival in intake.find(submissions, entries, roster):
+        for arrival in intake.find(submissions, entries, roster, collected=None):
             yield one.read(arrival)
 
 

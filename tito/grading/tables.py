@@ -1,8 +1,10 @@
 """The tables of a gradebook, and how its values are stored.
 
 `learner`: who is in the class. `alias`: ids that were merged into a learner's. `setting`: what
-holds for the whole book. `result`: the one current result of a learner's
-lesson. `change`: an entry for each change of a grade, comment or extension, never edited;
+holds for the whole book. `result`: what became of each file that a learner handed in for a lesson,
+with when it arrived; which of them counts is decided when grades are read. A row without `sha256`
+is of a lesson that was not handed in, or of a submission that could not be read at all. `change`:
+an entry for each change of a grade, comment or extension, never edited;
 overrides, comments and extensions are read from it, so the history cannot disagree with the
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
 are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
@@ -128,12 +130,19 @@ RESULT = sql.Table(
     TABLES,
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
     sql.Column("lesson", sql.String(100), primary_key=True),
+    # the same file may be graded beside other earlier lessons: then it has several
+    sql.Column("key", sql.String(255), primary_key=True),
     sql.Column("number", sql.Integer, nullable=False),
     sql.Column("title", Words, nullable=False),
     sql.Column("max_points", sql.Integer, nullable=False),
-    sql.Column("key", sql.String(255), nullable=False),
     sql.Column("sha256", sql.String(64), nullable=False),
+    # arrived.Arrived: the first and last time that this file arrived, who says so, a mark of
+    # lateness, and its own time
     sql.Column("arrived", Moment),
+    sql.Column("latest", Moment),
+    sql.Column("how", sql.String(20), nullable=False),
+    sql.Column("late", sql.Boolean),
+    sql.Column("fetched", Moment),
     sql.Column("graded", Moment, nullable=False),
     sql.Column("value", Json, nullable=False),  # LessonResult.as_json()
 )
@@ -170,6 +179,7 @@ ATTEMPT = sql.Table(
     sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
     sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
     sql.Column("at", Moment, nullable=False),
+    sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
 )
 
 

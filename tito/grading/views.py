@@ -4,6 +4,7 @@ Nothing here prints, reads or decides.
 """
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 from rich.console import Group
@@ -18,6 +19,8 @@ HIDING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )  # control, direction, halves of characters
 DOUBTS = 20  # overrides that are named after a run; `gradebook overrides` has them all
+NAMED = 10  # late ones that a summary names
+TOGETHER = timedelta(minutes=1)  # between the first and last arrival of what may be a download
 CHECKS = 5  # of a change that are named; `--json` has them all
 
 
@@ -112,6 +115,81 @@ def left_out(absent, outdated):
         )
 
 
+def arrivals(standing):
+    """What is known of when the work of these Grades came: a few lines, or none where nothing could
+    be late.
+    """
+    handed_in = [grade for grade in standing if grade.result.is_work]
+    late = sorted(
+        (grade for grade in handed_in if grade.is_late),
+        key=lambda grade: grade.points == grade.before_late,
+    )
+    unknown = [grade for grade in handed_in if grade.arrival_unknown]
+    if not (late or any(grade.due for grade in handed_in)):
+        return
+    in_time = len(handed_in) - len(late) - len(unknown)
+    words = f"{in_time} in time, {len(late)} late"
+    if unknown:
+        words += f", {len(unknown)} at an unknown time, which count as in time"
+    yield Text(f"arrived: {words}.")
+    for grade in late[:NAMED]:
+        cost = grade.points - grade.before_late
+        yield Text(
+            f"  {plain(grade.student)}  {grade.lesson}  {grade.late_reason}"
+            + (f", {grade.before_late} -> {grade.points}" if cost else ", costs nothing")
+        )
+    if len(late) > NAMED:
+        yield Text(f"  and {len(late) - NAMED} more: tito gradebook show")
+    if unknown:
+        yield Text(
+            "  Only the time of a download or clone is known of those. Tell with --arrived TIME, "
+            "--times CSV, or the roster's column arrived."
+        )
+
+
+def others_count(standing, given):
+    """Of which files that came in this run another submission counts: a line, or none.
+
+    given  {(learner, lesson): SHA-256 of the file that came}
+    """
+    others = [
+        f"{plain(grade.student)} {grade.lesson}"
+        for grade in standing
+        if given.get((grade.student, grade.lesson)) not in (None, "", grade.result.sha256)
+    ]
+    if others:
+        rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        yield Text(
+            f"{count(len(others), 'file')} of these submissions "
+            f"{'does' if len(others) == 1 else 'do'} not count, since another one of that lesson "
+            f"does: {', '.join(others[:NAMED])}{rest}. See: tito gradebook show --student ID"
+        )
+
+
+def may_be_a_download(standing):
+    """Whether all of these arrived so close together, and some late, that somebody may have taken
+    the time of the download.
+    """
+    told = [grade for grade in standing if grade.arrived and grade.arrived_how != "--arrived"]
+    times = [grade.arrived for grade in told]
+    return (
+        len({grade.student for grade in told}) > 1
+        and max(times) - min(times) <= TOGETHER
+        and any(grade.late_days for grade in told)
+    )
+
+
+def fell(falls):
+    """Grades that a run made smaller: a headline, then a line for each with its name, from what to
+    what, and why.
+    """
+    yield f"{count(len(falls), 'grade')} fell:"
+    for one in falls:
+        why = f"  ({visible(one.why, 200, 1)})" if one.why else ""
+        name = f" ({plain(one.name)})" if one.name not in ("", one.student) else ""
+        yield f"  {plain(one.student)}{name}  {one.lesson}  {one.old} -> {one.new}{why}"
+
+
 def grades(rows, lessons):
     """The class: a row per learner.
 
@@ -129,7 +207,7 @@ def grades(rows, lessons):
     for learner, grades in rows:
         found = {grade.lesson: grade for grade in grades}
         by_hand |= any(_by_hand(grade) for grade in grades)
-        late |= any(grade.penalty_percent for grade in grades)
+        late |= any(grade.is_late for grade in grades)
         absent |= bool(learner.state)
         table.add_row(
             Text(plain(learner.student, 40)),
@@ -156,7 +234,7 @@ def _by_hand(grade):
 
 
 def _points(grade):
-    marks = "*" * _by_hand(grade) + "~" * bool(grade.penalty_percent)
+    marks = "*" * _by_hand(grade) + "~" * grade.is_late
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
 
 
@@ -177,6 +255,10 @@ def grade_table(grades, notes=False):
     )
     for grade in grades:
         why = [grade.result.reason, *(grade.result.notes if notes else ()), grade.late_reason]
+        if notes and grade.due or grade.marked_late and not grade.late_reason:
+            why.append(grade.arrival())
+        if notes and grade.submissions > 1:
+            why.append(f"counts of {grade.submissions} submissions of this lesson")
         if grade.override:
             why.append(
                 f"set by {grade.override.who}, graded {grade.result.points}: {grade.override.why}"

@@ -115,9 +115,13 @@ def test_a_gradebook_of_the_first_tito_is_read_with_nothing_lost(first_gradebook
     assert grade.override.why == "in the lab" and grade.extension.days == 2
     assert grade.arrived == MONDAY and grade.graded == MONDAY + timedelta(minutes=1)
     assert [change.kind for change in changes] == ["graded", "override", "extension"]
-    changed = rows - set(dump(first_gradebook))  # the version; the learner got the secret of a page
-    assert all("tito_gradebook" in line or "learner" in line for line in changed)
-    assert len(changed) == 2 and len(learner.page) == 20
+    assert grade.arrived_how == "earlier tito" and grade.submissions == 1
+    # The version; the learner got the secret of a page, the result what is known of its arrival.
+    changed = rows - set(dump(first_gradebook))
+    assert all(
+        "tito_gradebook" in line or "learner" in line or '"result"' in line for line in changed
+    )
+    assert len(changed) == 3 and len(learner.page) == 20
 
 
 def test_a_gradebook_with_a_roster_remembers_that_its_ids_are_the_column_student(first_gradebook):

@@ -118,7 +118,7 @@ def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(b
 
 
 def doubts(book):
-    return {(one.student, one.check): one.doubt for one in book.standing()}
+    return {(one.student, one.check): one.doubt for one in book.overrides()}
 
 
 def test_an_override_above_a_lowered_maximum_counts_as_the_maximum_and_is_doubted(book):

@@ -35,7 +35,9 @@ def test_a_result_comes_back_as_it_was_saved(tmp_path):
 
 def test_the_same_key_is_never_kept_twice(book):
     first, second = result(), result(points=(0, 0))
-    assert book.save([first], None, "me") == [first] and book.keys() == {"ada": {"numbers": "key"}}
+    assert book.save([first], None, "me") == [first] and book.keys() == {
+        "ada": {"numbers": {"key"}}
+    }
     assert book.save([second], None, "me") == [] and points(book) == {"numbers": "3"}
     assert len(list(book.history())) == 1
 
@@ -60,7 +62,7 @@ def test_after_a_check_was_mended_the_history_shows_which_checks_changed(book):
     newer = result(points=(3, 3, 0), key="with the mended check")
     del newer.checks[2]
     book.save([newer], None, "me", why="check 1 was wrong")
-    assert book.keys() == {"ada": {"numbers": "with the mended check"}}
+    assert book.keys() == {"ada": {"numbers": {"with the mended check"}}}
     change = list(book.history("ada"))[-1]
     assert (change.old_points, change.new_points) == (4, 6)
     assert change.checks == [

@@ -779,8 +779,8 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
     put(inbox / "mallory_1_2_ada.zip", GOOD)
     found = find(inbox, lessons, CLASS)
     assert [(one.student, one.name, one.arrived, one.known) for one in found[:4]] == [
-        ("zoe", "Zoë Zahn", WEDNESDAY, True),
-        ("ada", "Ada Lovelace", MONDAY, True),
+        ("zoe", "Zoë Zahn", None, True),
+        ("ada", "Ada Lovelace", None, True),
         ("bob", "Bob Bauer", MONDAY, True),
         ("late", "Lea Late", None, True),
     ]
@@ -816,12 +816,14 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     put(inbox / "zoe-9.zip", GOOD, MONDAY)
     found = all_of(inbox, lessons, CLASS)
     assert found["ada"].files["numbers"].raw == found["zoe"].files["numbers"].raw == HALF.encode()
-    assert found["ada"].arrived == WEDNESDAY
+    assert found["ada"].arrived is None  # the time of a download is none
     assert [note for note in found["ada"].notes if "theirs" not in note] == [
-        "ada.zip counts, the latest of 2: not ada-2.zip.",
         "ada.pdf is no folder, no zip, no script and no notebook.",
+        "numbers: what came in ada.zip counts, the latest of 2: not ada-2.zip.",
     ]
-    assert "zoe-10.zip counts, the latest of 2: not zoe-9.zip." in found["zoe"].notes
+    assert found["zoe"].notes[-1] == (
+        "numbers: what came in zoe-10.zip counts, the latest of 2: not zoe-9.zip."
+    )
 
 
 def test_lesson_files_that_come_one_by_one_add_up_and_newer_ones_replace(inbox, lessons):
@@ -835,17 +837,17 @@ def test_lesson_files_that_come_one_by_one_add_up_and_newer_ones_replace(inbox, 
         "numbers": NUMBERS,
         "sums": SUMS,
     }
-    assert (
-        "numbers: numbers_dev.py came earlier and does not count." in found["ada"].notes
-        and found["ada"].arrived == WEDNESDAY
+    assert found["ada"].notes[-1] == (
+        "numbers: what came in ada_numbers.py counts, the latest of 2: not ada.zip."
     )
+    assert found["ada"].files["sums"].entry == "ada.zip"
     assert (
         found["bob"].files["numbers"].raw.decode() == HALF
         and "not UTF-8" in found["bob"].files["sums"].problem
     )
 
 
-def test_the_time_of_arrival_is_the_collectors_and_never_a_zips(inbox, lessons):
+def test_the_time_of_a_zip_or_download_is_no_arrival(inbox, lessons):
     put(
         inbox / "ada.zip",
         zipped([(member("numbers_dev.py", when=(1999, 1, 1, 0, 0, 0)), NUMBERS)]),
@@ -856,8 +858,10 @@ def test_the_time_of_arrival_is_the_collectors_and_never_a_zips(inbox, lessons):
     os.utime(inbox / "bob", (WEDNESDAY.timestamp(),) * 2)
     put(inbox / "old.zip", GOOD)
     os.utime(inbox / "old.zip", ns=(0, -(10**18)))
-    found = {one.student: one.arrived for one in find(inbox, lessons)}
-    assert found["ada"] == found["bob"] == WEDNESDAY and found["old"].year == 1938
+    found = {one.student: one for one in find(inbox, lessons)}
+    assert not any(one.arrived for one in found.values())
+    times = {student: one.moment("numbers", "").fetched for student, one in found.items()}
+    assert times["ada"] == times["bob"] == WEDNESDAY and times["old"].year == 1938
 
 
 def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
@@ -880,9 +884,8 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
         MONDAY,
     )
     found = all_of(whole, lessons, CLASS)
-    assert list(found) == ["zoe", "ada", "bob", "late", "../up", "empty", "link"] and {
-        one.arrived for one in found.values()
-    } == {MONDAY}
+    assert list(found) == ["zoe", "ada", "bob", "late", "../up", "empty", "link"]
+    assert [one.arrived for one in found.values()] == [None, None, MONDAY, *[None] * 4]
     assert (
         found["ada"].files["numbers"].raw.decode() == NUMBERS
         and found["zoe"].files["numbers"].raw.decode() == HALF

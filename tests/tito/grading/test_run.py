@@ -320,8 +320,9 @@ def test_two_runs_share_a_class(small_course, submissions):
     arrivals = run.intake.find(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, open_book(small_course) as other:
-        assert all(mine for mine, _ in book.claim_attempts(works[:5], "a", lambda before: True))
-        claimed = other.claim_attempts(works, "b", lambda before: before is None)
+        claimed = book.claim_attempts(works[:5], "a", lambda student, before: True)
+        assert all(mine for mine, _ in claimed)
+        claimed = other.claim_attempts(works, "b", lambda student, before: before is None)
         assert [mine for mine, _ in claimed] == [False] * 5 + [True] * 3
         assert [before and before.run for _, before in claimed] == ["a"] * 5 + [None] * 3
 

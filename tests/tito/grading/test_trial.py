@@ -5,7 +5,7 @@ from some_results import DAY, MONDAY, result
 
 from tito.cli import instructor
 from tito.grading import run, trial, views
-from tito.grading.result import CheckResult
+from tito.grading.result import CheckResult, Seen
 
 
 def compare(book, *results, arrived=MONDAY):
@@ -55,6 +55,9 @@ def test_a_dry_run_that_would_change_nothing_says_so(book):
     assert "0 would rise, 0 would fall" in views.trial([])
 
 
+PLACE = ("numbers", "a" * 64)  # lesson and file
+
+
 def part(check="c1", earned=3, sha256="a" * 64, **more):
     """A result of one check only."""
     one = result(points=(), sha256=sha256, key="new", verdict="passed")
@@ -64,7 +67,7 @@ def part(check="c1", earned=3, sha256="a" * 64, **more):
 
 
 def test_a_check_that_was_graded_alone_is_put_into_the_result():
-    before = {"numbers": result(points=(3, 0))}
+    before = {PLACE: result(points=(3, 0))}
     (merged,) = run.with_checks([part()], before, run.Progress(1))
     assert [check.points for check in merged.checks] == [3, 3]
     assert (merged.points, merged.verdict, merged.reason) == (6, "passed", "")
@@ -75,11 +78,12 @@ def test_a_check_that_was_graded_alone_is_put_into_the_result():
 
 def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
     progress = run.Progress(2)
-    assert run.with_checks([part(sha256="b" * 64)], {"numbers": result()}, progress) == [None]
+    assert run.with_checks([part(sha256="b" * 64)], {PLACE: result()}, progress) == [None]
     assert run.with_checks([part()], {}, progress) == [None]
     assert progress.other == 2
     same = result(points=(3, 3))
-    assert run.with_checks([part(message="")], {"numbers": same}, progress) == [None]
+    (seen,) = run.with_checks([part(message="")], {PLACE: same}, progress)
+    assert seen == Seen("numbers", "key", "", PLACE[1])
     assert progress.other == 2
 
 
@@ -89,7 +93,8 @@ def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_grad
         check.status, check.message = "not run", "It stops."
     alone = part(earned=0, message="It stops.")
     alone.verdict, alone.checks[0].status = "import failed", "error"
-    assert run.with_checks([alone], {"numbers": before}, run.Progress(1)) == [None]
+    (seen,) = run.with_checks([alone], {PLACE: before}, run.Progress(1))
+    assert isinstance(seen, Seen)
 
 
 def test_only_some_learners_are_graded_and_a_slip_is_told():
