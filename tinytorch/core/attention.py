@@ -1,11 +1,12 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 170f0e48cce48fd0
+# checksum: 7c240a664275a094
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
 
 import numpy as np
 
+from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
@@ -60,7 +61,8 @@ def masked_softmax(scores, mask=None):
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
     mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
-             where a query may look, or of floats that are added to the scores
+             where a query may look, or of floats that are added to the scores; a Variable of
+             floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -71,13 +73,12 @@ def masked_softmax(scores, mask=None):
 
     Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
     """
-    if mask is not None:
-        is_bool = operand(mask).dtype == bool
-        scores = where(mask, scores, -np.inf) if is_bool else scores + mask
-    lowest = np.finfo(scores.dtype).min
-    powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
-    total = powers.sum(-1, keepdims=True)
-    return powers / where(total.data == 0, 1, total)
+    if mask is None:
+        return softmax(scores)
+    is_bool = operand(mask).dtype == bool
+    scores = where(mask, scores, -np.inf) if is_bool else scores + mask
+    empty = (scores.data == -np.inf).all(axis=-1, keepdims=True)
+    return where(empty, 0, softmax(where(empty, 0, scores)))
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
@@ -342,7 +343,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient = np.empty(qkv.shape, qkv.dtype)
+    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # nan shows what nobody has written
     dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
     dv[...] = weights.swapaxes(-1, -2) @ g
     scores = softmax_rule(g @ v.swapaxes(-1, -2), weights)
@@ -352,8 +353,9 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
+# A lambda, so that a new attention_rule is used as soon as its cell has been run again.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
-keep_freed_memory()  # of arrays of B x heads x T x T numbers, one after the other; lesson 10
+keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
 
 class MultiHeadAttention(Module):
@@ -448,14 +450,15 @@ def padding_mask(lengths, keys):
 
 
 def chunked_attention(q, k, v, block, is_causal=False):
-    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array.
+    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array, of
+    scores or of a mask.
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
-    is_causal  True: mask as causal_mask(Tq, Tk) does
-    returns    Tensor of shape (..., Tq, e), equal to scaled_dot_product_attention up to
-               rounding; nothing is recorded
+    is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, equal to
+               scaled_dot_product_attention up to rounding; nothing is recorded
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
