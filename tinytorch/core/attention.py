@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7c240a664275a094
+# checksum: 0f56d7ed40d1d767
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -18,7 +18,8 @@ from tinytorch.support.dropout import dropout
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
     "running_counts", "sinusoidal", "LearnedPositions", "rope", "split_heads", "merge_heads", "head_views",
-    "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask", "chunked_attention",
+    "weights_forward", "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask",
+    "chunked_attention",
 ]
 
 
@@ -279,9 +280,31 @@ def merge_heads(x):
 
 
 def head_views(qkv, heads):
-    """Views of the q, k and v in one array: shape (B, T, 3D) becomes (3, B, heads, T, d)."""
+    """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
     B, T, width = qkv.shape
     return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def weights_forward(q, k, causal):
+    """The attention weights of arrays: the softmax of q k^T / sqrt(d) along the last axis.
+
+    q        ndarray of shape (..., Tq, d); not changed
+    k        ndarray of shape (..., Tk, d); not changed
+    causal   True: query i looks at what causal_mask(Tq, Tk) allows, Tq <= Tk
+    returns  ndarray of shape (..., Tq, Tk), of the dtype of `q`
+
+    >>> weights_forward(np.zeros((2, 1)), np.zeros((4, 1)), True).round(2)
+    array([[0.33, 0.33, 0.33, 0.  ],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
+    weights = q @ k.swapaxes(-1, -2)
+    weights *= 1 / math.sqrt(q.shape[-1])
+    if causal:
+        weights += np.where(causal_mask(*weights.shape[-2:]), 0, -np.inf)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
+    return weights
 
 
 def attention_forward(qkv, heads, causal, saved):
@@ -302,14 +325,7 @@ def attention_forward(qkv, heads, causal, saved):
     """
     B, T, width = qkv.shape
     q, k, v = head_views(qkv, heads)
-    weights = q @ k.swapaxes(-1, -2)
-    weights *= 1 / math.sqrt(q.shape[-1])
-    if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf)
-    weights -= weights.max(-1, keepdims=True)
-    np.exp(weights, out=weights)
-    weights /= weights.sum(-1, keepdims=True)
-    saved["weights"] = weights
+    weights = saved["weights"] = weights_forward(q, k, causal)
     return (weights @ v).swapaxes(1, 2).reshape(B, T, width // 3)
 
 
@@ -415,8 +431,7 @@ class MultiHeadAttention(Module):
         returns    q, k, v, Tensors of shape (B, heads, T, D / heads); q and k rotated if
                    self.rotary
         """
-        qkv, D = self.qkv(x), self.embed_dim
-        q, k, v = (split_heads(qkv[..., i * D:(i + 1) * D], self.num_heads) for i in range(3))
+        q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)

@@ -714,15 +714,40 @@ check("heads")
 # weights. The forward function puts it into the dict `saved`; rules get that dict, too, and it
 # is freed with the graph.
 #
-# **Task.** Write `attention_forward` with NumPy arrays. In-place operators (`*=`, `-=`, `/=`,
-# `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as views.
+# **Task.** Write `weights_forward` and `attention_forward` with NumPy arrays. In-place
+# operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as
+# views.
 
 # %% exercise="forward"
 #| export
 def head_views(qkv, heads):
-    """Views of the q, k and v in one array: shape (B, T, 3D) becomes (3, B, heads, T, d)."""
+    """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
     B, T, width = qkv.shape
     return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def weights_forward(q, k, causal):
+    """The attention weights of arrays: the softmax of q k^T / sqrt(d) along the last axis.
+
+    q        ndarray of shape (..., Tq, d); not changed
+    k        ndarray of shape (..., Tk, d); not changed
+    causal   True: query i looks at what causal_mask(Tq, Tk) allows, Tq <= Tk
+    returns  ndarray of shape (..., Tq, Tk), of the dtype of `q`
+
+    >>> weights_forward(np.zeros((2, 1)), np.zeros((4, 1)), True).round(2)
+    array([[0.33, 0.33, 0.33, 0.  ],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
+    ### BEGIN SOLUTION
+    weights = q @ k.swapaxes(-1, -2)
+    weights *= 1 / math.sqrt(q.shape[-1])
+    if causal:
+        weights += np.where(causal_mask(*weights.shape[-2:]), 0, -np.inf)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
+    return weights
+    ### END SOLUTION
 
 
 def attention_forward(qkv, heads, causal, saved):
@@ -744,14 +769,7 @@ def attention_forward(qkv, heads, causal, saved):
     B, T, width = qkv.shape
     q, k, v = head_views(qkv, heads)
     ### BEGIN SOLUTION
-    weights = q @ k.swapaxes(-1, -2)
-    weights *= 1 / math.sqrt(q.shape[-1])
-    if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf)
-    weights -= weights.max(-1, keepdims=True)
-    np.exp(weights, out=weights)
-    weights /= weights.sum(-1, keepdims=True)
-    saved["weights"] = weights
+    weights = saved["weights"] = weights_forward(q, k, causal)
     return (weights @ v).swapaxes(1, 2).reshape(B, T, width // 3)
     ### END SOLUTION
 
@@ -876,9 +894,9 @@ print("largest difference:", abs(composed(x) - fused(x)).max().item())
 # `combined_mask` combines the extra mask with the causal one.
 #
 # **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are all of q, then
-# all of k, then all of v. `project` is a method of its own because a model that writes
-# (lesson 16) needs the keys and values of new tokens alone, at positions that do not begin
-# at 0. When `positions` is None, they are 0, 1, ..., T - 1.
+# all of k, then all of v, as `head_views` takes them. `project` is a method of its own because
+# a model that writes (lesson 16) needs the keys and values of new tokens alone, at positions
+# that do not begin at 0. When `positions` is None, they are 0, 1, ..., T - 1.
 
 # %% exercise="multi-head"
 #| export
@@ -942,8 +960,7 @@ class MultiHeadAttention(Module):
                    self.rotary
         """
         ### BEGIN SOLUTION
-        qkv, D = self.qkv(x), self.embed_dim
-        q, k, v = (split_heads(qkv[..., i * D:(i + 1) * D], self.num_heads) for i in range(3))
+        q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)
@@ -1047,9 +1064,9 @@ for name, build in [("recurrent", recurrent_model),
     print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
           f"{accuracy(model):4.0%} right")
 figure = plot_lines(losses, "step", "loss in nats per letter")
-# alt: The loss of three models over 400 steps. All begin at 2.4. That of attention falls to 0
-# between steps 120 and 200; the recurrent model falls slowly to 1.6; without positions the loss
-# stays near 2.1.
+# alt: The loss of three models over 400 steps. All begin near 2.5. That of attention falls to
+# 0 between steps 120 and 200; that of the recurrent model falls slowly to 1.6; without
+# positions the loss stays near 2.1.
 
 # %% [markdown]
 # Without positions, a causal layer knows which letters occurred and how often, but not where.
@@ -1147,17 +1164,16 @@ lengths = [128, 256, 512, 1024, 2048]
 inputs = [Tensor(rng.normal(size=(T, 16)).astype(np.float32)) for T in lengths]
 methods = {"plain": lambda x: scaled_dot_product_attention(x, x, x),
            "chunks of 64": lambda x: chunked_attention(x, x, x, 64)}
-figure, axes = panel("", "positions T", "peak memory in MB", xscale="log", yscale="log")
+curves = {}
 for name, method in methods.items():
     method(inputs[0])  # what is allocated once, in the first call, is not counted
     megabytes = [kilobytes_at_peak(lambda: method(x)) / 1000 for x in inputs]
-    (line,) = axes.plot(lengths, megabytes, marker="o")
-    axes.annotate(name, (lengths[-2], megabytes[-2]), xytext=(-10, 6), ha="right",
-                  textcoords="offset points", color=line.get_color())
+    curves[name] = lengths, megabytes
     print(f"{name}: {megabytes[-1]:.1f} MB for T = 2048, "
           f"{megabytes[-1] / megabytes[-2]:.1f} times as much as for T = 1024")
-axes.minorticks_off()
-ticks = axes.set_xticks(lengths, lengths)
+figure = plot_lines(curves, "positions T", "peak memory in MB", xscale="log", yscale="log")
+ticks = figure.axes[0].set_xticks(lengths, lengths, minor=False)
+figure.axes[0].minorticks_off()
 # alt: Peak memory over T, both axes logarithmic. The plain method rises by a factor of four
 # with each doubling of T, the method in chunks by a factor of two.
 
