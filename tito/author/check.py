@@ -28,7 +28,7 @@ from tito.errors import TitoError
 from tito.grading import judge
 from tito.grading.intake import LessonFile
 from tito.learn import verdict, workspace
-from tito.learn.process import Process
+from tito.learn.process import ONE_THREAD, Process
 from tito.lesson import cells, course, export, glossary, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK
@@ -423,7 +423,7 @@ def _through(entry, scratches):
         completed = subprocess.run(
             [sys.executable, "-B", str(scratch.script)],
             cwd=scratch.root.path,
-            env=os.environ | {"MPLBACKEND": "Agg"},
+            env=ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
