@@ -47,6 +47,26 @@ def init(folder: Path, source: Root) -> list[Path]:
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
+    folder = suitable(folder, source)
+    targets = contents(source)
+    missing = {
+        name: data
+        for name, data in targets.items()
+        if not (folder / name).exists()
+        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
+    }  # its notebook holds the work
+    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
+        files.write(folder / name, data)
+        if name.startswith("bin/"):
+            os.chmod(folder / name, 0o755)
+    return [folder / name for name in missing if name not in MACHINE]
+
+
+def suitable(folder: Path, source: Root) -> Path:
+    """The absolute path of a folder that is, or can become, a workspace of the course `source`.
+
+    Raises TitoError for any other.
+    """
     folder = Path(os.path.abspath(folder.expanduser()))
     config = folder / "tito.toml"
     if config.exists():
@@ -69,18 +89,7 @@ def init(folder: Path, source: Root) -> list[Path]:
         )
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
-    targets = contents(source)
-    missing = {
-        name: data
-        for name, data in targets.items()
-        if not (folder / name).exists()
-        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
-    }  # its notebook holds the work
-    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
-        files.write(folder / name, data)
-        if name.startswith("bin/"):
-            os.chmod(folder / name, 0o755)
-    return [folder / name for name in missing if name not in MACHINE]
+    return folder
 
 
 def _is_unfinished(folder):

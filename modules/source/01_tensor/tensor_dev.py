@@ -1160,15 +1160,21 @@ def stack(tensors, axis=0):
 # %% [markdown]
 # ## The network, on your own tensors
 #
-# Back to the digits: here is the same network, written with your class. Its weights are
-# Variables, so the computation graph is recorded. Predict how many operations it holds.
+# Back to the digits: here is the same network, written with your class.
 
-# %% tags=["answer"]
+# %% tags=["payoff"]
 weights = [Variable(part) for part in (W1, b1, W2, b2)]
 hidden = (Tensor(images) @ weights[0] + weights[1]).relu()
 scores = hidden @ weights[2] + weights[3]
-print(f"{(scores.argmax(axis=1) == labels).mean():.1%} are right")
+answers = scores.data.argmax(axis=1)
+print(f"{(answers == labels).mean():.1%} of {len(labels)} new digits are right")
+draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digits again, with
+# the answers of your own tensors: nine are right, the 9 that is taken for a 7 is marked in red.
 
+# %% [markdown]
+# The weights are Variables, so a graph was recorded. Predict how many operations it holds.
+
+# %% tags=["answer"]
 node = scores
 while node.creator:
     print(f"{node.creator!r:6} gives {node.shape}")
@@ -1186,8 +1192,7 @@ while node.creator:
 # 2. Time `x + 1` for tensors of 1, 100, 10,000 and 1,000,000 elements. Up to which size do you
 #    mostly pay for `apply`, not for the addition? What follows for small networks?
 # 3. `guesses - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
-#    Which rule would have refused it, and which useful line of this chapter would that rule
-#    refuse as well?
+#    Which rule would have refused it, and which useful line of this chapter, too?
 #
 # In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
 # `x.is_contiguous()`, `torch.broadcast_shapes`, `torch.result_type`, `x.permute` for
