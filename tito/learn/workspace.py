@@ -187,7 +187,8 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito watch {first.name}` | tests at each save |
 | `tito test {first.name}` | says what is right, what is wrong, and why |
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
-| `tito notebook {first.name}` | opens the lesson as a notebook |
+| `tito notebook {first.name}` | opens the lesson as a notebook; \
+`tito init . --notebook` installs JupyterLab |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
 `tito restore ZIP` brings it back |

@@ -159,6 +159,7 @@ check("strides")
 
 # %% tags=["answer"]
 print("strides of (2, 3, 4):", strides_of((2, 3, 4)))
+draw_strides(x, (1, 1), strides=strides_of(x.shape))  # alt: x[1, 1], found by your strides.
 
 # %% [markdown]
 # ## Views and copies
@@ -1182,8 +1183,7 @@ while node.creator:
 
 # %% [markdown]
 # Five operations. The network has 19,210 weights. In which direction would each of them have to
-# change for fewer mistakes? Lesson 06 follows this graph backward and computes it. Lesson 02
-# asks what `relu` is good for.
+# change for fewer mistakes? Lesson 06 follows this graph backward and computes it.
 #
 # ## Look back
 #
