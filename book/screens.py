@@ -131,7 +131,7 @@ def shot(page):
 
 # VS Code
 
-COLUMN, LINE, LEFT, MIDDLE = 640, 19, 18, 384  # pixels
+COLUMN, LINE, LEFT, RIGHT = 440, 19, 18, 384  # pixels
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img"
      viewBox="0 0 {width} {height}" aria-label="{label}">
 <style>
@@ -167,10 +167,10 @@ def vscode():
     put(LEFT, chapter.path.name, "title")
     put(COLUMN + LEFT, "Interactive", "title")
     y += 12
-    parts.append(f'<path class="line" d="M0,{y} H{COLUMN + MIDDLE}"/>')
+    parts.append(f'<path class="line" d="M0,{y} H{COLUMN + RIGHT}"/>')
     top = y
     for marker, rows in (
-        ("# %% [markdown]", [f"# {line}" for line in textwrap.wrap(text, 74)]),
+        ("# %% [markdown]", [f"# {line}" for line in textwrap.wrap(text, 48)]),
         ("# %%", code),
     ):
         y += 26
@@ -181,23 +181,21 @@ def vscode():
         for row in rows:
             y += LINE
             put(LEFT, row, "" if rows is code else "said")
-    bottom = y + 70
+    bottom = y + 82
     parts.append(f'<path class="arrow" d="M160,{pointer} H{COLUMN - 8} m-8,-5 l8,5 l-8,5"/>')
-    y = bottom - 28
-    put(
-        LEFT,
-        "Run Cell (or Shift+Enter) runs a cell and shows its result in the pane beside it.",
-        "hint",
-    )
+    for y, words, style in (
+        (bottom - 46, "Run Cell, or Shift+Enter, runs the cell and shows its", "hint"),
+        (bottom - 29, "result in the pane beside it.", "hint"),
+        (bottom - 8, "A drawing, not a screenshot: yours has other colours.", "lens"),
+    ):
+        put(LEFT, words, style)
     parts.append(
-        f'<rect class="pane" x="{COLUMN}" y="{top}" width="{MIDDLE}" height="{bottom - top}"/>'
+        f'<rect class="pane" x="{COLUMN}" y="{top}" width="{RIGHT}" height="{bottom - top}"/>'
     )
     drawn = re.sub(r"(<svg[^>]*?) width=", rf'\1 x="{COLUMN + 13}" y="{top + 14}" width=', result())
     parts.append(re.sub(r"@media[^{]*\{(?:[^{}]*\{[^}]*\})*\s*\}", "", drawn))  # light, as all here
-    y = bottom - 8
-    put(LEFT, "A drawing, not a screenshot: colours and icons are those of your VS Code.", "lens")
     return CARD.format(
-        width=COLUMN + MIDDLE,
+        width=COLUMN + RIGHT,
         height=bottom,
         parts="\n".join(parts),
         label="VS Code, drawn: a lesson as a Python file with the words Run Cell above each cell, "

@@ -24,7 +24,7 @@ REPLACED = [
     ("tensor strides", "numbers double"),
     ("tensor", "numbers"),
     (
-        "Tensor  Arrays with shapes, strides, broadcasting, matrix products and dtypes",
+        "Tensor  Arrays with shapes, strides, broadcasting, ...",
         "Numbers ...",
     ),
     ("_dev.py:37", "_dev.py:24"),
@@ -121,8 +121,8 @@ def test_what_the_page_shows_of_watch_is_what_the_lesson_asks_draws_and_is_calle
     ][:2]
     for part in (
         f"{asked['heading']} {asked['question']} your prediction? (enter to see)",
-        "picture .tito/results/01_tensor/row-major-order-and-strides-",
-        f"-1-0.svg {asked['alt']} {drawn['heading']}",
+        "picture .tito/results/01_tensor/row-major-order-and-strides-...-1-0.svg "
+        f"{asked['alt']} {drawn['heading']}",
         "picture .tito/results/01_tensor/views-and-copies-",
         drawn["alt"].split(". ")[0] + ".",
     ):
@@ -150,9 +150,9 @@ def test_the_progress_leaves_git_and_stays_on_the_disk(tmp_path):
 
 
 def test_the_pictures_are_there_and_the_drawing_is_that_of_today():
-    pictures = re.findall(r"!\[([^\]]{60,})\]\((_static/[\w.]+)\)", PAGE)
-    assert len(pictures) == PAGE.count("![") == 2
-    assert all((REPOSITORY / "book" / path).stat().st_size > 1000 for _, path in pictures)
+    pictures = re.findall(r'<img src="(_static/[\w.]+)" alt="[^"]{60,}">', PAGE)
+    assert len(pictures) == PAGE.count("<img") == 2
+    assert all((REPOSITORY / "book" / path).stat().st_size > 1000 for path in pictures)
     drawing = (REPOSITORY / "book" / "_static" / "vscode.svg").read_text(encoding="utf-8")
     chapter = course.open_root(REPOSITORY).lesson("tensor").script.read_text(encoding="utf-8")
     lines = re.findall(r'<text class="" x="18"[^>]*>([^<]+)</text>', drawing)
