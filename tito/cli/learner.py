@@ -346,9 +346,9 @@ def show_verdict(entry, result, whole=True, has_keys=False, ask=None):
         return views.link(entry.root, path)
 
     echo(views.heading(result))
-    shown = [] if entry.root.is_course or not whole else result.shown
-    payoffs = []
-    if result.passed and not entry.root.is_course:
+    tells = whole and not entry.root.is_course  # what the code does, not only if it is right
+    shown, payoffs = result.shown if tells else [], []
+    if result.passed and tells:
         # What answers a question stays below it; all else that the lesson ends on comes last.
         payoffs = [
             one for one in results.payoffs_of(result.results) if not (one.question and one in shown)
@@ -356,7 +356,7 @@ def show_verdict(entry, result, whole=True, has_keys=False, ask=None):
     show_results(entry, result, [one for one in shown if one not in payoffs], link, has_keys, ask)
     records = progress.load(entry.root, warn)["lessons"]
     record = records.get(entry.name, {})
-    if result.passed and not result.again and (said := record.get("predictions")):
+    if result.passed and tells and not result.again and (said := record.get("predictions")):
         echo(views.predictions(said))
     # Row by row: the first lesson that is open ends the reading.
     rows = (standing.row(lesson, records.get(lesson.name, {})) for lesson in entry.root.lessons)

@@ -245,5 +245,11 @@ def test_a_lesson_that_passes_ends_on_its_payoff_before_what_comes_next(small_wo
         assert out.count("15 10") == 1
 
 
+def test_many_lessons_at_once_show_no_results(small_workspace):
+    for entry in small_workspace.lessons:
+        solve(entry)
+    assert "with your code" not in tito(small_workspace, "test", "--all")[0]
+
+
 def test_a_course_with_its_solutions_shows_no_results(small_course):
     assert "with your code" not in tito(small_course, "test", "numbers")[0]
