@@ -239,9 +239,15 @@ class Watch:
         return bool(new)
 
     def verdict(self):
-        """Wait for the line behind a verdict, which must be that the lesson passed."""
+        """Wait for the line behind a verdict, which must be that the lesson passed. A question for
+        a prediction is answered with enter, at once.
+        """
+        answered = 0
         while "Watching " not in (text := ESCAPE.sub("", self.shown)):
-            if not self.read(PATIENCE):
+            if text.count("your prediction?") > answered:
+                os.write(self.terminal, b"\n")
+                answered += 1
+            elif not self.read(PATIENCE):
                 raise SystemExit(f"tito watch showed no verdict:\n{text}")
         if self.bench.verdict not in text:
             raise SystemExit(f"tito watch did not say {self.bench.verdict!r}:\n{text}")

@@ -38,12 +38,3 @@ def test_check(lesson, check):
             f"{outcome.message}\n(exercise {outcome.exercise}: tito hint {lesson} {name})",
             pytrace=False,
         )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lesson", [entry.name for entry in ROOT.lessons])
-def test_lesson_passes(lesson):
-    """With its demonstrations, which take seconds."""
-    result = verdict.test(ROOT.lesson(lesson))
-    if not result.passed:
-        pytest.fail(result.reason, pytrace=False)

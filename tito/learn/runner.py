@@ -13,6 +13,7 @@ when the process came to its own end.
 import atexit
 import contextlib
 import functools
+import glob
 import importlib.machinery
 import importlib.util
 import json
@@ -87,14 +88,12 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, name):
         text = self.texts.get(self.path)
-        return (
-            self.source_to_code(self.get_data(self.path), self.path)
-            if text is None
-            else compiled(text, self.path)
-        )
+        if text is None:
+            text = importlib.util.decode_source(self.get_data(self.path))
+        return compiled(text, self.path)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def compiled(text, path):
     """The code of a module. What a warm process has compiled, its forks inherit."""
     return compile(text, path, "exec", dont_inherit=True)
@@ -107,6 +106,18 @@ def compile_lower(request):
         if path != own:
             try:
                 compiled(text, path)
+            except Exception:  # noqa: BLE001  whoever imports it is told
+                pass
+
+
+def compile_others(request):
+    """Compile the package's modules that no learner writes, while nothing is asked for."""
+    files = os.path.join(glob.escape(request["root"]), request["package"], "**", "*.py")
+    for path in glob.iglob(files, recursive=True):
+        if path not in request["texts"]:
+            try:
+                with open(path, "rb") as source:
+                    compiled(importlib.util.decode_source(source.read()), path)
             except Exception:  # noqa: BLE001  whoever imports it is told
                 pass
 
@@ -471,6 +482,7 @@ def main():
         _, status = os.waitpid(child, 0)
         child = None
         emit(event="ended", code=os.waitstatus_to_exitcode(status))
+        compile_others(request)
 
 
 def _die_with_parent():

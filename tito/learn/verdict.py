@@ -283,8 +283,9 @@ def request_of(entry, source, texts, seconds):
         | {"id": check.id, "function": check.function, "exercise": check.exercise, "own": False}
         for check in lesson.checks
     ]
+    exported = source.exported
     for cell in source.cells:
-        if cell.kind == "code" and cell not in source.exported:
+        if cell.kind == "code" and cell not in exported:
             checks += [
                 section(cell, _file(source, cell))
                 | {"id": f"own.{name}", "function": name, "exercise": "", "own": True}
@@ -347,6 +348,7 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
             digest.update(lower.module_path.read_bytes() + b"\0")
     order = {exercise.name: n for n, exercise in enumerate(entry.declared.exercises, 1)}
     rows, section, heading, before, text = [], [], "", 0, ""
+    exported = source.exported
 
     def close():
         for place, row in enumerate(section):
@@ -364,7 +366,7 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
             continue
         before = max(before, order.get(cell.exercise, 0))
         digest.update(cell.source.encode("utf-8", "surrogatepass") + b"\0")
-        if cell not in source.exported and not TEST.search(cell.source):
+        if cell not in exported and not TEST.search(cell.source):
             section.append(
                 {
                     "source": cell.source,
