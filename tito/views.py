@@ -463,13 +463,22 @@ def status(root, rows, step):
             Text(row.state, STYLES[row.state]),
             f"{row.points} of {row.max_points}",
             str(row.hints_used or ""),
-            ago(row.last_run) + (", edited since" if row.edited and row.state != "skipped" else ""),
+            ago(row.last_run) + _since(row),
         )
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     else:
         last = Text("\nEvery lesson is done.", "green")
     return Group(title, "", table, last)
+
+
+def _since(row):
+    """What happened since the last run of a lesson, behind its time."""
+    if row.state == "skipped" or not row.last_run:
+        return ""
+    edited = [*(["edited"] if row.edited else []), *(f"{name} changed" for name in row.below[:2])]
+    more = " and more" * (len(row.below) > 2)
+    return f", {', '.join(edited)}{more} since" if edited else ""
 
 
 def ago(when):
@@ -569,6 +578,77 @@ def hint(passage, key=None):
     )
 
 
+@dataclass
+class Columns:
+    """Two texts with their titles: side by side where both fit, else one above the other."""
+
+    left: tuple  # (title, text)
+    right: tuple
+    gap: int = 4
+
+    def __rich_console__(self, console, options):
+        sides = self.left, self.right
+        widths = [max(map(cell_len, [title, *text.split("\n")])) for title, text in sides]
+        if not console.is_terminal or sum(widths) + self.gap > options.max_width:
+            for title, text in sides:
+                yield Text(title, "bold cyan")
+                yield Text(f"{text}\n")
+            return
+        table = Table.grid(padding=(0, self.gap, 0, 0))
+        for width in widths:
+            table.add_column(no_wrap=True, width=width)
+        table.add_row(*(Text(title, "bold cyan") for title, _ in sides))
+        table.add_row(*(Text(text) for _, text in sides))
+        yield table
+        yield Text()
+
+
+def comparison(done):
+    """Two solutions of an exercise, what was measured of them, and what differs in kind."""
+    table = Table("", "yours", "the solution", box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for what, key, form in (
+        ("loops in Python", "loops", str),
+        ("operations of the engine", "operations", str),
+        ("time on the processor", "seconds", duration),
+        ("memory at the most", "memory", size),
+    ):
+        first, second = getattr(done.yours, key), getattr(done.solution, key)
+        if first is not None and (key == "loops" or first or second):
+            table.add_row(what, form(first), form(second))
+    if done.yours.views or done.solution.views:
+        table.add_row(
+            "results in memory that was given",
+            *(f"{side.views} of {side.calls}" for side in (done.yours, done.solution)),
+        )
+    end = "; ".join(done.differences) or "nothing that was measured differs in kind"
+    where = f"measured in {count(done.checks, 'check')} of the exercise"
+    return Group(
+        *(Text(f"{sentence}.", "dim") for sentence in done.saved),
+        unbroken((done.exercise, "bold"), "  ", (done.place, "dim")),
+        Text(),
+        Columns(("yours", done.yours.code), ("the solution", done.solution.code)),
+        table,
+        Text(f"not measured: {done.unmeasured}" if done.unmeasured else where, "dim"),
+        Text(),
+        Text(f"{end[0].upper()}{end[1:]}.", "bold"),
+    )
+
+
+def duration(seconds):
+    """A time as one reads it: 3 digits, and the unit that fits."""
+    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1 or unit == "µs":
+            return f"{seconds * factor:.3g} {unit}"
+
+
+def size(bytes_):
+    """A size in memory, to 2 digits."""
+    for unit, factor in (("MB", 1e6), ("kB", 1e3)):
+        if bytes_ >= factor:
+            return f"{bytes_ / factor:.1f} {unit}"
+    return f"{bytes_} B"
+
+
 def term(entry):
     """A term of the course: what it means, where it is explained and used, PyTorch's name."""
     lines = [f"{entry.number:02} {entry.lesson}: {entry.section}"]
@@ -604,7 +684,25 @@ def plain(markdown):
             parts.append(line)
         else:
             parts[-1] += f" {line.strip()}"
-    return re.sub(r"\$+([^$]+)\$+", r"\1", "\n".join(parts)).strip()
+    return re.sub(r"\$+([^$]+)\$+", lambda found: formula(found[1]), "\n".join(parts)).strip()
+
+
+SIGNS = {"cdot": "·", "times": "×", "dots": "…", "ldots": "…", "le": "≤", "ge": "≥", "sum": "Σ"}
+
+
+def formula(tex):
+    """A formula's TeX as one types it: `\\frac{1}{2\\sqrt{a}}` is 1 / (2√a)."""
+
+    def operand(text):
+        return text if re.fullmatch(r"-?[\w.]+", text) else f"({text})"
+
+    tex = re.sub(r"\\([A-Za-z]+)", lambda found: SIGNS.get(found[1], found[0]), tex)
+    tex = re.sub(r"\\(?:mathrm|text|mathbf|operatorname){([^{}]*)}", r"\1", tex)
+    tex = re.sub(r"\\sqrt{([^{}]*)}", lambda found: f"√{operand(found[1])}", tex)
+    tex = re.sub(r"\\frac{([^{}]*)}{([^{}]*)}", lambda m: f"{operand(m[1])} / {operand(m[2])}", tex)
+    tex = re.sub(r"([_^]){([^{}]*)}", lambda m: m[1] + operand(m[2]), tex)
+    tex = re.sub(r"\\[,;! ]", " ", tex)
+    return re.sub(r"\\([A-Za-z]+)", r"\1", tex)
 
 
 def doctor(findings):

@@ -3,7 +3,7 @@
 import pytest
 from small_course import make_course
 
-from tito.learn import process, submit, verdict, workspace
+from tito.learn import compare, process, submit, verdict, workspace
 from tito.lesson import course
 
 
@@ -42,6 +42,7 @@ def verdicts_from_a_warm_process(request, monkeypatch):
     def borrow(warm=False):
         return start(warm) if warm else Borrowed(request.getfixturevalue("warm_process"))
 
+    monkeypatch.setattr(compare, "Process", lambda warm: borrow())
     monkeypatch.setattr(verdict, "Process", borrow)
     monkeypatch.setattr(submit, "Process", borrow)
     monkeypatch.setattr(process, "Process", borrow)

@@ -11,6 +11,8 @@ A release is a workspace (`workspace.contents`) that needs no course beside it. 
     .tito/release.json         what was released: a second release knows by it
                                which files somebody changed
 
+and, only when asked for, the solutions for `tito compare`, in a file per lesson under `.tito/`.
+
 It is put together beside its place, read back from the disk and searched for solutions, hidden
 checks and recorded mistakes; only then is it moved there. The bytes depend on the course, on tito
 and on the libraries that make the notebooks, never on the clock, the machine or the path.
@@ -33,7 +35,7 @@ from tito.errors import TitoError
 from tito.learn import workspace
 from tito.lesson import course, misconceptions, notebook
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS
+from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS, SOLUTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # what each release holds as it is, at the same paths
@@ -63,12 +65,14 @@ class Released:
     kept: Path | None = None
 
 
-def release(source, folder, lessons=None):
+def release(source, folder, lessons=None, with_solutions=False):
     """Make `folder` the release of a course; an earlier release there is brought up to date.
 
     Returns a Released.
 
-    lessons  Entries, those to release; None for all
+    lessons         Entries, those to release; None for all
+    with_solutions  put in the solutions of their exercises, which `tito compare` shows to who has
+                    solved one: not for a class that is graded
 
     Raises TitoError when the folder holds anything else, when a lesson needs one that is not
     released, and, with code 3 and nothing written, when a byte of the release would give away a
@@ -80,18 +84,26 @@ def release(source, folder, lessons=None):
             "there is nothing to release.",
             "Run it in the course.",
         )
+    if with_solutions and not source.compare:
+        raise TitoError(
+            f"{source.name} does not show its solutions: its tito.toml says compare = false.",
+            "Release without --with-solutions, or take that line out.",
+        )
     folder = Path(os.path.abspath(folder.expanduser()))
     chosen = lessons or source.lessons
     _refuse_gaps(source, chosen)
     earlier = _earlier(source, folder)
-    new = contents(source, chosen)
+    new = contents(source, chosen, with_solutions)
     folder.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
     try:
         for name, data in new.items():
             _put(stage / name, name, data)
         on_disk = {name: (stage / name).read_bytes() for name in new}
-        verify(source, chosen, on_disk | _beside(folder, new))
+        shown = solution_files(chosen) if with_solutions else {}
+        searched = {name: data for name, data in on_disk.items() if name not in shown}
+        gone = earlier or {}  # what this release lacks of the one before does not stay
+        verify(source, chosen, searched | _beside(folder, {*new, *gone}))
         out = Released(folder, [entry.name for entry in chosen])
         if earlier is None and not _holds_anything(folder):
             if folder.exists():
@@ -201,7 +213,7 @@ def _sha256(data):
 # What a release holds.
 
 
-def contents(source, chosen):
+def contents(source, chosen, with_solutions=False):
     """Every file of a release of those lessons, {path: bytes}."""
     out = {
         name: data
@@ -219,12 +231,14 @@ def contents(source, chosen):
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
-    out["README.md"] = readme(source, chosen).encode()
+    out["README.md"] = readme(source, chosen, with_solutions).encode()
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
+    if with_solutions:
+        out |= solution_files(chosen)
     hashes = {name: _sha256(data) for name, data in sorted(out.items())}
     out[NOTE] = _json(
         {
@@ -236,6 +250,16 @@ def contents(source, chosen):
         }
     )
     return out
+
+
+def solution_files(chosen):
+    """{path: bytes} of what `tito compare` reads: a file per lesson, which holds nothing but the
+    solutions of its exercises. Every other file of a release is searched for them as ever.
+    """
+    return {
+        (PRISTINE / entry.folder / SOLUTIONS).as_posix(): entry.declared.solutions.encode("utf-8")
+        for entry in chosen
+    }
 
 
 def _json(value):
@@ -261,18 +285,19 @@ def course_of_stubs(source, released):
         "[course]\n"
         f'name = "{source.name}"\n'
         f'edition = "{source.edition}"\n'
-        f'package = "{source.package}"\n'.encode()
+        f'package = "{source.package}"\n'
+        "compare = false\n".encode()
     )
     return out
 
 
-def readme(source, chosen):
+def readme(source, chosen, with_solutions):
     """The workspace's README, and what differs in a release: how tito gets
     there, and where work may be lost.
     """
     first = chosen[0]
     return (
-        workspace.readme(source, chosen)
+        workspace.readme(source, chosen, with_solutions)
         + f"""
 ## Install
 

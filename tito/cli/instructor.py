@@ -116,6 +116,13 @@ def release(
     force: Annotated[
         bool, typer.Option("--force", help="Write over an autograder zip that is there.")
     ] = False,
+    with_solutions: Annotated[
+        bool,
+        typer.Option(
+            "--with-solutions",
+            help="Also the solutions, for `tito compare`: not for a class that is graded.",
+        ),
+    ] = False,
     root: RootOption = None,
 ):
     """For instructors: make the learners' course, a folder to publish, without a solution, a hidden
@@ -134,6 +141,11 @@ def release(
             "Name a folder: tito release ../my-course-release; or a zip: tito release "
             "--gradescope autograder.zip",
         )
+    if with_solutions and not folder:
+        raise TitoError(
+            "--with-solutions is for a folder to publish, and none is named.",
+            "The autograder and nbgrader's sources hold the solutions in any case.",
+        )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
         raise TitoError(
             f"{folder} is a lesson; the first word is the folder to write.",
@@ -144,11 +156,18 @@ def release(
     if folder:
         from tito.author import release as releasing
 
-        result = releasing.release(root, current_folder() / folder.expanduser(), chosen)
+        result = releasing.release(
+            root, current_folder() / folder.expanduser(), chosen, with_solutions
+        )
         titles = ", ".join(result.lessons)
         echo(
             f"{result.path} holds {views.count(len(result.lessons), 'lesson')} ({titles}); "
-            f"{views.count(len(result.changed), 'file')} written, nothing given away."
+            f"{views.count(len(result.changed), 'file')} written, "
+            + (
+                "with the solutions: whoever opens a file can read them."
+                if with_solutions
+                else "nothing given away."
+            )
         )
         for name in result.by_hand:
             warn(f"{name} had been changed by hand; it is as released again.")

@@ -116,7 +116,10 @@ def status(json: Json = False, root: RootOption = None):
     rows = standing.rows(root, warn)
     if json:
         echo_json(
-            [{key: value for key, value in asdict(row).items() if key != "edited"} for row in rows]
+            [
+                {key: value for key, value in asdict(row).items() if key not in ("edited", "below")}
+                for row in rows
+            ]
         )
         return
     from tito import views
@@ -187,7 +190,10 @@ def notebook_(
     module: Module = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="script|notebook", help="When both were edited: which one counts."),
+        typer.Option(
+            metavar="script|notebook|both",
+            help="When both were edited: which one counts, or merge them.",
+        ),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False,
     root: RootOption = None,
@@ -199,14 +205,23 @@ def notebook_(
     from tito.learn import doctor, pair
 
     entry = select_lesson(current_root(root), lesson, module)
-    if keep not in (None, "script", "notebook"):
+    if keep not in (None, "script", "notebook", "both"):
         raise TitoError(
-            f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts."
+            f"--keep {keep!r} is neither script nor notebook nor both.",
+            "Say which of the two counts, or have them merged with --keep both.",
         )
+    if keep == "both" and (merge := pair.asked(entry, warn)):
+        for name, edited in (("script", merge.script), ("notebook", merge.notebook)):
+            echo(f"from the {name}: {', '.join(edited) or 'nothing'}")
+        if asks() and not typer.confirm("Merge them?", default=True):
+            echo("Nothing was changed.")
+            return
     backup = pair.settle(entry, keep, make=True, warn=warn)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
-    if backup:
+    if backup and keep:
         echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
+    elif backup:  # it follows from an edit, so it is no step that `undo` would take back
+        echo(f"What the other one held before is saved in {backup}.")
     if no_open:
         return
     if not doctor.has_jupyterlab():
@@ -220,6 +235,11 @@ def notebook_(
         env=os.environ | {"PYTHONPATH": str(entry.root.path)},
         check=False,
     )
+
+
+def asks():
+    """Whether somebody can answer a question."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 @app.command()
@@ -446,6 +466,38 @@ def hint(
     from tito import views
 
     echo(views.hint(passage))
+
+
+@app.command("compare")
+def compare_(
+    exercise: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXERCISE",
+            help="Its id, as tests print it; its name where only one lesson has it.",
+            show_default=False,
+        ),
+    ],
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Show the course's solution beside yours, once yours is right, and what differs in kind.
+
+    Loops in Python, operations of the engine, copies, memory, and the time that both take in the
+    checks of the exercise. Only where the course holds solutions and shows them. Example:
+    tito compare tensor-strides
+    """
+    from dataclasses import asdict
+
+    from tito.learn import compare
+
+    comparison = compare.compare(*current_root(root).exercise(exercise), warn=warn)
+    if json:
+        echo_json(asdict(comparison))
+        return
+    from tito import views
+
+    echo(views.comparison(comparison))
 
 
 @app.command()

@@ -5,9 +5,11 @@ and hashes of the code tested.
     "started": "2026-11-20T17:30:00",
     "hints": {"tensor-strides": 2},                                hints shown, per exercise
     "last": {"when", "code", "verdict", "points", "checks": {id: status},     the last whole run
-             "exercises": {exercise: hash of its code}},
+             "exercises": {exercise: hash of its code},
+             "below": {lesson that it needs: hash of what that exports}},
     "predictions": {question: the learner's answer},
-    "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
+    "pair": {"script": sha256, "notebook": sha256},                when both last agreed
+    "agreed": {"of": sha256 of the script, "cells": [hash]}}},     and their cells then
  "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
 
@@ -81,9 +83,10 @@ def _is_sound(data):
             for record in data.get("milestones", {}).values()
         )
         and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, agreed=dict, predictions=dict)
             and all(isinstance(said, str) for said in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
+            and isinstance(record.get("agreed", {}).get("cells", []), list)
             and of(
                 record.get("last", {}),
                 when=str,
@@ -92,6 +95,7 @@ def _is_sound(data):
                 points=int,
                 checks=dict,
                 exercises=dict,
+                below=dict,
             )
             and (
                 not record.get("last")

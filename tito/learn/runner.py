@@ -7,7 +7,8 @@ nothing: `verdict.py`, in the process that started it, does.
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
 "rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only
-when the process came to its own end.
+when the process came to its own end. A request to measure an exercise gets "check" of each of its
+checks and, when all passed, "measured" of each, without pytest and demonstrations.
 """
 
 import atexit
@@ -389,6 +390,41 @@ def run_rest(request, module, emit, right):
         emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
 
 
+def run_measured(request, module, emit):
+    """Run the checks of one exercise and, when all pass, measure what its functions do in each.
+
+    request["measure"] holds the names that the exercise defines, request["time_only"] whether the
+    time is all that is asked for.
+    """
+    from tito.learn import measure
+
+    def run(check):
+        _alarm(request["seconds"])
+        try:
+            run_check(check, request, module)
+        finally:
+            _alarm(0)
+
+    for check in request["checks"]:
+        emit(event="begin", id=check["id"])
+        try:
+            run(check)
+        except BaseException as error:  # noqa: BLE001  as under pytest, it is the check's result
+            emit(event="check", id=check["id"], **explained(error, request, check["file"]))
+            return
+        emit(event="check", id=check["id"], status="passed")
+    meter = measure.Meter()
+    measure.hook(module, request["measure"], meter)
+    meter.entries = measure.entries(request["package"])
+    for check in request["checks"]:
+        emit(event="begin", id=check["id"])
+        try:
+            facts = measure.measure(check, run, meter, request["time_only"])
+        except BaseException:  # noqa: BLE001  a check that looks at the function itself, say
+            continue
+        emit(event="measured", id=check["id"], facts=facts)
+
+
 def answer(request, emit):
     """Run one request from import to end, emitting events.
 
@@ -415,6 +451,10 @@ def answer(request, emit):
         emit(event="failed", **explained(error, request))
     else:
         emit(event="imported")
+        if "measure" in request:
+            run_measured(request, module, emit)
+            emit(event="done")
+            return
         run_pytest(request, module, count)
         wrong = {c["exercise"] for c in request["checks"] if not c["own"] and c["id"] not in passed}
         order = request["exercises"]

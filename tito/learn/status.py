@@ -1,10 +1,13 @@
 """Where a learner stands: one row per lesson, what to do next, and the next hint."""
 
+import functools
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tito.errors import TitoError
 from tito.learn import pair, progress
+from tito.lesson import export
 from tito.lesson.course import Entry, Root
 from tito.lesson.form import Exercise
 
@@ -15,6 +18,7 @@ class Row:
     skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
+    below   lessons that it needs and whose code is another than in that run
     """
 
     number: int
@@ -26,6 +30,7 @@ class Row:
     hints_used: int
     last_run: str | None
     edited: bool = False
+    below: list = field(default_factory=list)
 
 
 @dataclass
@@ -43,7 +48,42 @@ class Hint:
 def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
     """A Row for every lesson of the root."""
     records = progress.load(root, warn)["lessons"]
-    return [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+    out = [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+    seen = {}  # {lesson: what it exports now}
+    for entry, one in zip(root.lessons, out):
+        before = records.get(entry.name, {}).get("last", {}).get("below", {})
+        for lower in root.lessons:
+            if lower.name in before and lower.name not in seen:
+                seen[lower.name] = exported(lower, records)
+        one.below = [name for name in seen if before.get(name, seen[name]) != seen[name]]
+    return out
+
+
+def below(entry: Entry) -> list[Entry]:
+    """The lessons that this one needs, and those that these need."""
+    out, waiting = set(), [entry]
+    while waiting:
+        for name in waiting.pop().declared.prerequisites:
+            found = [lower for lower in entry.root.lessons if lower.name == name]
+            waiting += [lower for lower in found if lower not in out]
+            out.update(found)
+    return [lower for lower in entry.root.lessons if lower in out]
+
+
+def exported(entry: Entry, records: dict) -> str:
+    """A short hash of the code that the package holds of a lesson; "" while it cannot be read."""
+    if export.is_skipped(entry):
+        return "skipped"
+    try:
+        return _exported(pair.read(entry, records.get(entry.name, {})))
+    except TitoError:
+        return ""
+
+
+@functools.lru_cache(maxsize=64)  # of lower lessons, hardly any has changed since the last test
+def _exported(source):
+    text = "\0".join(cell.source.strip() for cell in source.exported)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def row(entry: Entry, record: dict) -> Row:
@@ -69,7 +109,11 @@ def row(entry: Entry, record: dict) -> Row:
 
 
 def next_step(rows):
-    """The command to type next, and why, as two strings; None when every lesson is passed."""
+    """The command to type next, and why, as two strings; None when every lesson is passed.
+
+    rows  may be an iterator: the first lesson that is open ends the reading
+    """
+    skipped = []
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -81,7 +125,8 @@ def next_step(rows):
                 f"{row.title} is begun: {row.points} of {row.max_points} points "
                 f"{'before your last edit' if row.edited else 'so far'}.",
             )
-    skipped = [row.name for row in rows if row.state == "skipped"]
+        if row.state == "skipped":
+            skipped.append(row.name)
     if skipped:
         is_, lessons = ("is", "lesson") if len(skipped) == 1 else ("are", "lessons")
         return (

@@ -82,9 +82,9 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
         changes = {path: data for path, data in changes.items() if files.held(path) != data}
         done.changed = len(changes)
         done.backup = files.replace_all(root, "update", changes)
-        for name, agreed in pairs.items():
+        for name, (hashes, source) in pairs.items():
             with progress.change(root, name, warn) as record:
-                record["pair"] = agreed
+                pair.remember(record, hashes, source)
     return done
 
 
@@ -185,7 +185,9 @@ def _lessons(root, contents):
 
 
 def _changes(root, contents, done, warn):
-    """({path: bytes, or None to delete it}, {lesson: hashes of its script and notebook})."""
+    """({path: bytes, or None to delete it}, {lesson: (hashes of its script and notebook, its
+    cells)}).
+    """
     changes = {root.path / name: data for name, data in contents.items()}
     pairs, lessons = {}, _lessons(root, contents)
     records = progress.load(root, warn)["lessons"]
@@ -240,10 +242,11 @@ def _lesson(entry, folder, new, records, done, pairs, changes):
     if entry.notebook.exists():
         before = entry.notebook.read_text(encoding="utf-8")
         out[target.notebook] = notebook.to_notebook(merged, new, before).encode("utf-8")
-        pairs[entry.name] = {
+        hashes = {
             "script": pair.hash_of(target.script, out[target.script]),
             "notebook": pair.hash_of(target.notebook, out[target.notebook]),
         }
+        pairs[entry.name] = hashes, cells.parse(target.script, merged)
     if aside:
         path = target.script.with_name("set_aside.py")
         held = files.held(entry.script.with_name("set_aside.py")) or b""

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import TitoError
-from tito.learn import pair, progress, results
+from tito.learn import pair, progress, results, status
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
@@ -161,7 +161,7 @@ def test(
         module = export.current(entry, source)
         result.verdict = ""
         result.saved += export.bring(entry, module)[1]
-        modules, broken = _export_lower(entry, result)
+        modules, broken = export_lower(entry, result.saved)
         modules[str(entry.module_path)] = entry, source, module
         before = record.get("last", {}).get("exercises", {})
         now = exercise_hashes(entry, source)
@@ -196,12 +196,13 @@ def short(text: str, entry: Entry) -> str:
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
-def _export_lower(entry, result):
+def export_lower(entry, saved):
     """Bring the package's modules of the lower lessons up to date, so that the test runs
     on what their files say now.
 
     Returns {module's path: (lesson, source, module)}, and {module's path: text that raises} of
-    those that cannot be: whoever needs one learns why.
+    those that cannot be: whoever needs one learns why. What that ended or replaced is added to
+    `saved`.
     """
     records, modules, broken = progress.load(entry.root)["lessons"], {}, {}
     for lower in entry.root.lessons:
@@ -210,7 +211,7 @@ def _export_lower(entry, result):
                 source = pair.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
                 modules[str(lower.module_path)] = lower, source, module
-                result.saved += export.bring(lower, module)[1]
+                saved += export.bring(lower, module)[1]
             except TitoError as error:
                 if error.code != 1:
                     raise
@@ -239,6 +240,8 @@ def _record(entry, source, result, warn):
     One that could not test anything takes nothing away: what the run before it earned stays.
     """
     code = progress.code_of(source, entry.declared) if source else ""
+    records = progress.load(entry.root)["lessons"]
+    below = {lower.name: status.exported(lower, records) for lower in status.below(entry)}
     with progress.change(entry.root, entry.name, warn) as record:
         record.setdefault("started", progress.now())
         if result.asked:
@@ -249,6 +252,7 @@ def _record(entry, source, result, warn):
                 "points": result.points,
                 "checks": {o.id: o.status for o in result.checks},
                 "exercises": exercise_hashes(entry, source),
+                "below": below,
             }
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any

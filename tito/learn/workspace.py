@@ -113,7 +113,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
-    out["README.md"] = readme(source, lessons)
+    out["README.md"] = readme(source, lessons, source.compare)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = (
         "[workspace]\n"
@@ -157,9 +157,16 @@ def _milestones(source, names):
     }
 
 
-def readme(source: Root, lessons: list[Entry]) -> str:
-    """The learner's README: the way of one lesson, in the words of the first one."""
+def readme(source: Root, lessons: list[Entry], solutions: bool) -> str:
+    """The learner's README: the way of one lesson, in the words of the first one.
+
+    solutions  whether `tito compare` can show them
+    """
     first = lessons[0]
+    compare = (
+        f"| `tito compare {first.declared.exercises[0].id}` | shows the course's solution of an "
+        "exercise beside yours, once yours is right |\n"
+    )
     return f"""# My {source.name}
 
 Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` \
@@ -178,6 +185,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito watch {first.name}` | tests at each save |
 | `tito test {first.name}` | says what is right, what is wrong, and why |
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
+{compare * solutions}\
 | `tito notebook {first.name}` | opens the lesson as a notebook |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
@@ -233,10 +241,12 @@ def reset(
             with progress.change(entry.root, entry.name, warn) as record:
                 # Of what was written, not of what stands there by now: a save
                 # in between counts as an edit.
-                record["pair"] = {
+                hashes = {
                     side: pair.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
                 }
+                text = changes[entry.script]
+                pair.remember(record, hashes, cells.parse(entry.script, text))
         return backup
 
 

@@ -24,13 +24,16 @@ NEEDED = {"course": ("name", "edition", "package"), "workspace": ("course", "edi
 
 @dataclass(frozen=True)
 class Root:
-    """A course or a workspace. `package` is the name of its package, `tinytorch`."""
+    """A course or a workspace. `package` is the name of its package, `tinytorch`; `compare`
+    whether a course lets `tito compare` show its solutions.
+    """
 
     path: Path
     kind: str
     name: str
     edition: str
     package: str
+    compare: bool = True
 
     @property
     def is_course(self) -> bool:
@@ -91,6 +94,26 @@ class Root:
         raise TitoError(
             f"There is no lesson {key!r} in {self.path}.",
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+        )
+
+    def exercise(self, key: str) -> "tuple[Entry, lessons_module.Exercise]":
+        """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
+        one lesson has it.
+
+        Raises TitoError with a suggestion.
+        """
+        for entry in self.lessons:
+            if key.startswith(f"{entry.name}-"):
+                return entry, entry.declared.exercise(key)
+        every = [(entry, one) for entry in self.lessons for one in entry.declared.exercises]
+        found = [(entry, one) for entry, one in every if one.name == key]
+        if len(found) == 1:
+            return found[0]
+        ids = [one.id for _, one in found or every]
+        close = ids if found else difflib.get_close_matches(key, ids, n=3, cutoff=0.4)
+        raise TitoError(
+            f"{'Several lessons have an' if found else 'No lesson has an'} exercise {key!r}.",
+            f"Did you mean {' or '.join(close)}?" if close else "Name it like tensor-strides.",
         )
 
     @property
@@ -179,7 +202,13 @@ def open_root(folder: Path) -> Root:
                     'It should be a name such as "tinytorch".',
                     3,
                 )
-            return Root(folder, kind, block[keys[0]], block["edition"], block["package"])
+            if not isinstance(compare := block.get("compare", True), bool):
+                raise TitoError(
+                    f"{path}: [{kind}] compare is {compare!r}.",
+                    "It should be true or false.",
+                    3,
+                )
+            return Root(folder, kind, block[keys[0]], block["edition"], block["package"], compare)
     raise TitoError(
         f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3
     )

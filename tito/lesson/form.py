@@ -24,6 +24,7 @@ from tito.lesson import cells
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
+SOLUTIONS = "solutions.py"  # beside the pristine lesson of a release that was made with them
 TEST = re.compile(r"^def (test_\w+)\(", re.M)
 MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -217,10 +218,23 @@ class Lesson:
         rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
         return "\n".join(rows).rstrip("\n") + "\n"
 
+    @cached_property
+    def solutions(self) -> str:
+        """The solutions as `tito compare` reads them: a section for each exercise."""
+        head = f"# The solutions of {self.title}, for `tito compare`.\n"
+        return head + "".join(
+            f"\n# %% {exercise.name}\n{exercise.cell.source.strip()}\n"
+            for exercise in self.exercises
+        )
+
+    def stub_of(self, exercise: Exercise) -> str:
+        """The code of an exercise as learners get it."""
+        return self._stubs[exercise.name]
+
     def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
         """Whether an exercise stands in a learner's file as it was released."""
         cell = source.cell(exercise.name)
-        return cell is not None and cell.source.strip() == self._stubs[exercise.name]
+        return cell is not None and cell.source.strip() == self.stub_of(exercise)
 
     @cached_property
     def _stubs(self):

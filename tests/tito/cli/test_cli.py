@@ -16,7 +16,7 @@ from tito.learn import progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
-    "init status start notebook export test watch hint word reset undo redo skip submit "
+    "init status start notebook export test watch hint compare word reset undo redo skip submit "
     "restore doctor check release grade feedback similar"
 ).split()
 
@@ -171,7 +171,7 @@ def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
         (["test", "--nope"], "No such option"),
         (["hint", "numbers", "halve"], "no exercise 'halve'"),
         (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
-        (["notebook", "numbers", "--keep", "both"], "neither script nor notebook"),
+        (["notebook", "numbers", "--keep", "neither"], "neither script nor notebook nor both"),
         (["undo"], "nothing to undo"),
         (["init", "."], None),
         (["--root", "/nowhere", "status"], "has no tito.toml"),
@@ -375,6 +375,8 @@ def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
     said = tito(small_workspace, "status")[0]
     assert "Every lesson is done" not in said
     assert "2 lessons are skipped: numbers, sums." in said and "next: tito start numbers" in said
+    solve(small_workspace.lesson("sums"))
+    assert "next: tito start numbers" in tito(small_workspace, "test", "sums")[0]
 
 
 def test_the_version_is_told(small_workspace):

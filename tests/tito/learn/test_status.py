@@ -8,6 +8,7 @@ import commands
 import pytest
 from small_course import edit, solve
 
+from tito import views
 from tito.errors import TitoError
 from tito.learn import progress, status, workspace
 from tito.learn.verdict import test as run_test
@@ -216,6 +217,7 @@ WRONG = [
         ' "checks": {}}}}}'
     ),
     '{"lessons": {"numbers": {"pair": "x"}}}',
+    '{"lessons": {"numbers": {"agreed": {"cells": 3}}}}',
     "[" * 100_000,
     "\ufeff{",
     "",
@@ -284,3 +286,28 @@ def test_status_as_json_has_the_promised_keys(entry):
     ]
     assert (one["number"], one["title"], one["max_points"]) == (1, "Numbers", 5)
     assert one["last_run"] is not None
+
+
+def test_a_lesson_below_that_changed_since_is_named(small_workspace):
+    for entry in small_workspace.lessons:
+        solve(entry)
+        run_test(entry)
+    assert "since" not in tito(small_workspace, "status").stdout
+    edit(small_workspace.lesson("numbers"), "    twice = x + x\n", "    twice = 2 * x\n")
+    said = tito(small_workspace, "status").stdout
+    assert "just now, edited since" in said and "just now, numbers changed since" in said
+    run_test(small_workspace.lesson("sums"))
+    assert "numbers changed" not in tito(small_workspace, "status").stdout
+
+
+@pytest.mark.parametrize(
+    ("tex", "said"),
+    [
+        (r"\frac{1}{2\sqrt{a}}", "1 / (2√a)"),
+        (r"\mathrm{relu}(s) - \dots\mathrm{relu}(s)", "relu(s) - …relu(s)"),
+        (r"a_{ik} b_{k+1}", "a_ik b_(k+1)"),
+        (r"(1 - \tanh^2 u)\,u' \cdot \max(z, 0)", "(1 - tanh^2 u) u' · max(z, 0)"),
+    ],
+)
+def test_a_formula_of_a_hint_reads_as_one_types_it(tex, said):
+    assert views.plain(f"So ${tex}$.") == f"So {said}."
