@@ -1,6 +1,7 @@
 """A class is graded once, whatever happens meanwhile: interrupted, killed, run again."""
 
 import ctypes
+import dataclasses
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import time
 import commands
 import pytest
 from processes import children
+from some_results import MONDAY
 
 from tito.grading import run
 from tito.grading.judge import Setting
@@ -334,6 +336,24 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
         monkeypatch.delattr(run.Worker, "grade")
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
+        given = progress.given["learner1", "sums"]
+        collected = run.intake.Collected(None, MONDAY)  # what is new is when it arrived
+        run.grade_class(*(setting, small_course.lessons, submissions, book, 2), collected=collected)
+        ada = {grade.lesson: grade for grade in book.rows("learner1")}
+        assert {grade.arrived for grade in ada.values()} == {MONDAY}
+        assert ada["sums"].arrived_how == "--arrived" and ada["sums"].result.sha256 == given
+
+
+def test_what_ended_is_graded_again_where_the_book_lost_its_results(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book:
+        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        (result,) = book.results("learner1").values()
+        other = dataclasses.replace(result, key="other checks", points=1)
+        book.save([other], None, "me")  # of the same file: it takes the first one's place
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert (progress.graded, progress.unchanged) == (1, 7)
+        assert [grade.points for grade in book.rows("learner1")] == [result.points]
 
 
 def open_book(root):
