@@ -3,6 +3,7 @@
 From the folder of submissions to the gradebook and the learners' feedback, in the order in which
 things happen:
 
+class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
 roster.py      who is in the class, and whose a submission is by its name
 boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
 arrived.py     when work arrived, and who says so
@@ -10,6 +11,7 @@ commits.py     when a clone's last commit claims to be made
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
 run.py         the class: tasks on workers, each result into the gradebook, again after an
                interruption
+trial.py       what a run would change: into a copy of the gradebook
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
 proxy.py       what stands in the judge for the learner's classes, functions and objects
 wire.py        what may go between the two: plain data, length-prefixed
@@ -22,9 +24,13 @@ grade.py       what a grade is: results, overrides and lateness become one
 tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
+enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
+bulk.py        overrides, extensions and comments of many, from a table
 exports.py     the gradebook as other systems read it
 spreadsheet.py their cells: never a formula, and how they read back
+nbgrader_book.py  the gradebook as nbgrader's database
 feedback.py    a page for each learner
+deliver.py     those pages in zips for Moodle and Canvas, and a table for a mail merge
 similar.py     pairs of submissions that are too much alike
 pages.py       what those HTML pages share
 gradescope.py  the grader packed for Gradescope (`autograder/`); `Dockerfile`: for any container
