@@ -904,9 +904,9 @@ for language, lines in TEN_LINES.items():
     print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# The English sentences have 33 tokens. Three words of theirs are in neither novel, ` cat`,
-# ` sleeps` and `Tomorrow`, and take 12 of these; the rest has 44 characters in 21 tokens, 2.1
-# per token.
+# The English sentences have 33 tokens. Three of their words are in neither novel: ` cat`,
+# ` sleeps` and `Tomorrow`. They take 12 of the tokens. Without them there are 44 characters in
+# 21 tokens, 2.1 characters per token.
 #
 # In the other languages no merge applies: each token is a byte, and the numbers are the bytes
 # per character from above. (In Hindi, `split` even cuts within words: for Python, its vowel
