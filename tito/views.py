@@ -4,6 +4,7 @@ Nothing here prints, reads or decides.
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -40,6 +41,8 @@ WORDS = {
 }  # of a status; of the others: FAIL
 FIRST = 3  # failures shown in full
 MOST_LINES = 12  # of what a demonstration prints are shown
+FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
+EMPHASIS = re.compile(r"(?<![\w*])(\*\*?)([^\s*][^*]*)\1(?![\w*])")
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
 VALUES = re.compile(
     r" (?=yours\b|should\b)"
@@ -128,16 +131,39 @@ def verdict(result, hints, whole=True, following=None, key=None, course=None, en
             parts += [Text("\nyour own checks (they count for nothing)")] + [
                 _check_line(c) for c in result.own_checks
             ]
-        parts += _failures(result, _hint_lines(result, hints, key))
+        failures = _failures(result, _hint_lines(result, hints, key))
+        parts += failures if parts else failures[1:]
     return Group(*parts, *_sum(result, following, whole, course, end))
+
+
+def ready(folder, source):
+    """A new workspace of the course `source`: how to enter it, and each lesson that one can begin
+    with.
+    """
+    ways = [entry for entry in source.lessons if not entry.declared.prerequisites]
+    width = max(len(entry.name) for entry in ways)
+    lines = [
+        unbroken(
+            (f"  tito start {entry.name:{width}}", "bold"),
+            f"  {entry.declared.meta['summary'].rstrip('.')}",
+        )
+        for entry in ways
+    ]
+    return Group(
+        Text(f"{folder} is ready: {count(len(source.lessons), 'lesson')} of {source.name}."),
+        unbroken(
+            "next: ", (f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh", "bold")
+        ),
+        Text("then, to begin:" if len(ways) == 1 else "then one of these; none needs another:"),
+        *lines,
+    )
 
 
 def predictions(said):
     """What a learner predicted, {question: answer}, to look back at."""
-    rows = [
-        Pieces([Text(question, "dim"), Text(answer, "bold")], 2)
-        for question, answer in said.items()
-    ]
+    rows = []
+    for asked, answer in said.items():
+        rows += [indented(question(asked)), Pieces([Text("you said:", "dim"), answer], 4)]
     return Group(Text("your predictions", "bold cyan"), *rows, Text())
 
 
@@ -166,6 +192,9 @@ def _exercises(result, groups):
     right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
     to_write = [name for name in groups if name in result.stubs]
     parts, waiting = [], {}
+    if right and len(right) + len(to_write) == len(groups):  # nothing between the two
+        head = Text(f"{count(len(right), 'exercise')} right", "green")
+        return [head.append(f", {len(to_write)} to write", "dim") if to_write else head]
     if right:
         parts.append(Text(f"{count(len(right), 'exercise')} right", "green"))
     for name, checks in groups.items():
@@ -179,14 +208,24 @@ def _exercises(result, groups):
         parts.append(
             Pieces([Text(f"{', '.join(names)}", "bold"), Text(f"waits for {cause}", "dim")])
         )
-    if to_write:
+    if to_write and len(to_write) < len(groups):
         parts.append(Text(f"{count(len(to_write), 'exercise')} to write", "dim"))
     return parts
 
 
-def with_your_code():
-    """The title of what demonstrations show."""
-    return Text("with your code", "bold cyan")
+def with_your_code(written=True):
+    """The title of what demonstrations show; `written`: with something that the learner wrote."""
+    return Text("with your code" if written else "above the first exercise", "bold cyan")
+
+
+def section(heading):
+    """The section of the chapter in which the demonstrations stand that are shown next."""
+    return Text(plain(heading), "bold")
+
+
+def question(text):
+    """What the chapter asks to predict."""
+    return Text(EMPHASIS.sub(r"\2", plain(text)), "italic")
 
 
 def result(one, link, asked=False):
@@ -195,12 +234,21 @@ def result(one, link, asked=False):
     link  a function that makes a path one to click
     asked whether the question that it answers stands above it already
     """
-    lines = [Pieces([Text(one.question, "dim italic")], 2)] if one.question and not asked else []
+    lines = [indented(question(one.question))] if one.question and not asked else []
     if one.text:
         lines.append(indented(Text(_clip(one.text, MOST_LINES))))
     for picture in one.pictures:
         lines.append(Pieces([Text("picture", "dim"), link(picture)], 2))
+    if one.pictures and one.alt:
+        lines.append(indented(Text(FIRST_SENTENCE.match(one.alt)[0], "dim"), 4))
     return Group(*lines, Text())
+
+
+def payoffs(every, link):
+    """What a lesson ends on."""
+    return Group(
+        Text("with your code", "bold cyan"), *(result(one, link, asked=True) for one in every)
+    )
 
 
 def results_page(page, left_out, link, key=None):
@@ -347,7 +395,7 @@ def _bar(done, of, width=20):
 
 def bars(right, of, course):
     """How far one is in a lesson and in the course."""
-    parts = [Text.assemble("lesson ", _bar(right, of), f" {right} of {count(of, 'exercise')}")]
+    parts = [Text.assemble("lesson ", _bar(right, of), f" {right} of {count(of, 'exercise')} ")]
     if course:
         parts.append(
             Text.assemble("course ", _bar(*course), f" {course[0]} of {count(course[1], 'lesson')}")
@@ -672,8 +720,8 @@ def terms(entries):
 
 
 def plain(markdown):
-    """A hint's Markdown as it reads in a terminal: a paragraph on one line,
-    formulas without their dollars.
+    """Markdown as it reads in a terminal: a paragraph on one line, formulas without their dollars,
+    and with the signs that TeX's words stand for.
     """
     parts, fenced = [], False
     for line in markdown.split("\n"):
@@ -688,6 +736,7 @@ def plain(markdown):
 
 
 SIGNS = {"cdot": "·", "times": "×", "dots": "…", "ldots": "…", "le": "≤", "ge": "≥", "sum": "Σ"}
+SIGNS |= {"partial": "∂", "lambda": "λ", "sigma": "σ", "approx": "≈"}
 
 
 def formula(tex):

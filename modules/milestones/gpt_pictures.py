@@ -1,10 +1,20 @@
 """What milestone 05 draws: learning curves of GPTs, level lines, and lines that they wrote."""
 
+import re
 import textwrap
 
 from tinytorch.support.curves import label_ends
 
 COLUMN = 24  # characters
+MISSING = "\N{WHITE SQUARE}"
+
+
+def visible(text):
+    """`text` with a square for each character that the picture's font cannot draw."""
+    from matplotlib.font_manager import findfont, get_font
+
+    glyphs = get_font(findfont("DejaVu Sans")).get_charmap()
+    return re.sub("[^ ]", lambda match: match[0] if ord(match[0]) in glyphs else MISSING, text)
 
 
 def draw_gpts(curves, levels, samples):
@@ -44,7 +54,9 @@ def draw_gpts(curves, levels, samples):
             text = [
                 line
                 for sample in samples[name]
-                for line in textwrap.wrap(sample.strip(), COLUMN, subsequent_indent="  ")
+                for line in textwrap.wrap(
+                    visible(sample.strip()), COLUMN, subsequent_indent="  "
+                )
             ]
             column.set_title(name, color=f"C{number}", loc="left", fontsize=13)
             column.text(0, 1, "\n".join(text[:18]), va="top", fontsize=13, parse_math=False)

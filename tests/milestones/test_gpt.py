@@ -5,6 +5,7 @@ import math
 import signal
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tinytorch.support.checkpoints import load_state
 
 milestone = program("05_2018_gpt")
 import gpt_training as training  # noqa: E402  beside the program
+from gpt_pictures import draw_gpts  # noqa: E402
 
 CHILD = """
 import os, signal, sys
@@ -161,6 +163,20 @@ def test_a_run_measures_its_bars_and_draws(monkeypatch, tmp_path, capsys):
     assert "byte pairs, step 12 of 12: " in said and "characters, step 4 of 4: " in said
     shown = {text.get_text().split()[0] for text in figure.axes[0].texts}
     assert shown == {"byte", "characters", "zlib", "xz", "bz2", "6-grams"}
+
+
+def test_sampled_characters_that_the_font_lacks_are_shown_as_squares():
+    pytest.importorskip("matplotlib").use("Agg")
+    samples = {"bytes": ["a\x00b\x1fc\x85 \N{REPLACEMENT CHARACTER}\u4e2d \u00e9"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a glyph that is missing is a warning
+        figure = draw_gpts({"bytes": ([1, 2], [3.0, 2.0])}, {"zlib": 2.5}, samples)
+        figure.draw_without_rendering()
+    (column,) = figure.subfigs[1].axes[0].texts
+    assert column.get_text() == (
+        "a\N{WHITE SQUARE}b\N{WHITE SQUARE}c\N{WHITE SQUARE} "
+        "\N{REPLACEMENT CHARACTER}\N{WHITE SQUARE} \u00e9"
+    )
 
 
 def test_an_experiment_is_kept_in_a_file_of_its_own(monkeypatch, tmp_path):

@@ -1,11 +1,12 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 170f0e48cce48fd0
+# checksum: 0f56d7ed40d1d767
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
 
 import numpy as np
 
+from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
@@ -17,7 +18,8 @@ from tinytorch.support.dropout import dropout
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
     "running_counts", "sinusoidal", "LearnedPositions", "rope", "split_heads", "merge_heads", "head_views",
-    "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask", "chunked_attention",
+    "weights_forward", "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask",
+    "chunked_attention",
 ]
 
 
@@ -60,7 +62,8 @@ def masked_softmax(scores, mask=None):
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
     mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
-             where a query may look, or of floats that are added to the scores
+             where a query may look, or of floats that are added to the scores; a Variable of
+             floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -71,13 +74,12 @@ def masked_softmax(scores, mask=None):
 
     Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
     """
-    if mask is not None:
-        is_bool = operand(mask).dtype == bool
-        scores = where(mask, scores, -np.inf) if is_bool else scores + mask
-    lowest = np.finfo(scores.dtype).min
-    powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
-    total = powers.sum(-1, keepdims=True)
-    return powers / where(total.data == 0, 1, total)
+    if mask is None:
+        return softmax(scores)
+    is_bool = operand(mask).dtype == bool
+    scores = where(mask, scores, -np.inf) if is_bool else scores + mask
+    empty = (scores.data == -np.inf).all(axis=-1, keepdims=True)
+    return where(empty, 0, softmax(where(empty, 0, scores)))
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
@@ -278,9 +280,31 @@ def merge_heads(x):
 
 
 def head_views(qkv, heads):
-    """Views of the q, k and v in one array: shape (B, T, 3D) becomes (3, B, heads, T, d)."""
+    """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
     B, T, width = qkv.shape
     return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def weights_forward(q, k, causal):
+    """The attention weights of arrays: the softmax of q k^T / sqrt(d) along the last axis.
+
+    q        ndarray of shape (..., Tq, d); not changed
+    k        ndarray of shape (..., Tk, d); not changed
+    causal   True: query i looks at what causal_mask(Tq, Tk) allows, Tq <= Tk
+    returns  ndarray of shape (..., Tq, Tk), of the dtype of `q`
+
+    >>> weights_forward(np.zeros((2, 1)), np.zeros((4, 1)), True).round(2)
+    array([[0.33, 0.33, 0.33, 0.  ],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
+    weights = q @ k.swapaxes(-1, -2)
+    weights *= 1 / math.sqrt(q.shape[-1])
+    if causal:
+        weights += np.where(causal_mask(*weights.shape[-2:]), 0, -np.inf)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
+    return weights
 
 
 def attention_forward(qkv, heads, causal, saved):
@@ -301,14 +325,7 @@ def attention_forward(qkv, heads, causal, saved):
     """
     B, T, width = qkv.shape
     q, k, v = head_views(qkv, heads)
-    weights = q @ k.swapaxes(-1, -2)
-    weights *= 1 / math.sqrt(q.shape[-1])
-    if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf)
-    weights -= weights.max(-1, keepdims=True)
-    np.exp(weights, out=weights)
-    weights /= weights.sum(-1, keepdims=True)
-    saved["weights"] = weights
+    weights = saved["weights"] = weights_forward(q, k, causal)
     return (weights @ v).swapaxes(1, 2).reshape(B, T, width // 3)
 
 
@@ -342,7 +359,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient = np.empty(qkv.shape, qkv.dtype)
+    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # nan shows what nobody has written
     dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
     dv[...] = weights.swapaxes(-1, -2) @ g
     scores = softmax_rule(g @ v.swapaxes(-1, -2), weights)
@@ -352,8 +369,9 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
+# A lambda, so that a new attention_rule is used as soon as its cell has been run again.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
-keep_freed_memory()  # of arrays of B x heads x T x T numbers, one after the other; lesson 10
+keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
 
 class MultiHeadAttention(Module):
@@ -413,8 +431,7 @@ class MultiHeadAttention(Module):
         returns    q, k, v, Tensors of shape (B, heads, T, D / heads); q and k rotated if
                    self.rotary
         """
-        qkv, D = self.qkv(x), self.embed_dim
-        q, k, v = (split_heads(qkv[..., i * D:(i + 1) * D], self.num_heads) for i in range(3))
+        q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)
@@ -448,14 +465,15 @@ def padding_mask(lengths, keys):
 
 
 def chunked_attention(q, k, v, block, is_causal=False):
-    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array.
+    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array, of
+    scores or of a mask.
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
-    is_causal  True: mask as causal_mask(Tq, Tk) does
-    returns    Tensor of shape (..., Tq, e), equal to scaled_dot_product_attention up to
-               rounding; nothing is recorded
+    is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, equal to
+               scaled_dot_product_attention up to rounding; nothing is recorded
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)

@@ -1,11 +1,11 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: a6e58a602b217c96
+# checksum: 8ef23d01067e3959
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
 
 from tinytorch.core.activations import log_softmax, softmax
-from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention
+from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention, weights_forward
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import wrap
@@ -154,7 +154,10 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
             logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
-            token = sample(filtered(logits, temperature, top_k, top_p), rng).data
+            if temperature == 0:  # greedy: nothing is drawn
+                token = logits.data.argmax(axis=-1)
+            else:
+                token = sample(filtered(logits, temperature, top_k, top_p), rng).data
             if stop is not None and token[0] == stop:
                 break
             ids = np.concatenate([ids, token[:, None]], axis=1)
@@ -246,9 +249,9 @@ def attend_cached(q, k, v, cache, layer):
     returns  Tensor of shape (B, H, t, d)
     """
     k, v = cache.append(layer, k, v)
-    new = q.shape[2]
-    mask = causal_mask(new, k.shape[2]) if new > 1 else None  # one token sees everything
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    one = q.shape[2] == 1  # it sees everything
+    weights = weights_forward(q.data, k.data, causal=not one)
+    return wrap(weights @ v.data)
 
 
 def step(model, ids, cache):

@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: d18259c6850e36b9
+# checksum: 475be9580cddd3b1
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -82,8 +82,9 @@ def layer_norm_forward(x, weight, bias, eps, saved):
 
     Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
-    centered = x - x.mean(-1, keepdims=True)
-    variance = (centered * centered).mean(-1, keepdims=True)
+    n = x.shape[-1]
+    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+    variance = (centered * centered).sum(-1, keepdims=True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias

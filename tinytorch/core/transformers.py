@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 212fcd4374a2943f
+# checksum: fc0b367768f63b34
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -152,7 +152,8 @@ def init_gpt(model, rng=None):
     Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
     deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
     of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
-    Arrays and their dtypes stay the same objects.
+    The numbers are written into the arrays that are there, p.data[...] = ..., so that their
+    dtypes stay, and an optimizer that holds the parameters sees them.
 
     >>> block = TransformerBlock(32, 2)
     >>> init_gpt(block, rng=0)
@@ -192,8 +193,8 @@ class GPT(Module):
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
     a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
-    with both numbers for more than `context` tokens; IndexError with the id and V for an id
-    outside of the vocabulary.
+    with both numbers for more than `context` tokens. For an id outside of the vocabulary,
+    Embedding raises an IndexError.
 
     >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
     (1, 3, 50)
@@ -309,7 +310,8 @@ def held_out_bits(model, ids, characters, stride=None):
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
     scored: each of them has at least half of the context before it, and no target is scored
-    twice. The model is in evaluation mode, and afterwards in the mode it was in before.
+    twice. The model is in evaluation mode, and afterwards in the mode it was in before. It gets
+    at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))

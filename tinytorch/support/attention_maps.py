@@ -10,6 +10,7 @@ __all__ = [
     "draw_map",
     "draw_masks",
     "draw_positions",
+    "draw_rotation",
     "draw_split",
     "draw_weights",
 ]
@@ -17,20 +18,21 @@ __all__ = [
 MARGIN = 8  # pixels
 
 # What the layer at the end of lesson 14 has learned: a sequence of the repeat task, and the
-# attention weights of positions 12 to 22, the mean of both heads, in percent. A test trains one.
+# attention weights of positions 11 to 22, the mean of both heads, in percent. A test trains one.
 LETTERS = "efhjabijcdieefhjabijcdi"
 PERCENT = """
-0 98 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 1 86 12 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 2 1 86 3 7 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 1 3 91 2 0 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 1 2 94 3 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 1 0 21 74 1 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 17 0 0 0 0 3 76 2 0 0 0 0 0 0 0 1 0 0 0 0 0 0
-15 0 0 0 0 1 6 1 61 0 0 12 0 0 0 0 1 1 1 1 0 0 0
-0 0 0 0 2 0 0 0 0 87 11 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 0 0 0 0 0 0 1 95 3 0 0 0 0 0 0 0 0 0 0 0
-1 0 0 0 0 0 0 0 9 0 4 86 0 0 0 0 0 0 0 0 0 0 0
+65 0 0 0 0 0 0 0 0 0 9 26 0 0 0 0 0 0 0 0 0 0 0
+0 85 14 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 14 67 12 0 3 0 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 7 20 58 11 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 12 70 4 0 0 11 2 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 5 10 4 72 2 2 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 2 1 1 16 45 23 2 0 0 10 0 0 0 0 0 0 0 0 0 0 0
+0 5 7 0 0 4 7 76 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 3 6 1 0 69 16 3 2 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 1 0 0 0 24 66 9 0 0 0 0 0 0 0 0 0 0 0 0
+3 0 0 0 0 0 0 0 7 5 84 2 0 0 0 0 0 0 0 0 0 0 0
+6 0 0 0 0 0 1 0 2 0 1 89 0 0 0 0 0 0 0 0 0 0 0
 """
 LEARNED = LETTERS, np.array([row.split() for row in PERCENT.split("\n")[1:-1]], float) / 100
 
@@ -123,12 +125,13 @@ def draw_masks(masks):
 
 def draw_split(positions, width, heads):
     """The numbers 0, 1, 2, ... of a (positions, width) array, and which of them each head gets:
-    a part of each position; or, which is wrong, what reshape to (heads, positions, ...) gives.
+    a part of each position; or, which is wrong, what reshape to (heads, positions, ...) gives:
+    the numbers that are not where they should be are hatched.
 
     returns  a Drawing
 
     >>> draw_split(3, 4, 2).description
-    'head 0 has the numbers 0 1 4 5 8 9; reshaped to (2, 3, 2) it has 0 1 2 3 4 5'
+    'head 0 has the numbers 0 1 4 5 8 9; reshaped to (2, 3, 2) it has 0 1 2 3 4 5, 8 of 12 wrong'
     """
     x = np.arange(positions * width).reshape(positions, width)
     d = width // heads
@@ -137,22 +140,63 @@ def draw_split(positions, width, heads):
     drawing = Drawing(
         "the numbers of two heads",
         f"head 0 has the numbers {' '.join(map(str, right[0].ravel()))}; "
-        f"reshaped to {wrong.shape} it has {' '.join(map(str, wrong[0].ravel()))}",
+        f"reshaped to {wrong.shape} it has {' '.join(map(str, wrong[0].ravel()))}, "
+        f"{(wrong != np.array(right)).sum()} of {x.size} wrong",
         height=3 * (30 * positions + 52) - 20,
     )
     y = 20
     drawing.text(MARGIN, y, f"x: {positions} positions, {width} numbers each", "text", "start")
     drawing.cells(MARGIN, y + 10, x, lambda i, j: "muted" if j // d else "value", 36, 30)
-    for label, parts, kinds in [
-        ("right: each head has a part of every position", right, ["value", "muted"]),
-        (f"reshaped to {wrong.shape}: positions are mixed", wrong, ["wrong", "wrong"]),
+    for label, parts in [
+        ("right: each head has a part of every position", right),
+        (f"reshaped to {wrong.shape}: what is hatched is wrong", wrong),
     ]:
         y += 30 * positions + 44
-        drawing.text(MARGIN, y, label, "wrong" if "wrong" in kinds else "text", "start")
+        drawing.text(MARGIN, y, label, "wrong" if parts is wrong else "text", "start")
         for h, part in enumerate(parts):
             left = MARGIN + h * (36 * d + 70)
-            drawing.cells(left, y + 10, part, kinds[min(h, 1)], 36, 30)
+
+            def kind(i, j, h=h, part=part):
+                return "wrong" if part[i, j] != right[h][i, j] else "muted" if h else "value"
+
+            drawing.cells(left, y + 10, part, kind, 36, 30)
             drawing.text(left + 36 * d + 6, y + 32, f"head {h}", "muted", "start")
+    return drawing
+
+
+def draw_rotation(q, k, speed, cases):
+    """A query and a key, rotated by angles that grow with their positions: a circle for each case,
+    and below it the dot product of the two.
+
+    q, k     two numbers each
+    speed    float: radians per position
+    cases    two pairs (position of q, position of k)
+    returns  a Drawing
+
+    >>> draw_rotation([1.0, 0.0], [1.0, 0.0], 0.5, [(3, 1), (7, 5)]).description
+    'q at 3, k at 1: dot product 0.54; q at 7, k at 5: dot product 0.54'
+    """
+    rotated = [
+        [complex(*x) * np.exp(1j * speed * p) for x, p in zip((q, k), positions)]
+        for positions in cases
+    ]
+    products = [f"{(a * b.conjugate()).real:.2f}" for a, b in rotated]
+    drawing = Drawing(
+        "a query and a key, rotated",
+        "; ".join(
+            f"q at {i}, k at {j}: dot product {product}" for (i, j), product in zip(cases, products)
+        ),
+        height=218,
+    )
+    for n, (positions, pair, product) in enumerate(zip(cases, rotated, products)):
+        x, y, scale = WIDTH * (2 * n + 1) / 4, 100, 62
+        around = np.exp(2j * np.pi * np.arange(61) / 60)
+        drawing.line(*[(x + scale * z.real, y - scale * z.imag) for z in around], dashed=True)
+        for name, kind, p, z in zip("qk", ("value", "gradient"), positions, pair):
+            drawing.arrow((x, y), (x + scale * z.real, y - scale * z.imag), kind)
+            tip = z / abs(z) * (scale * max(1, abs(z)) + 19)
+            drawing.text(x + tip.real, y - tip.imag + 5, f"{name}({p})", kind, bold=True)
+        drawing.text(x, 206, f"dot product {product}")
     return drawing
 
 

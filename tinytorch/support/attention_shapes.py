@@ -39,9 +39,12 @@ def check_causal(query, key, mask):
     """
     queries, keys = query.shape[-2], key.shape[-2]
     if mask is not None:
+        causal = f"causal_mask({queries}, {keys})"
+        is_bool = mask.dtype == bool
+        both = f"attn_mask & {causal}" if is_bool else f"where({causal}, attn_mask, -np.inf)"
         raise ValueError(
-            "is_causal=True and an attn_mask are two masks: combine them, for example "
-            f"attn_mask & causal_mask({queries}, {keys}), and leave is_causal out"
+            "is_causal=True and an attn_mask are two masks: combine them into one and leave "
+            f"is_causal out\nfor example attn_mask={both}"
         )
     if queries != keys:
         raise ValueError(

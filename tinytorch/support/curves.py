@@ -52,16 +52,42 @@ def plot_learning_curve(history, metric="loss", patience=None):
 def label_ends(axes, ends, x):
     """Write each curve's name at its end.
 
-    ends  list of (value at the end, name, colour); names that would touch are moved apart
+    ends  list of (value at the end, name, colour); names that would touch are moved apart, and
+          thin lines then lead to them
     x     where the curves end
     """
     low, high = axes.get_ylim()
-    gap, last = 0.09 * (high - low), -math.inf
-    for value, name, colour in sorted(ends):
-        last = max(value, last + gap)
+    gap, ends = 0.09 * (high - low), sorted(ends)
+    places = spread([value for value, _, _ in ends], gap)
+    moved = any(abs(place - end[0]) > gap / 5 for place, end in zip(places, ends))
+    for place, (value, name, colour) in zip(places, ends):
+        leader = {"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
-            f" {name}", (x, last), color=colour, va="center", annotation_clip=False, fontsize=13
+            f" {name}",
+            (x, value),
+            xytext=(14 if moved else 0, place),
+            textcoords=("offset points", "data"),
+            arrowprops={**leader, "relpos": (0, 0.5)} if moved else None,
+            color=colour,
+            va="center",
+            annotation_clip=False,
+            fontsize=13,
         )
+
+
+def spread(values, gap):
+    """Numbers in ascending order, moved as little as possible so that they are `gap` apart.
+
+    >>> spread([0, 5, 5, 9], 2)
+    [0.0, 4.0, 6.0, 9.0]
+    """
+    groups = []  # of numbers that push each other: their sum, each without its gaps, and how many
+    for n, value in enumerate(values):
+        groups.append((value - n * gap, 1))
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] >= groups[-1][0] / groups[-1][1]:
+            groups[-2:] = [tuple(map(sum, zip(*groups[-2:])))]
+    starts = [total / count for total, count in groups for _ in range(count)]
+    return [start + n * gap for n, start in enumerate(starts)]
 
 
 def plot_rate_range(rates, losses, suggestion=None):

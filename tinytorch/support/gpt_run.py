@@ -120,12 +120,13 @@ def plot_positions(bits):
     return figure
 
 
-def plot_losses(curves, smooth=1, top=None):
+def plot_losses(curves, smooth=1, top=None, levels=None):
     """Losses over steps, each a mean of several steps.
 
     curves   {name: list of losses}
     smooth   int: steps in each mean
     top      the highest loss that is shown; None for all
+    levels   {name: loss}, dashed lines; or None
     returns  a matplotlib figure
     """
     figure, axes = panel(xlabel="step", ylabel="bits per character")
@@ -134,8 +135,13 @@ def plot_losses(curves, smooth=1, top=None):
         means = np.convolve(losses, np.ones(smooth) / smooth, "valid")
         axes.plot(np.arange(len(means)) + smooth, means, f"C{n}")
         ends.append((means[-1], name, f"C{n}"))
+    for name, loss in (levels or {}).items():
+        axes.axhline(loss, color="black", linewidth=1, linestyle="--")
+        ends.append((loss, f"{name} {loss:.2f}", "black"))
     if top is not None:
-        axes.set_ylim(top=top)
+        lowest = min(loss for loss, _, _ in ends)
+        axes.set_ylim(lowest - 0.1 * (top - lowest), top)
+    axes.set_xlim(right=len(losses))
     label_ends(axes, ends, len(losses))
     return figure
 

@@ -28,7 +28,7 @@ def draw_block(embed_dim, hidden):
     )
     drawing.text(STREAM, 20, "x", bold=True)
     branches = [
-        ("norm1", "attention", ["mixes the tokens:", "each reads those", "before it"]),
+        ("norm1", "attention", ["mixes the tokens:", "each reads itself", "and those before"]),
         ("norm2", "mlp", ["each token alone:", f"{embed_dim} to {hidden} to {embed_dim}"]),
     ]
     y = 30
@@ -74,13 +74,12 @@ def draw_gpt(vocab_size, context, embed_dim, layers):
         "logits per position.",
         height=392,
     )
-    table = f"({vocab_size:,}, {embed_dim})"
     rows = [
-        ("embedding", f"a row of {table} per id", "value"),
-        ("+ positions", f"a row of ({context}, {embed_dim}) per place", "value"),
+        ("embedding", "a row of W per id", "value"),
+        ("+ positions", f"a row of P ({context}, {embed_dim})", "value"),
         *[(f"block {n}", "", "value") for n in ("1", "...", layers)],
         ("norm", "", "muted"),
-        ("head", f"times {table}, transposed", "value"),
+        ("head", "times W, transposed", "value"),
     ]
     left, width = 40, 104
     drawing.text(left + width / 2, 20, "token ids (B, T)", bold=True)
@@ -94,8 +93,12 @@ def draw_gpt(vocab_size, context, embed_dim, layers):
     drawing.arrow((left + width / 2, y - 4), (left + width / 2, y + 13))
     drawing.text(left + width / 2, y + 29, f"logits (B, T, {vocab_size:,})", bold=True)
     top, bottom = 30 + 14 + BOX / 2, y - 47 + 14 + BOX / 2
-    drawing.line((left, top), (22, top), (22, bottom), (left, bottom), kind="value", dashed=True)
-    drawing.text(WIDTH - 10, bottom - 50, "one table, used twice", "value", "end")
+    right = WIDTH - 12
+    drawing.line(
+        (276, top), (right, top), (right, bottom), (296, bottom), kind="value", dashed=True
+    )
+    for n, line in enumerate((f"W ({vocab_size:,}, {embed_dim}):", "one table,", "used twice")):
+        drawing.text(right - 8, top + 90 + 17 * n, line, "value", "end")
     return drawing
 
 

@@ -9,12 +9,13 @@ CELL, ROW = 48, 34  # pixels
 TOP = 64  # pixels: where the row of memory begins; the arcs stand above it
 
 
-def draw_strides(array, index, name="x"):
+def draw_strides(array, index, name="x", strides=None):
     """The memory of an array of two axes, the array as a grid, and how to find one element.
 
     array    ndarray of rank 2, or a view such as a transpose; its memory holds at most 7 elements
     index    (i, j)
     name     what the array is called
+    strides  one int per axis, in elements; None for NumPy's own
     returns  a Drawing
 
     >>> import numpy as np
@@ -25,7 +26,7 @@ def draw_strides(array, index, name="x"):
     while memory.base is not None:
         memory = memory.base
     memory = memory.ravel()
-    steps = [stride // array.itemsize for stride in array.strides]
+    steps = strides or [stride // array.itemsize for stride in array.strides]
     position = sum(i * step for i, step in zip(index, steps))
     rows, columns = array.shape
     where = f"{name}[{', '.join(map(str, index))}]"

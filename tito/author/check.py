@@ -28,7 +28,7 @@ from tito.errors import TitoError
 from tito.grading import judge
 from tito.grading.intake import LessonFile
 from tito.learn import verdict, workspace
-from tito.learn.process import Process
+from tito.learn.process import ONE_THREAD, Process
 from tito.lesson import cells, course, export, glossary, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK
@@ -48,6 +48,7 @@ WIDEST = (
 )
 LONGEST = 1250  # lines of a chapter
 SECONDS = 5  # a check may take, with a mistake in the code
+WHOLE = 300  # seconds that a whole chapter, or its examples, may take on a busy machine
 
 
 @dataclass
@@ -420,20 +421,33 @@ def _through(entry, scratches):
     scratch, process = scratches.get()
     try:
         scratch.script.write_text(entry.declared.source.text, encoding="utf-8")
+        _, problem = _python([str(scratch.script)], scratch.root.path)
+    finally:
+        scratches.put((scratch, process))
+    problems = [problem] if problem else []
+    return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
+
+
+def _python(words, folder):
+    """Run a fresh Python in a folder, with one BLAS thread unless the user wants more.
+
+    returns  (what it printed, the last line of its error; "" if it ended well)
+    """
+    try:
         completed = subprocess.run(
-            [sys.executable, "-B", str(scratch.script)],
-            cwd=scratch.root.path,
-            env=os.environ | {"MPLBACKEND": "Agg"},
+            [sys.executable, "-B", *words],
+            cwd=folder,
+            env=ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=WHOLE,
         )
-    finally:
-        scratches.put((scratch, process))
-    problems = [completed.stderr.strip().split("\n")[-1]] if completed.returncode else []
-    return Finding(entry.name, "runs through", 1, 1 - len(problems), problems)
+    except subprocess.TimeoutExpired:
+        return "", f"it takes more than {WHOLE} s; it was stopped"
+    problem = completed.stderr.strip().split("\n")[-1] if completed.returncode else ""
+    return completed.stdout, problem
 
 
 def _doctests(entry, scratches):
@@ -450,21 +464,12 @@ def _doctests(entry, scratches):
             f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
             "r = doctest.testmod(m); print(r.attempted, r.failed)"
         )
-        completed = subprocess.run(
-            [sys.executable, "-B", "-c", code],
-            cwd=scratch.root.path,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-        )
+        printed, problem = _python(["-c", code], scratch.root.path)
     finally:
         scratches.put((scratch, process))
-    if completed.returncode:
-        return Finding(
-            entry.name, "doctests true", 1, 0, [completed.stderr.strip().split("\n")[-1]]
-        )
-    *report, last = completed.stdout.strip().split("\n")
+    if problem:
+        return Finding(entry.name, "doctests true", 1, 0, [problem])
+    *report, last = printed.strip().split("\n")
     attempted, failed = map(int, last.split())
     examples = sum(
         len(doctest.DocTestParser().get_examples(c.source)) for c in entry.declared.source.exported

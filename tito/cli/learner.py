@@ -31,7 +31,7 @@ from tito.cli.app import (
 )
 from tito.errors import TitoError
 
-MOST_SHOWN = 4  # demonstrations of a run are shown
+MOST_SHOWN = 6  # demonstrations of a run are shown
 
 
 @app.callback(invoke_without_command=True)
@@ -56,16 +56,22 @@ def init(
         Path,
         typer.Argument(metavar="DIR", help="A new folder, or a workspace that lacks something."),
     ],
+    notebook: Annotated[
+        bool,
+        typer.Option(
+            "--notebook",
+            help="First install JupyterLab and ipykernel into tito's environment: for notebooks, "
+            "and for Run Cell in VS Code.",
+        ),
+    ] = False,
     root: RootOption = None,
 ):
     """Make a workspace: the lessons to fill in, and where your package will grow.
 
     Example: tito init ../my-tinytorch
     """
-    import shlex
-
     from tito import views
-    from tito.learn import workspace
+    from tito.learn import jupyter, workspace
     from tito.lesson import course
 
     try:
@@ -75,26 +81,18 @@ def init(
         if named_root(root):
             raise
         source = course.installed_course()
+    if notebook:
+        workspace.suitable(folder, source)  # before the long installation
+        if jupyter.missing():
+            echo(f"Installing JupyterLab into {sys.prefix}, which takes about a minute ...")
+            sys.stdout.flush()
+            jupyter.install()
+        echo("JupyterLab and ipykernel are installed.")
     added = workspace.init(folder, source)
-    first = source.lessons[0].name
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
-        others = [
-            views.unbroken(f"or:   tito start {entry.name}  ({summary}; needs no other lesson)")
-            for entry in source.lessons[1:]
-            if not entry.declared.prerequisites
-            and (summary := entry.declared.meta["summary"].rstrip("."))
-        ]
-        echo(
-            f"{folder} is ready: {len(source.lessons)} "
-            f"lesson{'s' * (len(source.lessons) > 1)} of {source.name}.",
-            views.unbroken(
-                f"next: cd {shlex.quote(str(folder))} && . "
-                f"bin/activate-tinytorch.sh && tito start {first}"
-            ),
-            *others,
-        )
+        echo(views.ready(folder, source))
     else:
         echo(
             f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:",
@@ -202,7 +200,7 @@ def notebook_(
 
     Example: tito notebook tensor
     """
-    from tito.learn import doctor, pair
+    from tito.learn import jupyter, pair
 
     entry = select_lesson(current_root(root), lesson, module)
     if keep not in (None, "script", "notebook", "both"):
@@ -224,8 +222,8 @@ def notebook_(
         echo(f"What the other one held before is saved in {backup}.")
     if no_open:
         return
-    if not doctor.has_jupyterlab():
-        raise TitoError("JupyterLab is not installed here.", doctor.NOTEBOOK_REMEDY, 3)
+    if jupyter.missing():
+        raise TitoError("JupyterLab is not installed here.", jupyter.REMEDY, 3)
     import os
     import subprocess
 
@@ -368,20 +366,21 @@ def show_verdict(entry, result, whole=True, has_keys=False, ask=None):
         return views.link(entry.root, path)
 
     echo(views.heading(result))
-    payoff = results.payoff_of(result.results) if result.passed else None
-    if whole and not entry.root.is_course:
-        shown = [one for one in result.shown if one is not payoff]
-        show_results(entry, result, shown, link, has_keys, ask)
+    tells = whole and not entry.root.is_course  # what the code does, not only if it is right
+    shown, payoffs = result.shown if tells else [], []
+    if result.passed and tells:
+        # What answers a question stays below it; all else that the lesson ends on comes last.
+        payoffs = [
+            one for one in results.payoffs_of(result.results) if not (one.question and one in shown)
+        ]
+    show_results(entry, result, [one for one in shown if one not in payoffs], link, has_keys, ask)
     records = progress.load(entry.root, warn)["lessons"]
     record = records.get(entry.name, {})
+    if result.passed and tells and not result.again and (said := record.get("predictions")):
+        echo(views.predictions(said))
     # Row by row: the first lesson that is open ends the reading.
     rows = (standing.row(lesson, records.get(lesson.name, {})) for lesson in entry.root.lessons)
     step = standing.next_step(rows) if result.passed and whole else None
-    end = []
-    if said := result.passed and record.get("predictions"):
-        end.append(views.predictions(said))
-    if payoff:
-        end.append(views.result(payoff, link, asked=True))
     given = record.get("hints", {})
     echo(
         views.verdict(
@@ -394,7 +393,7 @@ def show_verdict(entry, result, whole=True, has_keys=False, ask=None):
                 sum(r.get("last", {}).get("verdict") == "passed" for r in records.values()),
                 len(entry.root.lessons),
             ),
-            end,
+            [views.payoffs(payoffs, link)] if payoffs else [],
         )
     )
 
@@ -408,10 +407,14 @@ def show_results(entry, result, shown, link, has_keys, ask):
 
     if not shown:
         return
-    echo(views.with_your_code())
+    echo(views.with_your_code(any(one.before for one in shown)))
+    heading = ""
     for one in shown[-MOST_SHOWN:]:
+        if one.heading != heading:
+            heading = one.heading
+            echo(views.section(heading))
         asked = bool(ask and one.question)
-        if asked and (said := ask(one.question)):
+        if asked and (said := ask(views.question(one.question))):
             results.predict(entry, one.question, said, result.results)
         echo(views.result(one, link, asked))
     left_out = max(0, len(shown) - MOST_SHOWN)

@@ -2,7 +2,6 @@
 
 import ast
 import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tito.errors import TitoError
+from tito.learn import jupyter
 from tito.lesson import course
 
 IMPORT_SECONDS = 20
@@ -165,19 +165,10 @@ def _editor():
     )
 
 
-def has_jupyterlab():
-    return importlib.util.find_spec("jupyterlab") is not None
-
-
 def _notebook():
-    if has_jupyterlab():
+    if not jupyter.missing():
         return Finding("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
-    return Finding("optional", "notebook", "JupyterLab is not installed", NOTEBOOK_REMEDY)
-
-
-NOTEBOOK_REMEDY = (
-    f"{sys.executable} -m pip install jupyterlab ipykernel; VS Code opens the notebook without it."
-)
+    return Finding("optional", "notebook", "JupyterLab is not installed", jupyter.REMEDY)
 
 
 def _sandbox():

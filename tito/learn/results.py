@@ -21,7 +21,8 @@ from tito import files
 from tito.learn import progress
 from tito.lesson.course import Entry
 
-PREDICT = re.compile(r"\bPredict\b.*?(?=\n\s*\n|\Z)", re.S)
+PREDICT = re.compile(r"\bPredict\b")
+SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
@@ -46,6 +47,7 @@ class Result:
     text      what it prints
     pictures  paths from the root, as they are typed
     alt       what the picture shows, in words
+    payoff    whether the chapter says that it ends on this
     """
 
     place: str
@@ -55,6 +57,7 @@ class Result:
     text: str
     pictures: list = field(default_factory=list)
     alt: str = ""
+    payoff: bool = False
 
 
 def folder_of(entry: Entry) -> Path:
@@ -134,22 +137,29 @@ def _result(entry, row, shown):
         shown["text"],
         [entry.relative(folder / name) for name in shown["pictures"]],
         row["alt"],
+        row["payoff"],
     )
 
 
-def payoff_of(every: list[Result]) -> Result | None:
-    """What a lesson ends on: its last picture, or else the last that it prints, before the
-    questions of "Look back".
+def payoffs_of(every: list[Result]) -> list[Result]:
+    """What a lesson ends on: the demonstrations below an exercise that are tagged "payoff"; else
+    its last picture, or else the last that it prints, before the questions of "Look back".
     """
     own = [one for one in every if one.before and one.heading != LAST]
     drawn = [one for one in own if one.pictures]
-    return (drawn or own or [None])[-1]
+    return [one for one in own if one.payoff] or (drawn or own)[-1:]
 
 
 def question_in(text: str) -> str:
-    """What a text asks to predict: from "Predict" to the end of the paragraph, or ""."""
-    found = PREDICT.search(text)
-    return " ".join(found[0].split()) if found else ""
+    """What a text asks to predict: from the sentence before "Predict", which says what it is
+    about, to the end of the paragraph; or "".
+    """
+    for paragraph in re.split(r"\n\s*\n", text):
+        words = " ".join(paragraph.split())
+        if found := PREDICT.search(words):
+            starts = [0, *(m.end() for m in SENTENCE.finditer(words) if m.end() <= found.start())]
+            return words[starts[-2] if len(starts) > 1 else 0 :]
+    return ""
 
 
 def predict(entry: Entry, question: str, answer: str, every: list[Result]) -> None:

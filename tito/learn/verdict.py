@@ -61,6 +61,7 @@ class Verdict:
     results the Results of all demonstrations that are known to run
     changed the exercises whose code is another than in the run before
     stubs   the exercises that are as released
+    again   whether the lesson had passed in the run before, too
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
@@ -88,6 +89,7 @@ class Verdict:
     results: list = field(default_factory=list)
     changed: list = field(default_factory=list)
     stubs: list = field(default_factory=list)
+    again: bool = False
 
     @property
     def passed(self) -> bool:
@@ -163,6 +165,7 @@ def test(
         result.saved += export.bring(entry, module)[1]
         modules, broken = export_lower(entry, result.saved)
         modules[str(entry.module_path)] = entry, source, module
+        result.again = record.get("last", {}).get("verdict") == "passed"
         before = record.get("last", {}).get("exercises", {})
         now = exercise_hashes(entry, source)
         result.changed = [name for name in now if before and now[name] != before.get(name)]
@@ -343,8 +346,8 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
     and the lesson's cells up to the end of its section. One that ran well with the same key would
     run well again.
 
-    Of each are told, too: the `heading` it stands under, how many exercises stand `before` it, and
-    its `question`, what the text above asks to predict, or "".
+    Of each are told, too: the `heading` it stands under, how many exercises stand `before` it, its
+    `question`, what the text above asks to predict, or "", and if it is tagged as a `payoff`.
     """
     digest = hashlib.sha256()
     for lower in entry.root.lessons:
@@ -381,6 +384,7 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
                     "heading": heading,
                     "question": results.question_in(text) if "answer" in cell.tags else "",
                     "alt": cell.alt,
+                    "payoff": "payoff" in cell.tags,
                 }
             )
     close()

@@ -47,6 +47,26 @@ def init(folder: Path, source: Root) -> list[Path]:
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
+    folder = suitable(folder, source)
+    targets = contents(source)
+    missing = {
+        name: data
+        for name, data in targets.items()
+        if not (folder / name).exists()
+        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
+    }  # its notebook holds the work
+    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
+        files.write(folder / name, data)
+        if name.startswith("bin/"):
+            os.chmod(folder / name, 0o755)
+    return [folder / name for name in missing if name not in MACHINE]
+
+
+def suitable(folder: Path, source: Root) -> Path:
+    """The absolute path of a folder that is, or can become, a workspace of the course `source`.
+
+    Raises TitoError for any other.
+    """
     folder = Path(os.path.abspath(folder.expanduser()))
     config = folder / "tito.toml"
     if config.exists():
@@ -69,18 +89,7 @@ def init(folder: Path, source: Root) -> list[Path]:
         )
     elif folder.exists() and not folder.is_dir():
         raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
-    targets = contents(source)
-    missing = {
-        name: data
-        for name, data in targets.items()
-        if not (folder / name).exists()
-        and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
-    }  # its notebook holds the work
-    for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
-        files.write(folder / name, data)
-        if name.startswith("bin/"):
-            os.chmod(folder / name, 0o755)
-    return [folder / name for name in missing if name not in MACHINE]
+    return folder
 
 
 def _is_unfinished(folder):
@@ -186,7 +195,8 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 | `tito test {first.name}` | says what is right, what is wrong, and why |
 | `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
 {compare * solutions}\
-| `tito notebook {first.name}` | opens the lesson as a notebook |
+| `tito notebook {first.name}` | opens the lesson as a notebook; \
+`tito init . --notebook` installs JupyterLab |
 | `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
 | `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
 `tito restore ZIP` brings it back |

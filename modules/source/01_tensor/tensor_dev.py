@@ -159,6 +159,7 @@ check("strides")
 
 # %% tags=["answer"]
 print("strides of (2, 3, 4):", strides_of((2, 3, 4)))
+draw_strides(x, (1, 1), strides=strides_of(x.shape))  # alt: x[1, 1], found by your strides.
 
 # %% [markdown]
 # ## Views and copies
@@ -1160,15 +1161,21 @@ def stack(tensors, axis=0):
 # %% [markdown]
 # ## The network, on your own tensors
 #
-# Back to the digits: here is the same network, written with your class. Its weights are
-# Variables, so the computation graph is recorded. Predict how many operations it holds.
+# Back to the digits: here is the same network, written with your class.
 
-# %% tags=["answer"]
+# %% tags=["payoff"]
 weights = [Variable(part) for part in (W1, b1, W2, b2)]
 hidden = (Tensor(images) @ weights[0] + weights[1]).relu()
 scores = hidden @ weights[2] + weights[3]
-print(f"{(scores.argmax(axis=1) == labels).mean():.1%} are right")
+answers = scores.data.argmax(axis=1)
+print(f"{(answers == labels).mean():.1%} of {len(labels)} new digits are right")
+draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digits again, with
+# the answers of your own tensors: nine are right, the 9 that is taken for a 7 is marked in red.
 
+# %% [markdown]
+# The weights are Variables, so a graph was recorded. Predict how many operations it holds.
+
+# %% tags=["answer"]
 node = scores
 while node.creator:
     print(f"{node.creator!r:6} gives {node.shape}")
@@ -1176,8 +1183,7 @@ while node.creator:
 
 # %% [markdown]
 # Five operations. The network has 19,210 weights. In which direction would each of them have to
-# change for fewer mistakes? Lesson 06 follows this graph backward and computes it. Lesson 02
-# asks what `relu` is good for.
+# change for fewer mistakes? Lesson 06 follows this graph backward and computes it.
 #
 # ## Look back
 #
@@ -1186,8 +1192,7 @@ while node.creator:
 # 2. Time `x + 1` for tensors of 1, 100, 10,000 and 1,000,000 elements. Up to which size do you
 #    mostly pay for `apply`, not for the addition? What follows for small networks?
 # 3. `guesses - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
-#    Which rule would have refused it, and which useful line of this chapter would that rule
-#    refuse as well?
+#    Which rule would have refused it, and which useful line of this chapter, too?
 #
 # In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
 # `x.is_contiguous()`, `torch.broadcast_shapes`, `torch.result_type`, `x.permute` for

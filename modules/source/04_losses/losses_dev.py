@@ -35,6 +35,7 @@
 #     - reduction
 #     - likelihood
 #     - negative log-likelihood
+#     - nat
 #     - cross-entropy
 #     - one-hot
 #     - log-sum-exp
@@ -87,8 +88,8 @@ axes.text(1.2, 0.6, "yes");
 
 # %% [markdown]
 # A **loss function** computes one number from predictions and targets, which says how wrong the
-# predictions are. Training makes that number smaller, by its derivative. Errors that the loss
-# does not see are not learned, and where its derivative is 0, nothing is.
+# predictions are. Training follows its derivative to make that number smaller. So an error that
+# the loss does not measure is never corrected, and where the derivative is 0, training stops.
 #
 # **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
 # `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, all correct for
@@ -112,15 +113,16 @@ print(((predictions - prices) ** 2).mean())
 # %% [markdown]
 # The shapes (3, 1) and (3,) broadcast to (3, 3): every prediction was compared with every
 # price. There is no error and no warning, and a network trained on that number learns to
-# predict the average. A second accident needs no shapes at all. Pixels are often `uint8`,
-# integers from 0 to 255:
+# predict the average price. A second accident happens with equal shapes. Pixels are often
+# `uint8`, integers from 0 to 255. Predict 3 - 5:
 
-# %%
+# %% tags=["answer"]
 print(np.array([3], "uint8") - np.array([5], "uint8"))
 
 # %% [markdown]
-# Both accidents are easy to prevent before anything is computed. `as_float_tensor` is given: it
-# converts integers to `float32` and leaves floating-point tensors as they are.
+# A `uint8` cannot be negative, so -2 becomes 256 - 2. Both accidents are easy to prevent before
+# anything is computed. `as_float_tensor` is given: it converts integers to `float32` and leaves
+# floating-point tensors as they are.
 
 # %%
 #| exporti
@@ -221,8 +223,8 @@ def reduce_losses(losses, reduction="mean"):
 check("reduction")
 
 # %% [markdown]
-# **Task.** Now write `mse_loss` with these functions. The prediction must be a tensor of
-# floating-point numbers, the target an array that fits it.
+# **Task.** Now write `mse_loss` with these three functions, one for the prediction, one for the
+# target and one for the reduction.
 
 # %% exercise="mse"
 #| export
@@ -265,7 +267,8 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 # "yes". The **likelihood** is the probability that a model gave to what was then observed. Here
 # it is $p$ if it rained and $1 - p$ if it did not. The **negative log-likelihood** is minus the
 # logarithm of the likelihood: 0 for a certain and right prediction, and without limit for a
-# certain and wrong one. With the natural logarithm its unit is the *nat*.
+# certain and wrong one. The **nat** is the unit of a negative log-likelihood that is computed
+# with the natural logarithm; with the logarithm to base 2 it is the *bit*.
 #
 # For a target $y$, 1 for yes and 0 for no, it is $-y \log p - (1 - y) \log(1 - p)$. This is the
 # *binary cross-entropy*.
@@ -304,9 +307,9 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # %% [markdown]
 # One trap is left: the kink. The loss is smooth, with the derivative $p - y$, which is
 # $1/2 - y$ at $z = 0$, where untrained networks begin. But $\max(z, 0)$ and $|z|$ have kinks
-# there, and the result depends on their conventions. The derivative of $|z|$ counts as 0 at 0.
-# So $\max(z, 0)$ must count as 1/2, the mean of both sides. `relu(z)` counts as 0 and is wrong
-# here; $(z + |z|) / 2$ is the same number with the right derivative.
+# there, and what counts as their derivative is a convention. For `abs` it is 0, so for
+# $\max(z, 0)$ it must be 1/2, the mean of both sides. For `relu(z)` it is 0, which is wrong
+# here; $(z + |z|) / 2$ is the same number as $\max(z, 0)$ and has the right derivative.
 
 # %% [markdown]
 # A target may also be a probability, such as 0.9. Others are accidents: most often -1 for "no",
@@ -570,9 +573,9 @@ check("labels")
 # %% [markdown]
 # ## The logit of the true class
 #
-# The loss needs one logit of each row: of row $i$ the one in column `labels[i]`. The last axis
-# goes. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits of shape
-# (4, 3) and four labels:
+# The loss needs one logit of each row: of row $i$ the one in column `labels[i]`. The result has
+# no class axis. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits
+# of shape (4, 3) and four labels:
 
 # %% tags=["answer"]
 logits, labels = np.zeros((4, 3)), np.array([2, 0, 1, 1])
@@ -673,7 +676,8 @@ for smoothing in (0.0, 0.1):
     print(f"smoothing {smoothing}: losses {losses.round(3)}")
 
 # %% [markdown]
-# Smoothing raises the second loss most: that row is surer than its target asks for.
+# Smoothing leaves the first loss as it is, because that true logit is the mean of its row. It
+# raises the second one: that row is surer than its target asks for.
 
 # %% [markdown]
 # ## The derivative of cross-entropy
@@ -713,9 +717,9 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # 0.0617 for the true class and -0.0309 for the others: a step lowers the true logit.
 
 # %% [markdown]
-# **Task.** Write `cross_entropy`. The functions are there. The order matters, and so does what
-# `apply` records as options: lesson 06 reads the labels from there, perhaps long after the
-# caller has filled the same array with the next batch.
+# **Task.** Write `cross_entropy` from the functions above. Check the labels before use.
+# `apply` records its options, and lesson 06 reads the labels from there, perhaps long after the
+# caller has filled that array with the next batch: so which labels do you give it?
 
 # %% exercise="cross-entropy"
 #| export

@@ -831,8 +831,8 @@ check("relu")
 
 # %% [markdown]
 # The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, turns any number into a probability. Written with
-# its result $s$, its derivative is $s\,(1 - s)$. Predict what Python does with the formula at
-# $x = -1000$. The same number is $e^x / (1 + e^x)$, which fails at $x = 1000$.
+# its result $s$, its derivative is $s\,(1 - s)$. What would Python do with the formula at
+# $x = -1000$? The same number is $e^x / (1 + e^x)$, which fails at $x = 1000$.
 #
 # **Task.** Write `sigmoid`. Use each of the two forms where it does not overflow.
 
@@ -1055,17 +1055,17 @@ check("train-step")
 # %% [markdown]
 # A parameter with derivative 5 shrinks. Now train the first network: 25 parameters, 100 steps.
 
-# %%
+# %% tags=["payoff"]
 net = MLP(2, [6, 1], generator=random.Random(0))
 losses = [train_step(net, points, targets, learning_rate=0.01) for _ in range(100)]
 correct = sum((net(x) > 0) == (target > 0) for x, target in zip(points, targets))
 print(f"{len(net.parameters())} parameters, loss {losses[0]:.1f} -> {losses[-1]:.2f}, "
       f"{correct} of {len(points)} points classified correctly")
 
-# %%
+# %% tags=["payoff"]
 draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets,
               "trained by your code");
-# alt: The picture from the beginning of the chapter, now from the learner's own network: a
+# alt: The picture from the beginning of the chapter, now from the network that you trained: a
 # closed curve around the 10 round points, the 16 square points outside.
 
 # %% [markdown]

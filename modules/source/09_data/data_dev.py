@@ -216,16 +216,16 @@ draw_split([("training", len(train) - fifth, "fit the weights"),
 # Why not choose on the test set? Suppose 100 models all guess at random. The best of them looks
 # better than chance on the examples on which it was chosen, and only there. **Data leakage**
 # means that information about the test set reaches the model, or the person who builds it,
-# before the test. Predict the two accuracies of that best model, for 10 classes and 50
-# examples:
+# before the test. Predict the two accuracies of that best model, for 10 classes, on the 50
+# examples on which it was chosen and on new ones:
 
 # %% tags=["answer"]
 rng = np.random.default_rng(0)
-truth, guesses = rng.integers(0, 10, 100), rng.integers(0, 10, (100, 100))  # 100 models
+truth, guesses = rng.integers(0, 10, 1050), rng.integers(0, 10, (100, 1050))  # 100 models
 correct = guesses == truth
 best = correct[:, :50].mean(axis=1).argmax()
 print(f"chosen on 50 examples: {correct[best, :50].mean():.0%} there, "
-      f"{correct[best, 50:].mean():.0%} on 50 new ones")
+      f"{correct[best, 50:].mean():.0%} on 1,000 new ones")
 
 # %% [markdown]
 # A `Subset` is a dataset that refers to some examples of another one. It stores their indices
@@ -514,7 +514,7 @@ check("collate")
 # examples then does not change when a layer is added that draws more initial weights. A
 # `sampler` replaces the order: any indices, for example with those of rare classes repeated.
 #
-# **Task.** Write `epoch`, the heart of `__iter__`. Keep to the options in `__init__`.
+# **Task.** Write `epoch`, which `__iter__` calls. Use the options that `__init__` has stored.
 
 # %% exercise="loader"
 #| export
@@ -718,7 +718,7 @@ for name, dataset in [("training", train), ("test", test)]:
 #
 # The rows below show the originals and three transforms. Predict which one changes labels.
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "answer"]
 some = train.arrays[0][:10]
 noise = 0.08 * np.random.default_rng(0).normal(size=some.shape)
 moved = np.pad(some, ((0, 0), (0, 0), (1, 0), (1, 0)))[..., :8, :8]
@@ -1068,8 +1068,9 @@ def cifar10(split="train"):
 # waiting for a disk or a network, or for NumPy at work on large arrays; Python's own lines run
 # in one thread at a time.
 #
-# The thread and the program share a *bounded queue*. The thread, the *producer*, waits while it
-# is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is given:
+# The thread and the program share a *bounded queue*. The thread, the *producer*, waits while
+# the queue is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is
+# given:
 #
 # - `queue.put(kind, value=None)`, for the thread: waits for a free slot, appends the pair, and
 #   returns `False` when the queue was closed.

@@ -275,8 +275,9 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
     ### BEGIN SOLUTION
-    centered = x - x.mean(-1, keepdims=True)
-    variance = (centered * centered).mean(-1, keepdims=True)
+    n = x.shape[-1]
+    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+    variance = (centered * centered).sum(-1, keepdims=True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias

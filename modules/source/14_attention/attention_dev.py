@@ -48,9 +48,10 @@
 # %% [markdown]
 # # 14. Attention
 #
-# Twelve random letters, and then the same twelve again. A small network has to predict the
-# letters of the second half. The picture shows where it looks: a row for each letter that it
-# reads there, a column for each letter of the sequence, the darker the more the letter counts.
+# Twelve random letters, and then the same twelve again. A small network reads them and has to
+# predict each letter of the second half. The picture shows where it looks for it. A row is a
+# prediction: "i → e" means that the network has read the i and should predict the e. A column
+# is a letter of the sequence; the darker the cell, the more the letter counts.
 
 # %% tags=["payoff"]
 #| default_exp core.attention
@@ -59,6 +60,7 @@ import math
 
 import numpy as np
 
+from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
@@ -70,22 +72,27 @@ from tinytorch.support.dropout import dropout
 
 # %% tags=["payoff"]
 from tinytorch.support.attention_maps import (LEARNED, draw_lookup, draw_map, draw_masks,
-                                              draw_positions, draw_split, draw_weights)
+                                              draw_positions, draw_rotation, draw_split,
+                                              draw_weights)
 
 letters, learned_weights = LEARNED
-figure = draw_map(learned_weights, letters[12:], letters)
-# alt: Attention weights: eleven rows for the letters of the second half, 23 columns for all
-# letters. The dark cells form a diagonal: the second e looks at the f that followed the first
-# e, the second f at the h that followed the first f, and so on. The rest is almost white.
+predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
+figure = draw_map(learned_weights, predictions, letters)
+# alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
+# letter. In every row the darkest cell lies eleven positions before the letter that was read,
+# so the dark cells form a diagonal in the left half. The right half is almost white.
 
 # %% [markdown]
-# Nobody told it where to look. It has learned to find the letter that came next the first time,
-# and it predicts all of them. The recurrent model of lesson 13 has to carry twelve letters in
-# one hidden state; with more weights and more training it predicts fewer than half of them.
+# Nobody told it where to look. It has learned to look eleven positions back, where the letter
+# that comes next stood the first time, and it predicts all twelve. The recurrent model of
+# lesson 13 has to carry the letters in one hidden state: after as many steps of training, with
+# more weights, it predicts about 40 % of them, and after four times as many about 75 %.
 #
 # **Attention** is an operation in which every position of a sequence computes a weighted mean
-# of vectors at other positions, with weights that depend on the content of both. It is the
-# heart of the transformer, which is the next lesson.
+# of vectors of all positions, its own included; each weight depends on the vector of the
+# position that looks and on that of the position that is looked at. These vectors can say what
+# stands at a position, where it stands (as above), or both. Attention is the heart of the
+# transformer, which is the next lesson.
 #
 # **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
 # scaled dot-product attention with its masks, multi-head attention as one operation with its
@@ -126,8 +133,9 @@ for d in (4, 16, 64, 256):
     print(f"d = {d:3}: standard deviation {(a * b).sum(axis=1).std():5.2f}")
 
 # %% [markdown]
-# It is $\sqrt d$. Large scores saturate the softmax: one weight is almost 1, the others have
-# almost no gradient. So the scores are divided by $\sqrt d$ and have standard deviation 1 at
+# It is $\sqrt d$: each product has the variance 1, and the variances of independent numbers
+# add. Large scores saturate the softmax: one weight is almost 1, and all have almost no
+# gradient. So the scores are divided by $\sqrt d$ and have standard deviation 1 at
 # any width.
 #
 # **Task.** Write `attention_scores` for all queries and keys at once: a matrix product.
@@ -157,11 +165,9 @@ check("scores")
 
 # %% [markdown]
 # The weights of one query over 16 random keys of width 64, with three factors. Which of them is
-# nearly a dictionary, and which is nearly a plain mean?
+# nearest to a dictionary, and which is nearly a plain mean?
 
 # %%
-from tinytorch.core.activations import softmax
-
 query, key = Tensor(rng.normal(size=(1, 64))), Tensor(rng.normal(size=(16, 64)))
 factors = {"1": 1.0, "1 / √d": None, "1 / d": 1 / 64}
 rows = [softmax(attention_scores(query, key, scale)).data[0] for scale in factors.values()]
@@ -221,13 +227,16 @@ check("causal-mask")
 # Where does the mask act? Setting weights to 0 *after* the softmax leaves rows that no longer
 # sum to 1. Multiplying the scores by 0 gives a score of 0, which is an average key, not an
 # impossible one. The mask has to act on the scores: $\exp(-\infty) = 0$, and the softmax
-# divides what is left.
+# divides by the sum of what is left. A mask of floats is *added* to the scores: 0 allows,
+# $-\infty$ hides, and numbers in between make a key less likely. It can be learned.
 #
 # One case remains. A row in which every key is hidden is all $-\infty$, and its softmax is
-# 0 / 0. Such rows occur in padded batches. One `nan` would spread to the loss and to every
-# weight, so here the row is 0: a query that sees nothing gets nothing.
+# 0 / 0. Such rows occur when a short text is filled up at its *front*: a causal mask leaves
+# only the filling to the first queries. One `nan` would spread to the loss and to every weight,
+# so here the row is 0: a query that sees nothing gets nothing.
 #
-# **Task.** Write `masked_softmax`. A mask may be a Tensor; `operand(mask)` is its array.
+# **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
+# or a Tensor, and `operand(mask).dtype` says of both whether it is bool.
 
 # %% exercise="masked-softmax"
 #| export
@@ -236,7 +245,8 @@ def masked_softmax(scores, mask=None):
 
     scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
     mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
-             where a query may look, or of floats that are added to the scores
+             where a query may look, or of floats that are added to the scores; a Variable of
+             floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
 
@@ -248,13 +258,12 @@ def masked_softmax(scores, mask=None):
     Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
     """
     ### BEGIN SOLUTION
-    if mask is not None:
-        is_bool = operand(mask).dtype == bool
-        scores = where(mask, scores, -np.inf) if is_bool else scores + mask
-    lowest = np.finfo(scores.dtype).min
-    powers = (scores - np.maximum(scores.data.max(-1, keepdims=True), lowest)).exp()
-    total = powers.sum(-1, keepdims=True)
-    return powers / where(total.data == 0, 1, total)
+    if mask is None:
+        return softmax(scores)
+    is_bool = operand(mask).dtype == bool
+    scores = where(mask, scores, -np.inf) if is_bool else scores + mask
+    empty = (scores.data == -np.inf).all(axis=-1, keepdims=True)
+    return where(empty, 0, softmax(where(empty, 0, scores)))
     ### END SOLUTION
 
 # %% checks="masked-softmax"
@@ -266,9 +275,6 @@ print("causal\n", masked_softmax(scores, causal_mask(3, 3)).data.round(3))
 print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0].round(3))
 
 # %% [markdown]
-# The second mask consists of numbers that are added to the scores: 0 allows, $-\infty$ hides,
-# and what is in between makes a key less likely.
-#
 # ## Scaled dot-product attention
 #
 # **Scaled dot-product attention** is attention whose weights are the softmax of the dot
@@ -277,10 +283,11 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
 #
 # $M$ is the mask as numbers to add. Shapes, with any batch axes in front: $Q$ (Tq, d), $K$ (Tk,
-# d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights.
+# d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights:
+# `dropout(weights, p)`.
 #
-# **Task.** Write `scaled_dot_product_attention` with the functions above. What it refuses is
-# given.
+# **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that raise
+# its ValueErrors are given.
 
 # %% exercise="attention"
 #| export
@@ -345,11 +352,12 @@ except ValueError as error:
     print("ValueError:", error)
 
 # %% [markdown]
-# ## What one head can compute
+# ## Attention by hand
 #
-# Before attention learns anything, write some of it by hand. Equal scores give a mean. A large
-# scale makes the softmax as hard as a dictionary, which copies one value. And a mean of one-hot
-# vectors is a share: times the number of positions, it counts.
+# Before attention learns anything, choose queries, keys and values by hand. Equal scores give a
+# mean. A large scale makes the softmax as hard as a dictionary, which copies one value. The
+# mean of one-hot vectors is the share of each token; times the number of positions, it is the
+# count of each token.
 #
 # **Task.** Write the three functions, each with `scaled_dot_product_attention` and no loop.
 
@@ -411,9 +419,10 @@ def running_counts(ids, vocab_size):
 check("by-hand")
 
 # %% [markdown]
-# Another two by hand, on a sentence. If queries are the one-hot vector of the *previous*
-# position and keys that of the own position, a head copies its neighbour. If both are the
-# one-hot vector of the word, it looks at earlier occurrences of the same word.
+# Two more examples, on a sentence. First, the query and the key of a position are both the
+# one-hot vector of its word: each word looks at the earlier occurrences of the same word. Then
+# the query is the one-hot vector of the *previous* position, and the key that of the own
+# position: each word looks at its neighbour.
 
 # %%
 words = "the cat saw the dog and the dog ran".split()
@@ -435,7 +444,7 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # %% [markdown]
 # ## Positions
 #
-# The last head needed vectors that say where a word stands; the words alone do not.
+# The last example needed vectors that say where a word stands; the words alone do not.
 # **Permutation equivariance** is the property that permuting the inputs permutes the outputs in
 # the same way and changes nothing else. Attention without a mask has it: it cannot tell "dog
 # bites man" from "man bites dog".
@@ -448,11 +457,15 @@ print("largest difference:", abs(permuted - out[order]).max().item())
 
 # %% [markdown]
 # A **positional encoding** is a vector that is added to each input and depends on its position
-# alone. The first transformer used sines and cosines of many frequencies, from fast to slow,
-# like the hands of a clock:
+# alone. The position $t$ itself as a number would soon be larger than everything it is added
+# to. The first transformer used sines and cosines, which stay between -1 and 1, with $D / 2$
+# frequencies $f_0, f_1, \dots$ from fast to slow, like the hands of a clock:
 #
 # $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
 # f_i = 10000^{-2i/D}$$
+#
+# $D$ is the width of the input. Adding loses little: in $D$ numbers there are directions enough
+# for both, and the layers that follow learn to tell letters and positions apart.
 #
 # **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
 
@@ -483,11 +496,15 @@ def sinusoidal(T, D):
 # %% checks="sinusoidal"
 check("sinusoidal")
 
+# %% [markdown]
+# Blue is 1, white 0, red -1. The left columns tell neighbours apart, those further right say
+# roughly where in the text a position is.
+
 # %%
 figure = draw_positions(sinusoidal(64, 32))
 # alt: A picture of 64 positions, one below the other, and 32 numbers. In the left columns red
 # and blue alternate within a few positions; further right the bands become longer. The columns
-# from 16 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
+# from 20 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
 
 # %% [markdown]
 # GPT-2 learns the vectors instead: a table with one row per position, trained like every other
@@ -540,9 +557,19 @@ check("learned")
 # ## Rotary position embeddings
 #
 # What matters is often not where a token stands but how far away it is. A **rotary position
-# embedding** (RoPE) rotates queries and keys by angles that grow with the position; their dot
-# product then depends on the difference of the positions alone. Most recent language models use
-# it. Nothing is added to the input, and the values are not rotated.
+# embedding** (RoPE) rotates queries and keys by angles that grow with their positions. Rotating
+# two vectors by the same angle changes no dot product, so moving both by ten positions changes
+# no score: it depends on the two vectors and on the *difference* of their positions.
+
+# %%
+draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
+# alt: Two circles, each with an arrow q and an arrow k. Left, q is rotated to position 3 and k
+# to position 1; right, both are rotated further, to 7 and 5. The angle between the arrows is
+# the same, and so is the dot product below each circle, 0.83.
+
+# %% [markdown]
+# Nothing is added to the input, and the values are not rotated. Most recent language models use
+# this.
 #
 # A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
 # $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
@@ -591,8 +618,12 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
       f"q(1) k(5) = {score(1, 5):.6f}")
 
 # %% [markdown]
-# The score of a query and an equal key, over the distance between them. The fast pairs make it
-# fall at once, the slow ones keep some of it for hundreds of positions:
+# The first two are equal: in both, the key stands four positions before the query. In the third
+# it stands four *after* it, and the rotation has the other direction.
+#
+# Here are the scores of a query and a key that are all ones, over the distance between them.
+# The fast pairs make them fall at once, the slow ones keep some of it over hundreds of
+# positions:
 
 # %%
 from tinytorch.support.drawing import panel
@@ -610,17 +641,18 @@ lines = axes.plot(curve)
 #
 # One set of weights answers one question. **Multi-head attention** runs several attentions side
 # by side, called heads, each on its own part of the numbers of every position. With D = 128 and
-# 4 heads, each head has 32 of the 128 numbers, so four heads cost no more than one.
+# 4 heads, each head has 32 of the 128 numbers, so four heads need no more multiplications than
+# one (but four times as many weights).
 #
 # The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
 # (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
-# most numbers end up in the wrong head:
+# most numbers are in the wrong head, or in the row of another position:
 
 # %%
 draw_split(3, 4, 2)
 # alt: An array of 3 positions with 4 numbers each, 0 to 11. Right: head 0 has 0 1, 4 5, 8 9,
-# and head 1 has 2 3, 6 7, 10 11. In red, reshaped to (2, 3, 2): head 0 has 0 1, 2 3, 4 5, so
-# that positions are mixed.
+# and head 1 has 2 3, 6 7, 10 11. Reshaped to (2, 3, 2), 8 of the 12 numbers are red: head 0 has
+# 0 1, then 2 3 and 4 5, where 4 5 and 8 9 should be.
 
 # %% [markdown]
 # **Task.** Write `split_heads`, and `merge_heads`, its inverse.
@@ -670,27 +702,52 @@ def merge_heads(x):
 check("heads")
 
 # %% [markdown]
-# ## One operation for all heads
+# ## Fused attention
 #
 # **Self-attention** is attention in which queries, keys and values are computed from the same
 # sequence. A layer computes all three with one matrix product, of shape (B, T, 3D). From there,
-# the functions above record about twenty operations, and many of them keep an array of shape
-# (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
+# the functions above record more than twenty operations, and many of them keep an array of
+# shape (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
 #
 # A **fused operation** computes in one step what could be composed of several, and has a
 # gradient rule of its own. Here the rule needs a single (T, T) array for each head: the
 # weights. The forward function puts it into the dict `saved`; rules get that dict, too, and it
 # is freed with the graph.
 #
-# **Task.** Write `attention_forward` with NumPy arrays. In-place operators (`*=`, `-=`, `/=`,
-# `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as views.
+# **Task.** Write `weights_forward` and `attention_forward` with NumPy arrays. In-place
+# operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as
+# views.
 
 # %% exercise="forward"
 #| export
 def head_views(qkv, heads):
-    """Views of the q, k and v in one array: shape (B, T, 3D) becomes (3, B, heads, T, d)."""
+    """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
     B, T, width = qkv.shape
     return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def weights_forward(q, k, causal):
+    """The attention weights of arrays: the softmax of q k^T / sqrt(d) along the last axis.
+
+    q        ndarray of shape (..., Tq, d); not changed
+    k        ndarray of shape (..., Tk, d); not changed
+    causal   True: query i looks at what causal_mask(Tq, Tk) allows, Tq <= Tk
+    returns  ndarray of shape (..., Tq, Tk), of the dtype of `q`
+
+    >>> weights_forward(np.zeros((2, 1)), np.zeros((4, 1)), True).round(2)
+    array([[0.33, 0.33, 0.33, 0.  ],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
+    ### BEGIN SOLUTION
+    weights = q @ k.swapaxes(-1, -2)
+    weights *= 1 / math.sqrt(q.shape[-1])
+    if causal:
+        weights += np.where(causal_mask(*weights.shape[-2:]), 0, -np.inf)
+    weights -= weights.max(-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(-1, keepdims=True)
+    return weights
+    ### END SOLUTION
 
 
 def attention_forward(qkv, heads, causal, saved):
@@ -712,14 +769,7 @@ def attention_forward(qkv, heads, causal, saved):
     B, T, width = qkv.shape
     q, k, v = head_views(qkv, heads)
     ### BEGIN SOLUTION
-    weights = q @ k.swapaxes(-1, -2)
-    weights *= 1 / math.sqrt(q.shape[-1])
-    if causal:
-        weights += np.where(causal_mask(T, T), 0, -np.inf)
-    weights -= weights.max(-1, keepdims=True)
-    np.exp(weights, out=weights)
-    weights /= weights.sum(-1, keepdims=True)
-    saved["weights"] = weights
+    weights = saved["weights"] = weights_forward(q, k, causal)
     return (weights @ v).swapaxes(1, 2).reshape(B, T, width // 3)
     ### END SOLUTION
 
@@ -730,16 +780,21 @@ check("forward")
 # ## The gradient of attention
 #
 # With $P$ the weights, $S$ the scaled scores, $G$ the upstream gradient, and bars for
-# gradients:
+# gradients, the rules of both matrix products (lesson 06) say:
 #
 # $$\bar V = P^T G, \qquad \bar P = G V^T, \qquad
-# \bar S = P \odot (\bar P - \langle \bar P, P \rangle), \qquad
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
 #
-# The brackets are the sum over a row of $\bar P \odot P$. This row term is there because the
-# weights of a row sum to 1: if one of them grows, the others must shrink. Without it, gradients
-# still look plausible and training still goes somewhere. How would you notice? Adding 1 to all
-# scores of a row changes nothing, so each row of $\bar S$ must sum to 0.
+# Between $\bar P$ and $\bar S$ stands the softmax. Take one row. When its score $s_j$ grows,
+# the weight $p_j$ grows at the rate $p_j$, and *every* weight $p_k$ of the row falls at the
+# rate $p_k p_j$, because they still sum to 1. So
+#
+# $$\bar s_j = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
+#
+# For example, $p$ = (0.5, 0.25, 0.25) and $\bar p$ = (1, 0, 0) give 0.5 for the sum, which is
+# called the row term here, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term,
+# gradients still look plausible. How would you notice? Adding 1 to all scores of a row changes
+# nothing, so each row of $\bar S$ must sum to 0.
 #
 # **Task.** Write `softmax_rule`, then the body of `attention_rule`: fill `dq`, `dk` and `dv`
 # with `[...] =`. They are views of `gradient`, so the three results need no concatenation.
@@ -778,7 +833,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient = np.empty(qkv.shape, qkv.dtype)
+    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # nan shows what nobody has written
     dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
     ### BEGIN SOLUTION
     dv[...] = weights.swapaxes(-1, -2) @ g
@@ -790,15 +845,17 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
+# A lambda, so that a new attention_rule is used as soon as its cell has been run again.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
-keep_freed_memory()  # of arrays of B x heads x T x T numbers, one after the other; lesson 10
+keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
 # %% checks="rule"
 check("rule")
 
 # %% [markdown]
 # Is it right, and is it worth it? Finite differences answer the first question. For the second,
-# count the bytes of all (T, T) arrays that the graph holds until the backward pass.
+# count the (T, T) arrays that the graph holds until the backward pass: the inputs of every
+# operation, masks too, and what is in `saved`. For `composed` it depends on your code.
 
 # %% tags=["demonstration"]
 from tinytorch.core.autograd import numerical_gradient_check, topological_order
@@ -833,11 +890,13 @@ print("largest difference:", abs(composed(x) - fused(x)).max().item())
 #
 # The layer is short now: a `Dense` layer for q, k and v, attention in each head, and a second
 # `Dense` layer that mixes the heads. `forward` uses the fused operation where it can. Your part
-# is the general case: an extra mask, dropout on weights, or rotated queries and keys.
+# is the general case: an extra mask, dropout on weights, or rotated queries and keys. The given
+# `combined_mask` combines the extra mask with the causal one.
 #
 # **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are all of q, then
-# all of k, then all of v. `project` is a method of its own because lesson 16 needs the keys and
-# values of new tokens alone; their positions do not begin at 0 then.
+# all of k, then all of v, as `head_views` takes them. `project` is a method of its own because
+# a model that writes (lesson 16) needs the keys and values of new tokens alone, at positions
+# that do not begin at 0. When `positions` is None, they are 0, 1, ..., T - 1.
 
 # %% exercise="multi-head"
 #| export
@@ -901,8 +960,7 @@ class MultiHeadAttention(Module):
                    self.rotary
         """
         ### BEGIN SOLUTION
-        qkv, D = self.qkv(x), self.embed_dim
-        q, k, v = (split_heads(qkv[..., i * D:(i + 1) * D], self.num_heads) for i in range(3))
+        q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)
@@ -977,12 +1035,14 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 #
 # Now the network of the first picture: embedding, positions, one attention layer, and a `Dense`
 # layer for the logits of the next letter. Beside it, the same without positions, and the
-# recurrent model. Predict the share of right letters for each; guessing gives 10 %.
+# recurrent model, all with the same steps and the same learning rate. Predict the share of
+# right letters for each; guessing gives 10 %. The cell takes a few seconds.
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
 from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
+from tinytorch.support.lines import plot_lines
 from tinytorch.support.repeat_task import LETTERS, accuracy, repeated, train
 
 def attention_model(positions=True):
@@ -994,55 +1054,75 @@ def recurrent_model():
     return Sequential(RecurrentModel(10, 32, 64), lambda output: output[0])  # not the state
 
 
-for name, build, steps, learning_rate in [
-        ("recurrent", recurrent_model, 300, 0.003),
-        ("without positions", lambda: attention_model(positions=False), 200, 0.01),
-        ("attention", attention_model, 200, 0.01)]:
+losses = {}
+for name, build in [("recurrent", recurrent_model),
+                    ("no positions", lambda: attention_model(positions=False)),
+                    ("attention", attention_model)]:
     manual_seed(0)
     model = build()
-    train(model, Adam(model.parameters(), learning_rate), steps)
-    print(f"{name:17} {sum(p.size for p in model.parameters())} parameters, {steps} steps: "
+    losses[name] = train(model, Adam(model.parameters(), 0.005), 400)
+    print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
           f"{accuracy(model):4.0%} right")
+figure = plot_lines(losses, "step", "loss in nats per letter")
+# alt: The loss of three models over 400 steps. All begin near 2.5. That of attention falls to
+# 0 between steps 120 and 200; that of the recurrent model falls slowly to 1.6; without
+# positions the loss stays near 2.1.
 
 # %% [markdown]
 # Without positions, a causal layer knows which letters occurred and how often, but not where.
-# The recurrent network has to keep all twelve letters in 64 numbers. Attention keeps everything
-# and learns where to look. Its price comes in a moment: T times T scores.
+# The recurrent model gets better with more steps, slowly: it has to learn how to keep twelve
+# letters in 64 numbers. Attention keeps everything and only learns where to look. Its price
+# comes in a moment: T times T scores.
+#
+# What has it learned? Give it a second half that has *nothing* to do with the first one:
 
 # %% tags=["demonstration"]
-ids = repeated(np.random.default_rng(1), 1)[0]
-text = "".join(LETTERS[i] for i in ids[0])
-weights = model[2].attention_weights(model[:2](ids))[0]
-figure = draw_map(weights[0, 12:], text[12:], text, "head 0 of your layer")
-# alt: Attention weights of the first head after training: rows for the letters of the second
-# half, columns for all letters, with a diagonal of dark cells in the left half.
+repeat = repeated(np.random.default_rng(1), 200)[0]
+unrelated = repeat.copy()
+unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
+rows = np.arange(11, 23)
+for name, ids in [("repeated", repeat), ("unrelated", unrelated)]:
+    weights = model[2].attention_weights(model[:2](ids))  # (200, 2 heads, 23, 23)
+    print(f"{name:9} weight at eleven back: {weights[:, :, rows, rows - 11].mean():.2f}")
+text = "".join(LETTERS[i] for i in repeat[0])
+figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
+                  [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "head 0 of your layer")
+# alt: Attention weights of the first head after training: a row for each of twelve predictions,
+# columns for all letters, with a diagonal of dark cells in the left half.
+
+# %% [markdown]
+# Almost the same: the letters do not matter. It has learned the distance, from the positions.
+# To find "the letter behind the earlier e" at any distance takes two layers: the first tells
+# each position which letter stands before it, the second looks for the e there.
 
 # %% [markdown]
 # ## Attention in chunks
 #
-# This section is hard, and optional. A text of 100,000 tokens would need 10,000,000,000 weights
-# per head. But the result of a query is only a sum over keys, and a sum can be computed in
-# parts. The softmax stands in the way: it needs the maximum and the sum of the whole row.
+# This section is hard, and nothing later needs it. A text of 100,000 tokens would need
+# 10,000,000,000 weights per head. But the result of a query is only a sum over keys, and a sum
+# can be computed in parts. The softmax stands in the way: it needs the maximum and the sum of
+# the whole row.
 #
 # An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
 # and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
 # so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. The result is exact,
-# and no array is larger than Tq times the size of a block. FlashAttention does this in the fast
-# memory of a GPU.
+# and no array, of scores or of a mask, is larger than Tq times the size of a block.
+# FlashAttention does this in the fast memory of a GPU.
 #
 # **Task.** Write `chunked_attention` on arrays.
 
 # %% exercise="chunked"
 #| export
 def chunked_attention(q, k, v, block, is_causal=False):
-    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array.
+    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array, of
+    scores or of a mask.
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
-    is_causal  True: mask as causal_mask(Tq, Tk) does
-    returns    Tensor of shape (..., Tq, e), equal to scaled_dot_product_attention up to
-               rounding; nothing is recorded
+    is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, equal to
+               scaled_dot_product_attention up to rounding; nothing is recorded
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
@@ -1078,41 +1158,35 @@ check("chunked")
 # The memory of both, measured. Predict the ratio of two neighbouring points on each curve.
 
 # %% tags=["answer"]
-import tracemalloc
-
-def peak(f):
-    tracemalloc.start()
-    f()
-    size = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return size / 1e6
-
+from tinytorch.support.memory import kilobytes_at_peak
 
 lengths = [128, 256, 512, 1024, 2048]
 inputs = [Tensor(rng.normal(size=(T, 16)).astype(np.float32)) for T in lengths]
-plain = [peak(lambda: scaled_dot_product_attention(x, x, x)) for x in inputs]
-chunks = [peak(lambda: chunked_attention(x, x, x, 64)) for x in inputs]
-figure, axes = panel("", "positions T", "peak memory in MB", xscale="log", yscale="log")
-for values, label in [(plain, "plain"), (chunks, "chunks of 64")]:
-    (line,) = axes.plot(lengths, values, marker="o")
-    axes.annotate(label, (lengths[-2], values[-2]), xytext=(-10, 6), ha="right",
-                  textcoords="offset points", color=line.get_color())
-axes.minorticks_off()
-ticks = axes.set_xticks(lengths, lengths)
-print(f"T = 2048: {plain[-1]:.1f} MB and {chunks[-1]:.1f} MB")
+methods = {"plain": lambda x: scaled_dot_product_attention(x, x, x),
+           "chunks of 64": lambda x: chunked_attention(x, x, x, 64)}
+curves = {}
+for name, method in methods.items():
+    method(inputs[0])  # what is allocated once, in the first call, is not counted
+    megabytes = [kilobytes_at_peak(lambda: method(x)) / 1000 for x in inputs]
+    curves[name] = lengths, megabytes
+    print(f"{name}: {megabytes[-1]:.1f} MB for T = 2048, "
+          f"{megabytes[-1] / megabytes[-2]:.1f} times as much as for T = 1024")
+figure = plot_lines(curves, "positions T", "peak memory in MB", xscale="log", yscale="log")
+ticks = figure.axes[0].set_xticks(lengths, lengths, minor=False)
+figure.axes[0].minorticks_off()
 # alt: Peak memory over T, both axes logarithmic. The plain method rises by a factor of four
 # with each doubling of T, the method in chunks by a factor of two.
 
 # %% [markdown]
 # ## Look back
 #
-# 1. Train the model of "Learning to look back" with `lambda x: x + sinusoidal(23, 32)` instead
-#    of learned positions, and with `rotary=True` and no positions. All three can solve it.
-#    Which of them can be given a sequence that is longer than those they were trained on?
-# 2. Remove the row term from `softmax_rule` and train again. Which check, and which number of
-#    this chapter, would have told you?
-# 3. How many multiplications does `attention_forward` need for (B, T, D), and how many does
-#    `qkv` need? From which T on does attention cost more than its own projections?
+# 1. Train the model of "Learning to look back" with `lambda x: x + sinusoidal(x.shape[1], 32)`
+#    instead of learned positions, and with `rotary=True` and no positions. All three can solve
+#    it. Which of them can be given a sequence that is longer than those in training?
+# 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
+#    what do you conclude about testing a gradient by training?
+# 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`
+#    and `out` need? From which T on does attention cost more than these two layers?
 #
 # PyTorch: `torch.nn.functional.scaled_dot_product_attention` has the same arguments and picks a
 # fused kernel. `torch.nn.MultiheadAttention(..., batch_first=True)` also takes queries from

@@ -2,6 +2,7 @@
 
 # %% setup
 import math
+import tracemalloc
 
 import numpy as np
 
@@ -349,6 +350,12 @@ def test_masks_broadcast_over_heads():
 def test_masked_softmax_propagates_gradients():
     mask = np.array([[True, False, True], [True, True, False], [False, False, False]])
     expect_gradients(lambda x: masked_softmax(x, mask), [normal(14, 3, 3)], "a bool mask")
+    x, mask = Variable(normal(15, 2, 3)), Variable(normal(16, 2, 3))
+    result_of(lambda: masked_softmax(x, mask).backward(normal(17, 2, 3)), "a float mask")
+    assert mask.grad is not None, (
+        "a float mask that is a Variable gets a gradient, yours gets none: add the mask "
+        "itself, and use operand(mask) only to ask for its dtype"
+    )
     expect_gradients(
         lambda x, m: masked_softmax(x, m), [normal(15, 2, 3), normal(16, 2, 3)], "a float mask"
     )
@@ -557,7 +564,13 @@ def test_other_lookups_means_and_counts():
 
 # %% sinusoidal points=4
 def test_encodings_by_hand():
-    found = np.asarray(result_of(lambda: sinusoidal(3, 4), "sinusoidal(3, 4)"))
+    found = np.asarray(
+        result_of(
+            lambda: sinusoidal(3, 4),
+            "sinusoidal(3, 4)",
+            "The base is a float, 10000.0: NumPy raises an int to no negative power of ints",
+        )
+    )
     assert found.shape == (3, 4), f"sinusoidal(3, 4) has shape (3, 4), yours {found.shape}"
     expect(
         found[0], [0, 1, 0, 1], "position 0", "Sines and cosines alternate: sin 0, cos 0, ..."
@@ -798,7 +811,26 @@ def test_other_heads():
         expect(merge_heads(found), x, f"{shape}, {heads}", tensor=True)
 
 
-# %% forward points=4
+# %% forward points=5
+def test_weights_of_the_last_queries():
+    q, k = normal(59, 2, 3, 4), normal(60, 2, 5, 4)
+    kept = q.copy(), k.copy()
+    for causal in (False, True):
+        case = f"weights_forward of q (2, 3, 4) and k (2, 5, 4), causal={causal}"
+        found = result_of(lambda: weights_forward(q, k, causal), case)
+        scores = np.einsum("bid,bjd->bij", q, k) / 2
+        expect(
+            found,
+            weights_by_loops(scores, lower(3, 5) if causal else True),
+            case,
+            "The scale is 1 / sqrt(4), the softmax is over the keys, and the mask is "
+            "causal_mask(3, 5)",
+        )
+        assert np.array_equal(q, kept[0]) and np.array_equal(k, kept[1]), (
+            f"{case} changed what it was given"
+        )
+
+
 def test_one_operation_equals_the_definition():
     for heads, width, length in [(1, 3, 4), (2, 8, 5), (3, 6, 3)]:
         qkv = normal(61, 2, length, 3 * width)
@@ -923,6 +955,12 @@ def test_gradients_of_queries_keys_and_values():
             f"{np.shape(found)}"
         )
         found = np.asarray(found)
+        for name, part in zip("qkv", np.split(found, 3, axis=-1)):
+            assert not np.isnan(part).all(), (
+                f"{case}: the part of `gradient` for {name} is still nan, so nothing was "
+                f"written into it. `d{name}[...] =` writes into it; `d{name} =` only gives the "
+                f"name d{name} to another array"
+            )
         for name, cause, columns in [
             ("v", "The weights, transposed, times g", slice(2 * heads * d, None)),
             ("q", "Is the factor 1 / sqrt(d) there?", slice(0, heads * d)),
@@ -1007,7 +1045,11 @@ def test_a_mask_in_the_layer():
         case = (
             f"MultiHeadAttention(8, 2, causal={causal}) with a bool mask of shape {mask.shape}"
         )
-        found = result_of(lambda: layer(Tensor(x), mask), case)
+        found = result_of(
+            lambda: layer(Tensor(x), mask),
+            case,
+            "self.combined_mask(T, attn_mask) makes one mask of both, of bool or of floats",
+        )
         q, k, v = (heads_of(part, 2) for part in np.split(x @ w + b, 3, axis=-1))
         out = attended(q, k, v, mask & lower(5, 5) if causal else mask)
         expect(
@@ -1067,7 +1109,11 @@ def test_the_layer_rotates_queries_and_keys():
         ("no positions", (), np.arange(5)),
         ("some", (positions,), positions),
     ]:
-        parts = result_of(lambda: [*layer.project(Tensor(x), *given)], "project")
+        parts = result_of(
+            lambda: [*layer.project(Tensor(x), *given)],
+            f"project with rotary=True, {name} given",
+            "When positions is None, they are 0, 1, ..., T - 1" * (not given),
+        )
         for part, wanted, letter in zip(parts, (rotated(q, at), rotated(k, at), v), "qkv"):
             expect(
                 part,
@@ -1133,7 +1179,18 @@ def test_other_lengths():
             assert row == [True] * length + [False] * (7 - length), f"{length}"
 
 
-# %% chunked points=3
+# %% learner-side
+def measured_chunks(q, k, v, block, is_causal):
+    """What chunked_attention returns, and the largest memory in use while it ran, in bytes."""
+    tracemalloc.start()
+    try:
+        out = chunked_attention(q, k, v, block, is_causal)
+        return out, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+# %% chunked points=4
 def test_chunks_of_every_size_give_the_same():
     q, k, v = normal(121, 2, 3, 7, 4), normal(122, 2, 3, 7, 4), normal(123, 2, 3, 7, 5)
     for block in (7, 3, 1, 2, 100):
@@ -1173,6 +1230,25 @@ def test_large_scores_in_chunks():
     expect(found, [[4.0]], "scores of 100 and 900", "Subtract the running maximum before exp")
 
 
+def test_chunks_need_no_array_of_all_queries_and_keys():
+    q, k, v = (normal(131 + n, T, 2, dtype="f4") for n, T in enumerate([64, 16384, 16384]))
+    for causal in (False, True):
+        case = f"64 queries, 16384 keys, blocks of 256, is_causal={causal}"
+        found, peak = result_of(lambda: measured_chunks(q, k, v, 256, causal), case)
+        allowed = np.tri(64, 16384, 16320, dtype=bool) if causal else True
+        expect(found, attended(q, k, v, allowed), case, near=1e-4)
+        assert peak < 64 * 16384, (
+            f"{case}: at its peak, yours needs {peak / 1e6:.1f} MB. An array of shape (Tq, Tk) "
+            "needs 4.2 MB for scores of float32, 1.0 MB for a mask of bool, and the function "
+            "should have neither: compute scores, and the part of the mask, for one block of "
+            "keys at a time"
+        )
+        assert found.dtype.name == "float32", (
+            f"{case}: for float32 the result should be float32, yours is {found.dtype}. Which "
+            "array was made without a dtype?"
+        )
+
+
 # %% chunked hidden points=1
 def test_other_chunks():
     for shape, Tk, block in [((1, 1), 1, 1), ((3, 6, 2), 11, 4), ((4, 3), 4, 2)]:
@@ -1184,7 +1260,6 @@ def test_other_chunks():
             found = chunked_attention(*given, block=block, is_causal=causal)
             expect(found, attended(q, k, v, allowed), f"{shape}, {Tk}, {block}", tensor=True)
     x = normal(130, 4, 2, dtype="float32")
-    assert chunked_attention(x, x, x, 3).dtype.name == "float32"
     kept = x.copy()
     chunked_attention(x, x, x, 2, is_causal=True)
     assert np.array_equal(x, kept), "the inputs were changed"

@@ -90,14 +90,16 @@ for seconds, text in SAMPLES.items():
     print(f"after {seconds} s: {text}\n")
 
 # %% [markdown]
-# The level lines are three programs that compress files, and the best n-gram model of lesson
-# 13; all of them were given the same text to learn from. The milestone after this chapter,
-# `tito milestone run gpt`, is such a run.
+# Each time, the model was asked to continue *Emma was*. The level lines are the best n-gram
+# model of lesson 13, trained on the same text, and three programs that compress files. For
+# these, we compress the training text with and without the test text after it; the difference
+# is what the test text needs. The milestone after this chapter, `tito milestone run gpt`, does
+# such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
-# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** a fused GELU,
-# the transformer block, a GPT and its initialization, what trains it, two tests of a trained
-# model, and the formulas for its size and its cost.
+# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** a faster
+# GELU, the transformer block, a GPT and its initialization, what trains it, two tests of a
+# trained model, and the formulas for its size and its cost.
 
 # %% [markdown]
 # ## The transformer block
@@ -117,8 +119,9 @@ from tinytorch.support.residual_stream import draw_block, draw_gpt, plot_depths,
 
 draw_block(embed_dim=64, hidden=256)
 # alt: A vertical line, the stream, runs from x at the top to the block's output. Twice a branch
-# leaves it and comes back to a plus sign on it: first through norm1 and attention, which mixes
-# the tokens, then through norm2 and mlp, which handles each token alone, 64 to 256 to 64.
+# leaves it and comes back to a plus sign on it: first through norm1 and attention, where each
+# token reads itself and those before it, then through norm2 and mlp, which handles each token
+# alone, 64 to 256 to 64.
 
 # %% [markdown]
 # The **residual stream** is the sequence of vectors that runs through all blocks, and to which
@@ -126,7 +129,7 @@ draw_block(embed_dim=64, hidden=256)
 # small networks find out about its context is added on top. Whatever one block writes into the
 # stream, every later block can read.
 #
-# ## GELU as one operation
+# ## A faster GELU
 #
 # The small network needs an activation function; in a GPT that is the GELU of lesson 02. There,
 # it is composed of many Tensor operations, and each of them creates an array in the forward
@@ -243,6 +246,10 @@ print(f"{times['composed'] / times['fused']:.1f} times as fast; largest differen
       abs(forward_and_backward(composed_gelu, x) - forward_and_backward(GELU(), x)).max())
 
 # %% [markdown]
+# The arithmetic is nearly the same in both forms, so the gain in time is small. The larger gain
+# is memory: the composed form keeps the results of all its operations for the backward pass,
+# the fused one keeps only $t$ and its own result.
+#
 # ## The feed-forward network
 #
 # A **feed-forward network** in a transformer is two dense layers with an activation function
@@ -292,9 +299,9 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # ## Pre-norm and post-norm
 #
 # Where does the normalization go? A transformer is **post-norm** when the stream itself is
-# normalized after each addition; the first transformers were. It is **pre-norm** when only the
-# input of each branch is normalized, so that the stream stays a plain sum; GPT-2 and most
-# models after it are. Your block is pre-norm:
+# normalized after each addition; the first transformers were post-norm. It is **pre-norm** when
+# only the input of each branch is normalized, so that the stream stays a plain sum; GPT-2 and
+# most later models are pre-norm. So is your block ($x \leftarrow \dots$ means: $x$ becomes):
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
@@ -381,22 +388,24 @@ figure = plot_stream(spreads)
 
 # %% [markdown]
 # In a pre-norm stack the stream grows as results are added to it, and the input remains a part
-# of it. In a post-norm stack each normalization scales down everything that was there before;
-# after twelve blocks little of the input is left, and little of the gradient comes back on this
-# way. Below you will see what that means for training.
+# of it. In a post-norm stack each normalization scales down everything that was there before.
+# After twelve blocks little of the input is left, and in the backward pass little of the
+# gradient comes back along the stream. Below you will see what that means for training.
 #
 # ## Initialization
 #
-# In the picture, the pre-norm stream grows with every block: a sum of $n$ independent terms of
-# variance $v$ has the variance $nv$. A deep stack would begin with a large stream, in which
-# each further result counts for little. GPT-2 therefore starts small, with weights of standard
-# deviation 0.02, and makes the *last* layer of every branch smaller still. With $L$ blocks
-# there are $2L$ branches. Predict: by which factor must the standard deviation of each branch
-# shrink, so that the variance of their sum no longer depends on $L$?
+# In the picture, the pre-norm stream grows with every block. A deep stack would begin with a
+# large stream, in which each further result counts for little. GPT-2 therefore starts with
+# small weights, of standard deviation 0.02, and with smaller ones still in the *last* layer of
+# every branch. $L$ blocks have $2L$ branches, and the variance of a sum of $2L$ independent
+# results is the sum of their variances. So each last layer is scaled by $1 / \sqrt{2L}$: then
+# the variance of the sum does not depend on $L$.
 #
-# **Task.** Write `init_gpt`. `model.named_parameters()` gives names such as
-# `blocks.0.attention.out.weights`, and `model.modules()` all modules. A module that contains
-# blocks may be a GPT or a `Sequential` of blocks; its other matrices get 0.02 as well.
+# **Task.** Write `init_gpt`. `model.modules()` gives all modules; `model.named_parameters()`
+# gives names such as `blocks.0.attention.out.weights` and `blocks.0.mlp.2.weights`, which are
+# the last layers of the two branches. The model may be a whole GPT, where the names are these,
+# or a `Sequential` of blocks, where they begin with `0.`; the weights of embeddings and of a
+# head are matrices like the others.
 
 # %% exercise="init"
 #| export
@@ -410,7 +419,8 @@ def init_gpt(model, rng=None):
     Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
     deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
     of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
-    Arrays and their dtypes stay the same objects.
+    The numbers are written into the arrays that are there, p.data[...] = ..., so that their
+    dtypes stay, and an optimizer that holds the parameters sees them.
 
     >>> block = TransformerBlock(32, 2)
     >>> init_gpt(block, rng=0)
@@ -434,13 +444,14 @@ def init_gpt(model, rng=None):
 check("init")
 
 # %% [markdown]
-# Stacks of 2 to 24 blocks, initialized with your function; in the second line, the last layers
-# of the branches are scaled up again by $\sqrt{2L}$, so that all weights have standard
-# deviation 0.02.
+# Stacks of 2 to 24 blocks, initialized with your function; for the second curve, the last
+# layers of the branches are scaled up again by $\sqrt{2L}$, so that all weights have standard
+# deviation 0.02. Predict both curves. (The axis of the blocks is logarithmic.)
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
-start = 0.03 * np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+rng = np.random.default_rng(0)  # 0.03: about 0.02 sqrt(2), an embedding plus a position
+start = 0.03 * rng.normal(size=(2, 32, 64)).astype("float32")
 for depth in depths:
     stack = Sequential(*[TransformerBlock(64, 4) for _ in range(depth)])
     init_gpt(stack, rng=0)
@@ -456,7 +467,7 @@ figure = plot_depths(depths, deviations)
 # the same for every depth.
 
 # %% [markdown]
-# ## GPT
+# ## The whole model: GPT
 #
 # A GPT has an embedding before the stack: a vector for each token, plus a vector for each
 # position, which is learned too. (With `rotary=True`, attention rotates queries and keys
@@ -466,10 +477,9 @@ figure = plot_depths(depths, deviations)
 
 # %%
 draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
-# alt: From top to bottom: token ids (B, T); embedding, a row of a table of 1,024 by 128 per
-# id; positions, a row of 64 by 128 per place; block 1 to block 3; norm; head, times the same
-# table, transposed; logits (B, T, 1,024). A dashed line joins embedding and head: one table,
-# used twice.
+# alt: From top to bottom: token ids (B, T); embedding, a row of W per id; positions, a row of a
+# 64 by 128 table P per place; block 1 to block 3; norm; head, times W, transposed; logits (B,
+# T, 1,024). A dashed line joins embedding and head: W is one 1,024 by 128 table, used twice.
 
 # %% [markdown]
 # The embedding has shape (V, D), and a head needs (D, V). **Weight tying** means that the head
@@ -479,9 +489,9 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 # and autograd adds them, as for every tensor that is used twice. A *copy* of the weight would
 # not do this.
 #
-# **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. The
-# modules of `blocks` are found in a plain list. Dropout comes after the positions have been
-# added.
+# **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. `Module`
+# finds the parameters of `blocks` in a plain list, too. Dropout comes after the positions have
+# been added.
 
 # %% exercise="gpt"
 #| export
@@ -506,8 +516,8 @@ class GPT(Module):
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
     a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
-    with both numbers for more than `context` tokens; IndexError with the id and V for an id
-    outside of the vocabulary.
+    with both numbers for more than `context` tokens. For an id outside of the vocabulary,
+    Embedding raises an IndexError.
 
     >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
     (1, 3, 50)
@@ -621,9 +631,9 @@ def text_batch(ids, batch, context, rng):
 check("text-batch")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 04, over all positions of all windows. Its classes are
-# the last axis of the logits, as here. (In PyTorch they are the second axis, so people reshape
-# there.)
+# The loss is the cross-entropy of lesson 04, over all positions of all windows. It takes the
+# classes along the last axis, where the logits of a GPT have them. (PyTorch's takes them along
+# the second axis, so one reshapes the logits there.)
 #
 # **Task.** Write `lm_loss`. `y` is shifted already.
 
@@ -653,12 +663,14 @@ check("lm-loss")
 # ## Weight decay for matrices only
 #
 # Weight decay pulls weights toward 0. For the matrices of a model that is a mild and useful
-# regularization. The gain of a norm should be near 1, though, and a bias where the data puts
-# it; and the rows of an embedding would shrink in every step, also in those in which their
-# token does not occur. The optimizers of lesson 07 take *parameter groups* for this purpose.
+# regularization. But the gain of a norm should be near 1, and a bias should go wherever the
+# data moves it. The rows of an embedding would shrink in every step, also in those in which
+# their token does not occur. The optimizers of lesson 07 take *parameter groups* for this
+# purpose.
 #
-# **Task.** Write `decay_groups`. A tied embedding is an embedding. Which test tells whether a
-# parameter belongs to a module, when tensors are compared elementwise by `==`?
+# **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, also when it is
+# tied. Beware of `p in tables` for a list of tensors: `in` compares with `==`, which is
+# elementwise here. What compares identity?
 
 # %% exercise="decay-groups"
 #| export
@@ -750,15 +762,16 @@ print("after: ", write(namer, 70, np.random.default_rng(0)))
 print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:]):.2f}")
 
 # %% [markdown]
-# Now the parts are removed one at a time, in shorter runs with a higher learning rate. Predict
-# which change does the most damage: no warm-up, post-norm blocks, or weights as the layers
-# initialize themselves, without `init_gpt`?
+# Now we change one part at a time, in shorter runs. Predict which change does the most damage:
+# no warm-up, post-norm blocks, or weights as the layers initialize themselves, without
+# `init_gpt`? The dashed line is the loss of a model that knows how frequent each letter is, and
+# nothing else.
 
 # %% tags=["answer"]
-def fresh(kind=TransformerBlock, start=True):
+def fresh(kind=TransformerBlock, gpt_init=True):
     manual_seed(0)
     model = GPT(letters.vocab_size, 16, 48, 2, 4)
-    if not start:  # every layer as its class initializes it
+    if not gpt_init:  # every layer as its class initializes it
         model.embedding = Embedding(letters.vocab_size, 48)
         model.positions = Embedding(16, 48)
         model.blocks = [TransformerBlock(48, 4) for _ in range(2)]
@@ -767,48 +780,58 @@ def fresh(kind=TransformerBlock, start=True):
     return model
 
 
-curves = {"all of it": train(fresh(), 100, lr=1e-2),
-          "no warm-up": train(fresh(), 100, lr=1e-2, warmup=0),
-          "post-norm": train(fresh(PostNormBlock), 100, lr=1e-2),
-          "no init_gpt": train(fresh(start=False), 100, lr=1e-2)}
+curves = {"all of it": train(fresh(), 100),
+          "no warm-up": train(fresh(), 100, warmup=0),
+          "post-norm": train(fresh(PostNormBlock), 100),
+          "no init_gpt": train(fresh(gpt_init=False), 100)}
 print(f"no init_gpt begins at {curves['no init_gpt'][0]:.1f} bits; "
       f"log2 of {letters.vocab_size} tokens is {math.log2(letters.vocab_size):.2f}")
-figure = plot_losses(curves, smooth=10, top=6)
-# alt: Four curves of the loss over 100 steps, each a mean of 10. The complete model falls
-# to 3.7. Without warm-up and with post-norm the loss stays near 4.05. Without init_gpt it comes
-# from far above the picture, and ends at 3.6.
+frequency = np.bincount(training_ids) / len(training_ids)
+figure = plot_losses(curves, smooth=10, top=6,
+                     levels={"letters": -np.sum(frequency * np.log2(frequency))})
+# alt: Four curves of the loss over 100 steps, each a mean of 10. With and without warm-up the
+# model falls to 3.5. Without init_gpt it comes from far above the picture, and ends at 3.7.
+# With post-norm the loss stays on the dashed line at 4.06.
 
 # %% [markdown]
-# Without warm-up, and with post-norm blocks, the loss stays where a model is that has learned
-# only how frequent each letter is. (With a learning rate three times lower, warm-up matters
-# little.) The first transformers were post-norm; they depended on a long warm-up.
+# Post-norm does the most damage: after 100 steps the model knows only how frequent each letter
+# is, with or without warm-up. (The first transformers were post-norm, and hard to train.)
 #
-# Without `init_gpt` the first loss is far above that of a model that knows nothing: it is sure
-# of itself, and wrong. But this model is small; it recovers, and ends ahead of the others. The
-# 0.02 was chosen for vectors of 768 numbers and 12 or more blocks.
+# Without `init_gpt` the first loss is far above that of a model that knows nothing: this model
+# is sure of itself, and wrong. It spends the first third of the run on unlearning that. Warm-up
+# makes no difference here, but it does with a higher learning rate: at `lr=1e-2` the run ends
+# at 3.7 with it and at 4.0 without it. (At that rate the model without `init_gpt` catches up,
+# and ends at 3.6: the same step is smaller in relation to larger weights.)
 #
 # ## Held-out bits per character
 #
 # The loss on the training text says how well a model remembers. **Held-out text** is text that
 # a model was not trained on; only there can we see how well it predicts. Papers often report
-# the **perplexity**, which is $e$ to the mean loss per token: as if the model chose evenly
-# among so many tokens. It depends on the tokenizer. *Bits per character*, from lesson 13, do
-# not.
+# the **perplexity**, which is $e$ to the mean loss per token in nats: a model with perplexity
+# 33 is as uncertain as one that chooses evenly among 33 tokens. Perplexity depends on the
+# tokenizer. *Bits per character*, from lesson 13, do not.
 #
 # One thing needs care. The first tokens of a window have almost nothing before them. Predict
 # how the mean loss of the model of the first picture depends on the position in the window:
 
 # %% tags=["answer"]
+whole, half = np.mean(BY_POSITION), np.mean(BY_POSITION[len(BY_POSITION) // 2 :])
+print(f"all positions {whole:.2f} bits per token, second half {half:.2f}: "
+      f"a perplexity of {2**half:.0f}")
 figure = plot_positions(BY_POSITION)
 # alt: Bits per token over the position in the window, 0 to 63. They fall from almost 6 at
 # position 0 to 5.1 at position 3, and stay near 5.0. The second half is shaded: scored.
 
 # %% [markdown]
-# If the text were cut into windows side by side, all of these would count, and the model would
-# look worse than it is. With a **sliding window** the windows overlap, and only the last
-# targets of each window, those with a long context, are scored. Here the text has 13 tokens,
-# the context is 6 and the stride 3. The number left of each row is where its window starts;
-# blue targets are scored.
+# If the text were cut into windows side by side, all of these positions would count, and the
+# model would look worse than it is: by 0.03 bits per token, which is 0.01 per character. That
+# is half of the difference between the GPT and the 6-gram. With a **sliding window** the
+# windows overlap, and only the last targets of each window, those with a long context, are
+# scored. No text is lost: what one window does not score, the one before it has scored, except
+# at the very beginning. The price is twice the work.
+#
+# Here the text has 13 tokens, the context is 6 and the stride 3. The number left of each row is
+# where its window starts; blue targets are scored.
 
 # %%
 draw_scored(13, context=6, stride=3)
@@ -819,8 +842,8 @@ draw_scored(13, context=6, stride=3)
 # %% [markdown]
 # **Task.** Write the middle of `held_out_bits`: add the losses of all scored targets, in nats,
 # to `nats`, and their characters to `total`. (The mean of the means of batches would be wrong
-# when the last batch is smaller.) Give the model a few dozen windows at a time: all of them may
-# not fit in memory.
+# when the last batch is smaller.) Give the model at most 64 windows at a time: all windows of a
+# long text would not fit in memory.
 
 # %% exercise="held-out-bits"
 #| export
@@ -836,7 +859,8 @@ def held_out_bits(model, ids, characters, stride=None):
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
     scored: each of them has at least half of the context before it, and no target is scored
-    twice. The model is in evaluation mode, and afterwards in the mode it was in before.
+    twice. The model is in evaluation mode, and afterwards in the mode it was in before. It gets
+    at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
@@ -880,9 +904,9 @@ for order in (2, 3, 4, 5):
     print(f"{order}-gram  {bits:.2f}")
 
 # %% [markdown]
-# Counting wins here: 4,600 names are a small text, and even 2,000 steps bring this model only
-# to 2.93. On the novels, which are 45 times as long, it is the other way round, as in the first
-# picture.
+# After 250 steps the GPT beats only the 2-gram. After 2,000 steps it has 2.9 bits per character
+# and also beats the 3-gram and the 5-gram, but never the 4-gram: 4,600 names are a small text.
+# On the novels, which are 45 times as long, the GPT wins, as in the first picture.
 #
 # ## A test for leaks
 #
@@ -895,7 +919,8 @@ for order in (2, 3, 4, 5):
 # But it can be tested directly. Change the tokens after position $k$: no logit at a position up
 # to $k$ may change.
 #
-# **Task.** Write `causality_leak`.
+# **Task.** Write `causality_leak`. V, the size of the vocabulary, is the length of the logits'
+# last axis.
 
 # %% exercise="causality-leak"
 #| export
@@ -945,7 +970,7 @@ for name, one_model in [("causal", namer), ("no mask", leaky)]:
 
 # %% [markdown]
 # Which prediction depends on which token? One token after the other is changed, and the logits
-# before and after are compared.
+# before and after are compared: first in the causal model, then in the one without the mask.
 
 # %% tags=["demonstration"]
 def changes(model, ids):
@@ -960,10 +985,15 @@ def changes(model, ids):
 
 
 word = "austen"
-draw_dependence(changes(leaky, letters.encode(word)), list(word))
+draw_dependence(changes(namer, letters.encode(word)), list(word))
 # alt: Six rows, one for each position of the word austen, and six columns, one for each token
-# that is changed. All cells on and below the diagonal are blue; all cells above it are red and
-# hatched: each prediction depends on all later tokens, too.
+# that is changed. The cells on and below the diagonal are blue, those above it are grey: each
+# prediction depends on its own token and on those before it.
+
+# %% tags=["demonstration"]
+draw_dependence(changes(leaky, letters.encode(word)), list(word))
+# alt: The same for the model without the mask. The cells on and below the diagonal are blue;
+# all cells above it are red and hatched: each prediction depends on all later tokens, too.
 
 # %% [markdown]
 # ## How many parameters
@@ -1001,10 +1031,9 @@ check("parameters")
 # ## How much work
 #
 # A product of a vector with a matrix takes one multiplication and one addition for each weight,
-# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights: each query is
-# multiplied with up to T keys, and T attention weights with T values, $4TD$ FLOPs per layer
-# when the masked half is computed, too, as ours is. The backward pass takes twice as many as
-# the forward pass: about $6N$ per token of training, for $N$ weights in matrices.
+# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights. In each layer a
+# query is multiplied with T keys, and T attention weights are multiplied with T values: $4TD$
+# FLOPs, since our attention computes the masked half, too.
 #
 # **Task.** Write `flops_per_token`. An embedding is looked up, not multiplied; the head is
 # multiplied, tied or not.
@@ -1033,8 +1062,8 @@ check("flops")
 
 # %% [markdown]
 # Three sizes: the model of names, that of the milestone, and the smallest GPT-2. The shares
-# come from your functions: with 0 layers there are only the tables, and with a context of 0
-# there are no attention scores. Predict where most of the work is, in each.
+# come from your functions: with 0 layers only the tables and the last norm are left, and with a
+# context of 0 the products of attention are missing. Predict where most of the work is.
 
 # %% tags=["answer"]
 sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
@@ -1044,22 +1073,28 @@ for name, (V, T, D, L) in sizes.items():
     tables, everything = parameters_of(V, T, D, 0), parameters_of(V, T, D, L)
     shares[f"{name}: {everything:,} parameters"] = [tables, everything - tables, 0]
     head, work = flops_per_token(V, T, D, 0), flops_per_token(V, T, D, L)
-    scores = work - flops_per_token(V, 0, D, L)
-    shares[f"{name}: {work:,} FLOPs per token"] = [head, work - head - scores, scores]
-figure = plot_shares(shares, ["tables and head", "blocks", "scores"])
+    attention = work - flops_per_token(V, 0, D, L)
+    shares[f"{name}: {work:,} FLOPs per token"] = [head, work - head - attention, attention]
+figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 # alt: Six bars, two for each model: its parameters and its FLOPs per token. The blocks have 96
 # and 93 % in the model of names, 81 and 77 % in that of the milestone, 68 and 60 % in GPT-2
-# small, where the scores have 13 % of the FLOPs. The rest is the tables and the head.
+# small, where the products of attention have 13 % of the FLOPs. The rest is the tables and
+# the head.
 
 # %% [markdown]
+# In all three models most of the work is in the matrices of the blocks. The table grows with
+# the vocabulary, and so does the head; the products of attention grow with the context. The
+# two tests tell whether a model is worth its work: the held-out bits, and first of all a leak
+# of 0.
+#
 # ## Look back
 #
 # 1. Train the model of names with `tie=False`. Which of the two is better, and by how much? Why
 #    may the answer be another one for a vocabulary of 50,000 tokens and a large text?
 # 2. Set `positions = None` in a new model of names, and train it. How can a causal model
 #    without positions still know something about order?
-# 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the scores
-#    take as much work as the matrices of a block?
+# 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the
+#    products of attention take as much work as the matrices of a block?
 #
 # PyTorch: `torch.nn.TransformerEncoderLayer(d_model, nhead, dim_feedforward, activation=...,
 # batch_first=True, norm_first=True)` is our block; without `norm_first=True` it is post-norm,

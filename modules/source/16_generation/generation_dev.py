@@ -55,7 +55,8 @@
 import numpy as np
 
 from tinytorch.core.activations import log_softmax, softmax
-from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention
+from tinytorch.core.attention import (causal_mask, merge_heads, scaled_dot_product_attention,
+                                      weights_forward)
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import wrap
@@ -326,7 +327,8 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 # called `top_k` and `top_p`, as in other libraries, and hide the functions of that name there;
 # so a function of its own combines them.
 #
-# **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`.
+# **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`. With
+# temperature 0 nothing is drawn: the `argmax` of the logits is the token.
 
 # %% exercise="generate"
 #| export
@@ -379,7 +381,10 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
         for _ in range(max_new_tokens):
             logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
             ### BEGIN SOLUTION
-            token = sample(filtered(logits, temperature, top_k, top_p), rng).data
+            if temperature == 0:  # greedy: nothing is drawn
+                token = logits.data.argmax(axis=-1)
+            else:
+                token = sample(filtered(logits, temperature, top_k, top_p), rng).data
             if stop is not None and token[0] == stop:
                 break
             ids = np.concatenate([ids, token[:, None]], axis=1)
@@ -532,7 +537,11 @@ check("kv-cache")
 # model all tokens of the prompt at once; these must not look at later ones. `causal_mask(t,
 # keys)` of lesson 14 covers both: its t queries are the *last* of the keys.
 #
-# **Task.** Write `attend_cached`.
+# Nothing is recorded during generation, and a decoding step computes so little that about half
+# of its time goes into making Tensors. So compute on arrays here: `weights_forward` of lesson
+# 14 has the attention weights of arrays, with the causal mask or without.
+#
+# **Task.** Write `attend_cached`. `wrap` makes a Tensor of the result.
 
 # %% exercise="attend-cached"
 #| export
@@ -546,9 +555,9 @@ def attend_cached(q, k, v, cache, layer):
     """
     ### BEGIN SOLUTION
     k, v = cache.append(layer, k, v)
-    new = q.shape[2]
-    mask = causal_mask(new, k.shape[2]) if new > 1 else None  # one token sees everything
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    one = q.shape[2] == 1  # it sees everything
+    weights = weights_forward(q.data, k.data, causal=not one)
+    return wrap(weights @ v.data)
     ### END SOLUTION
 
 # %% checks="attend-cached"

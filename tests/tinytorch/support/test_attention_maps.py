@@ -14,6 +14,7 @@ from tinytorch.support.attention_maps import (
     draw_map,
     draw_masks,
     draw_positions,
+    draw_rotation,
     draw_split,
     draw_weights,
 )
@@ -63,5 +64,22 @@ def test_weights_are_sorted():
 def test_the_first_picture_shows_letters_of_the_repeat_task():
     letters, weights = LEARNED
     assert len(letters) == 2 * HALF - 1 and letters[:11] == letters[12:]
-    assert weights.shape == (11, 23) and np.allclose(weights.sum(axis=1), 1, atol=0.03)
-    assert (weights.argmax(axis=1) == np.arange(1, 12)).all()
+    assert weights.shape == (12, 23) and np.allclose(weights.sum(axis=1), 1, atol=0.03)
+    assert (weights.argmax(axis=1) == np.arange(12)).all()
+
+
+def test_what_a_reshape_moves_is_hatched():
+    # the two numbers of head 0 at position 0, and those of head 1 at the last one, stay in place
+    assert draw_split(3, 4, 2).svg().count('class="cell wrong') == 8
+    assert draw_split(1, 4, 2).svg().count('class="cell wrong') == 0
+
+
+def test_rotating_both_by_as_much_changes_no_dot_product():
+    drawing = draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
+    products = re.findall(r"dot product ([-\d.]+)", drawing.description)
+    z = complex(1, 0.3) * np.exp(1j) * complex(0.8, -0.6)
+    assert products == [f"{z.real:.2f}"] * 2
+    moved = draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 4)])
+    assert len(set(re.findall(r"dot product ([-\d.]+)", moved.description))) == 2
+    for x in re.findall(r'<text class="[a-z]+" x="([\d.]+)"', drawing.svg()):
+        assert 0 < float(x) < WIDTH

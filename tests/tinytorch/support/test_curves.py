@@ -1,8 +1,12 @@
 """The curves hold the numbers of the history, and the best epoch is marked."""
 
+import doctest
+
+import numpy as np
 import pytest
 
-from tinytorch.support.curves import plot_learning_curve, plot_rate_range
+from tinytorch.support import curves
+from tinytorch.support.curves import label_ends, plot_learning_curve, plot_rate_range, spread
 
 HISTORY = {
     "loss": [3.0, 2.0, 1.5],
@@ -53,3 +57,26 @@ def test_a_range_test_shows_rates_losses_and_the_suggestion():
     figure = plot_rate_range([0.1, 1.0], [2.0, 5.0], suggestion=0.01)
     assert figure.axes[0].lines[0].get_xydata().tolist() == [[0.1, 2.0], [1.0, 5.0]]
     assert texts(figure) == ["suggested: 0.01"]
+
+
+def test_the_examples_are_true():
+    assert doctest.testmod(curves).failed == 0
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [0, 0, 0], [0, 5, 5.1, 5.2, 9], [3, 3.9, 4.8], []])
+def test_numbers_are_spread_as_little_as_possible(values):
+    places = np.array(spread(values, 1.0))
+    assert (np.diff(places) >= 1 - 1e-12).all()
+    assert sum(places) == pytest.approx(sum(values))  # both sides give way, not one alone
+    if all(b - a >= 1 for a, b in zip(values, values[1:])):
+        assert list(places) == values
+
+
+def test_a_name_that_had_to_move_is_led_to_from_its_curve():
+    from matplotlib.figure import Figure
+
+    for levels, lines in [((0.1, 0.9), False), ((0.5, 0.52), True)]:
+        axes = Figure().subplots()
+        label_ends(axes, [(level, f"level {level}", "C0") for level in levels], 1)
+        for text, level in zip(axes.texts, levels):
+            assert text.xy == (1, level) and (text.arrow_patch is not None) == lines

@@ -46,6 +46,12 @@ def test_losses_are_smoothed():
     assert [line.get_ydata().tolist() for line in axes.lines] == [[3, 1, 1], [1, 1, 1]]
 
 
+def test_levels_of_losses_are_named():
+    axes = plot_losses({"a": [4, 2, 1]}, levels={"known": 2.5}).axes[0]
+    assert axes.lines[-1].get_ydata() == [2.5, 2.5]
+    assert {text.get_text().strip() for text in axes.texts} == {"a", "known 2.50"}
+
+
 def test_bars_have_equal_length():
     axes = plot_shares({"a": [1, 3, 0], "b": [50, 25, 25]}, ["x", "y", "z"]).axes[0]
     ends = {}

@@ -303,3 +303,16 @@ def test_every_lesson_of_this_course_passes_the_gate(entry):
     `tito check` tries them all.
     """
     assert [(f.question, f.problems) for f in check.check(entry, every=40) if not f.ok] == []
+
+
+def test_a_chapter_that_takes_too_long_is_a_problem_and_no_crash(monkeypatch, tmp_path):
+    monkeypatch.setattr(check, "WHOLE", 0.5)
+    printed, problem = check._python(["-c", "import time; time.sleep(60)"], tmp_path)
+    assert not printed and problem == "it takes more than 0.5 s; it was stopped"
+
+
+def test_chapters_run_with_one_blas_thread(monkeypatch, tmp_path):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    code = "import os; print(os.environ['OMP_NUM_THREADS'])"
+    assert check._python(["-c", code], tmp_path) == ("1\n", "")
+    assert check._python(["-c", "1 / 0"], tmp_path) == ("", "ZeroDivisionError: division by zero")

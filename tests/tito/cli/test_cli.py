@@ -12,7 +12,8 @@ import pytest
 from commands import process, tito
 from small_course import edit, solve
 
-from tito.learn import progress
+from tito.errors import TitoError
+from tito.learn import jupyter, progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
@@ -34,10 +35,36 @@ def test_help_lists_every_command(small_workspace):
 
 def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine")
-    assert "tito start numbers" in out and "or:" not in out  # sums needs numbers
+    assert out.endswith("then, to begin:\n  tito start numbers  A lesson about numbers\n")
     edit(small_course.lesson("sums"), "prerequisites:\n#     - numbers", "prerequisites: []")
     out, _ = tito(small_course, "init", tmp_path / "another")
-    assert "or:   tito start sums  (A lesson about sums; needs no other lesson)" in out
+    assert out.endswith(
+        "then one of these; none needs another:\n"
+        "  tito start numbers  A lesson about numbers\n"
+        "  tito start sums     A lesson about sums\n"
+    )
+
+
+def test_init_installs_what_notebooks_need_before_it_makes_a_workspace(
+    small_course, tmp_path, monkeypatch
+):
+    assert "--notebook" in tito(small_course, "init", "--help")[0]
+    monkeypatch.setattr(jupyter, "missing", lambda: ["jupyterlab"])
+
+    def offline():
+        raise TitoError("No network.", "Connect.", 3)
+
+    monkeypatch.setattr(jupyter, "install", offline)
+    _, err = tito(small_course, "init", "--notebook", tmp_path / "mine", code=3)
+    assert err == "tito: No network.\n      Connect.\n" and not (tmp_path / "mine").exists()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    _, err = tito(small_course, "init", "--notebook", tmp_path / "full", code=2)
+    assert "is not empty" in err  # and nothing was installed for it
+    monkeypatch.setattr(jupyter, "install", lambda: None)
+    for words in ("is ready", "is complete"):  # the second: a workspace that was there
+        out, _ = tito(small_course, "init", "--notebook", tmp_path / "mine")
+        assert "JupyterLab and ipykernel are installed." in out and words in out
 
 
 def test_a_learners_first_lesson(small_course, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tito.learn import doctor
+from tito.learn import doctor, jupyter
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -33,7 +33,7 @@ def test_whatever_is_not_ok_has_a_remedy(small_workspace, monkeypatch):
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("PATH", str(small_workspace.path))
-    monkeypatch.setattr(doctor, "has_jupyterlab", lambda: False)
+    monkeypatch.setattr(jupyter, "missing", lambda: ["jupyterlab"])
     found = doctor.examine(small_workspace.path)
     assert {f.state for f in found} <= {"ok", "problem", "optional"}
     assert [f.what for f in found if f.state != "ok" and not f.remedy] == []

@@ -7,6 +7,7 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
+from tito import views
 from tito.learn import demonstration, results, verdict
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, double(2)]);\n# alt: A line.\n"
@@ -193,12 +194,61 @@ def test_the_terminal_shows_it_below_its_question_and_says_where_everything_is(
     assert "with your code" not in tito(small_workspace, "test", "numbers", code=1)[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Nothing is asked.", ""),
+        ("Predict what four becomes.\n\nNo more.", "Predict what four becomes."),
+        ("It was recorded. Predict how many\nnodes.", "It was recorded. Predict how many nodes."),
+        ("One. Two, $x^2$. Predict: is it? Then?", "Two, $x^2$. Predict: is it? Then?"),
+        ("Another paragraph.\n\nIn shape (2, 3): Predict it.", "In shape (2, 3): Predict it."),
+    ],
+)  # fmt: skip
+def test_a_question_is_told_with_the_sentence_before_it(text, question):
+    assert results.question_in(text) == question
+
+
+def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
+    def one(name, heading="", before=1, **more):
+        return results.Result(name, heading, "", before, name, **more)
+
+    start, line, drawn = one("a", before=0, payoff=True), one("b"), one("c", pictures=["c.svg"])
+    after, last = one("d"), one("e", "Look back", pictures=["e.svg"])
+    every = [start, line, drawn, after, last]
+    assert results.payoffs_of(every) == [drawn]
+    assert results.payoffs_of([start, line, after]) == [after] and results.payoffs_of([last]) == []
+    line.payoff = after.payoff = True
+    assert results.payoffs_of(every) == [line, after]
+
+
+def test_formulas_and_emphasis_of_a_question_are_told_as_text():
+    asked = (
+        r"With $s\,(1 - s)$ *not* reset, why is `z = 4 * (3 * x)` at $2 \cdot 10$/$\mathrm{lr}$?"
+    )
+    told = "With s (1 - s) not reset, why is `z = 4 * (3 * x)` at 2 · 10/lr?"
+    assert views.question(asked).plain == told
+
+
+def test_the_terminal_names_the_section_and_says_what_a_picture_shows(small_workspace, entry):
+    solve(entry, "numbers-double")
+    behind(entry, "double", f"# %%\n{PICTURE.rstrip()} It rises.\n")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "with your code\nDoubling\n  picture .tito/results/01_numbers/doubling-" in out
+    assert ".png\n    A line.\n" in out and "It rises" not in out
+
+
 def test_a_lesson_that_passes_ends_on_its_payoff_before_what_comes_next(small_workspace, entry):
     solve(entry)
     for _ in range(2):
         out, _ = tito(small_workspace, "test", "numbers")
         assert out.index("2 of 2 exercises") < out.index("15 10") < out.index("next:")
         assert out.count("15 10") == 1
+
+
+def test_many_lessons_at_once_show_no_results(small_workspace):
+    for entry in small_workspace.lessons:
+        solve(entry)
+    assert "with your code" not in tito(small_workspace, "test", "--all")[0]
 
 
 def test_a_course_with_its_solutions_shows_no_results(small_course):

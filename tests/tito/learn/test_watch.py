@@ -480,7 +480,7 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     assert "ninteen, größer" in results.page_of(entry).read_text(encoding="utf-8")
     solve(entry, "numbers-triple")
     terminal.expect("your predictions")
-    terminal.expect("ninteen, größer")
+    terminal.expect("you said: ninteen, größer")
     terminal.expect("15 10")
 
 

@@ -1,0 +1,137 @@
+"""Play a learner in `tito watch`, and keep every screen they see as text: to be looked at.
+
+    python benchmarks/half_hour.py backprop ../screens --columns 80 --rows 24
+
+A made-up learner fills in the lesson's exercises one by one with the course's own solutions, makes
+one recorded mistake on the way, answers each question with a guess, and asks for one hint. What
+the terminal shows after each step is written as `01.txt`, `02.txt`, ... with the seconds from the
+save to the verdict. Needs tmux.
+"""
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tito.learn import workspace
+from tito.lesson import cells, course, misconceptions
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+ASKS, DONE = "your prediction?", "q quit"
+GUESS = "it doubles"
+PATIENCE = 60  # seconds for a verdict
+
+
+class Terminal:
+    """A terminal in which a command runs; `screen` is what it shows."""
+
+    def __init__(self, command, folder, columns, rows):
+        self.name = f"half-hour-{Path(folder).name}"
+        self._tmux("new-session", "-d", "-x", columns, "-y", rows, "-c", folder, command)
+
+    def _tmux(self, *words):
+        command = ["tmux", "-L", self.name, "-f", "/dev/null", *map(str, words)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def screen(self):
+        return self._tmux("capture-pane", "-p").rstrip()
+
+    def everything(self):
+        return self._tmux("capture-pane", "-p", "-S", "-")
+
+    def type(self, *keys):
+        self._tmux("send-keys", *keys)
+
+    def close(self):
+        self._tmux("kill-server")
+
+
+class Learner:
+    """Somebody at a terminal, who saves, waits, looks and answers."""
+
+    def __init__(self, terminal, folder):
+        self.terminal, self.folder, self.steps = terminal, folder, 0
+        self.verdicts = self.questions = 0
+
+    def wait(self, save=lambda: None):
+        """What follows a save, with a guess at each question, until the verdict is there."""
+        began = time.monotonic()
+        save()
+        first = None
+        while time.monotonic() - began < PATIENCE:
+            told = self.terminal.everything()
+            if told.count(ASKS) > self.questions:
+                first = first or time.monotonic() - began
+                self.questions += 1
+                self.keep("asked", first)
+                self.terminal.type("-l", GUESS)
+                self.terminal.type("Enter")
+            elif told.count(DONE) > self.verdicts:
+                self.verdicts = told.count(DONE)
+                return first or time.monotonic() - began
+            time.sleep(0.02)
+        raise SystemExit(f"no verdict within {PATIENCE} s:\n{self.terminal.screen()}")
+
+    def keep(self, what, seconds=None):
+        self.steps += 1
+        head = f"{self.steps:02} {what}" + (f", {seconds:.2f} s" if seconds else "")
+        text = f"{head}\n{'=' * len(head)}\n{self.terminal.screen()}\n"
+        (self.folder / f"{self.steps:02}.txt").write_text(text, encoding="utf-8")
+        print(head, flush=True)
+
+
+def play(lesson, folder, columns, rows):
+    source = course.open_root(REPOSITORY)
+    with tempfile.TemporaryDirectory() as place:
+        mine = Path(place) / "my-tinytorch"
+        workspace.init(mine, source)
+        root = course.open_root(mine)
+        reference, entry = source.lesson(lesson), root.lesson(lesson)
+        for lower in source.lessons if reference.declared.prerequisites else ():
+            if lower.number < entry.number:
+                text = lower.script.read_text(encoding="utf-8")
+                root.lesson(lower.name).script.write_text(text, encoding="utf-8")
+        mistake = next(iter(misconceptions.load(reference.declared)))
+        command = f"{shlex.quote(sys.executable)} -m tito watch {lesson}"
+        terminal = Terminal(command, mine, columns, rows)
+        try:
+            learner = Learner(terminal, folder)
+            learner.keep("the beginning", learner.wait())
+            for exercise in reference.declared.exercises:
+                tries = [("right", exercise.cell.source)]
+                if exercise.id == mistake.exercise:
+                    tries.insert(0, ("mistake", mistake.cell))
+                for what, text in tries:
+                    learner.keep(
+                        f"{exercise.id}, {what}",
+                        learner.wait(lambda: write(entry.script, exercise.name, text)),
+                    )
+                    if what == "mistake":
+                        terminal.type("h")
+                        time.sleep(1)
+                        learner.keep("key h")
+            terminal.type("l")
+            time.sleep(1)
+            learner.keep("key l")
+            (folder / "everything.txt").write_text(terminal.everything(), encoding="utf-8")
+        finally:
+            terminal.close()
+
+
+def write(script, exercise, text):
+    source = cells.read(script)
+    script.write_text(source.replaced(source.cell(exercise), text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("lesson", help="backprop, say")
+    parser.add_argument("folder", type=Path, help="where the screens are kept")
+    parser.add_argument("--columns", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=40)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    play(given.lesson, given.folder, given.columns, given.rows)

@@ -1,0 +1,88 @@
+"""JupyterLab and its kernel: whether they are there, and how to install them into the environment
+that tito runs in, which is that of the workspaces made with it.
+"""
+
+import importlib.metadata
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+from tito import files
+from tito.errors import TitoError
+
+EXTRA = "notebook"  # of this distribution
+NEEDED = ("jupyterlab", "ipykernel")
+REMEDY = "`tito init . --notebook` installs it, also for Run Cell in VS Code."
+OFFLINE = (
+    "Failed to establish a new connection",
+    "Temporary failure in name resolution",
+    "NewConnectionError",
+    "Connection refused",
+    "Network is unreachable",
+    "ConnectTimeout",
+    "Read timed out",
+    "from versions: none",
+)  # one of these is in what pip says without a network
+
+
+def missing() -> list[str]:
+    return [name for name in NEEDED if importlib.util.find_spec(name) is None]
+
+
+def requirements() -> list[str]:
+    """What this distribution says that the extra needs, as pip takes it."""
+    try:
+        lines = importlib.metadata.requires("tinytorch") or []
+    except importlib.metadata.PackageNotFoundError:
+        lines = []
+    found = [line.split(";")[0].strip() for line in lines if f"extra == '{EXTRA}'" in line]
+    return found or list(NEEDED)
+
+
+def install() -> None:
+    """Install them with pip, which fetches all before it changes anything.
+
+    Raises TitoError when that fails; then nothing is installed.
+    """
+    done = subprocess.run(
+        [
+            *(sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"),
+            *("install", "--retries", "1", *requirements()),
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    importlib.invalidate_caches()
+    if done.returncode:
+        said = done.stdout + done.stderr
+        if any(sign in said for sign in OFFLINE):
+            raise TitoError(
+                "No network: JupyterLab could not be fetched. Nothing was changed.",
+                "Connect (or set the proxy) and run the same again, or leave out --notebook.",
+                3,
+            )
+        lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
+        errors = [line for line in lines if line.lower().startswith("error")]
+        raise TitoError(
+            f"pip could not install JupyterLab: {(errors or lines)[-1]}",
+            f"This shows more: {sys.executable} -m pip install {' '.join(NEEDED)}",
+            3,
+        )
+    _remember()
+
+
+def _remember():
+    """Note the extra where `bin/setup` keeps its extras, so that an environment made anew has it,
+    too.
+    """
+    ready = Path(sys.prefix, "tito-ready")
+    try:
+        folder, extras, _ = ready.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError):  # this environment was not made by bin/setup
+        return
+    files.write(ready, f"{folder}\n{' '.join(sorted({*extras.split(), EXTRA}))}\n")
