@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: d065b3bc1a33f528
+# checksum: 69e33fb9fcb0c9d1
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -190,7 +190,8 @@ def split(text, pattern=WORDS):
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
-    for special in sorted(special_tokens, key=len, reverse=True):  # below: str.split, not ours
+    for special in sorted(special_tokens, key=len, reverse=True):
+        # part.split is the method of str, not our function `split`
         parts = [piece for part in parts for piece in part.split(special)]
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}

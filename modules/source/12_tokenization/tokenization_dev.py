@@ -507,7 +507,8 @@ print(Counter(pieces).most_common(8))
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
-    for special in sorted(special_tokens, key=len, reverse=True):  # below: str.split, not ours
+    for special in sorted(special_tokens, key=len, reverse=True):
+        # part.split is the method of str, not our function `split`
         parts = [piece for part in parts for piece in part.split(special)]
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}
@@ -1085,7 +1086,7 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 # 2. Train 512 tokens on 20,000 characters and measure the characters per token of the test
 #    text. Then set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one
 #    piece; train and measure once more. With which pattern does the test text become shorter?
-#    Look at the longest tokens: what has been learned? (Put `WORDS` back: the checks need it.)
+#    Look at the longest tokens: what has been learned? (Put `WORDS` and `split` back.)
 # 3. Encode "very", " very" and "Very" with `large`. They share no token. Why can a model that
 #    has read much about one of them know little about another? What would a tokenizer lose that
 #    makes them equal?
