@@ -91,6 +91,7 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     assert "hint 1 of" in tito(mine, "hint", "tensor").stdout
 
 
+@pytest.mark.slow
 def test_the_lesson_in_contributing_passes_the_gate(tmp_path):
     text = (REPOSITORY / "book" / "contributing.md").read_text(encoding="utf-8")
     chapter, checks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)

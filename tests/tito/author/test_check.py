@@ -216,6 +216,7 @@ def test_a_mistake_that_is_not_named_is_told(good):
     assert "graded, squares: said" in found["graded alike"].problems[0]
 
 
+@pytest.mark.slow
 def test_a_mistake_that_no_check_notices_is_told(good):
     record(good, MISTAKE.format("x").replace('"x * x"', '"2 * x"'))
     found = findings(good)
@@ -223,6 +224,7 @@ def test_a_mistake_that_no_check_notices_is_told(good):
     assert found["graded alike"].problems == ["graded, squares: not noticed"]
 
 
+@pytest.mark.slow
 def test_a_right_solution_that_a_check_refuses_is_told(good):
     record(good, MULTIPLIES.replace("2 *", "3 *") + NUMBERS_RIGHTS)
     found = findings(good)
@@ -232,6 +234,7 @@ def test_a_right_solution_that_a_check_refuses_is_told(good):
     assert found["graded alike"].problems == [f"graded, {said}"]
 
 
+@pytest.mark.slow
 def test_two_right_solutions_in_another_style_are_needed(good):
     record(good, MULTIPLIES)
     assert findings(good)["right passes"].problems == [
@@ -250,6 +253,7 @@ def test_terms_are_found_in_bold_or_italics_whatever_their_line_breaks_and_capit
     assert findings(good)["form"].problems == []
 
 
+@pytest.mark.slow
 def test_a_package_that_is_not_a_fresh_export_is_told(good):
     change(good, "LIMIT = 10", "LIMIT = 11", fresh=False)
     assert "is not what `tito export numbers` writes" in findings(good)["package fresh"].problems[0]

@@ -240,6 +240,7 @@ def test_what_is_not_mended_is_told_again(small_course):
     assert "Unknown directive type: 'gold'" in said and refused(root, fast=True) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [

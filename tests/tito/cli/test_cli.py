@@ -453,6 +453,7 @@ def test_every_tito_command_in_the_readmes_exists(small_workspace):
     assert len(words) >= 8 and [word for word in words if f" {word} " not in listed] == []
 
 
+@pytest.mark.slow
 def test_the_way_in_the_readme_works(tmp_path):
     """Its two shell blocks, line by line in one shell, on a copy that uses this environment."""
     blocks = re.findall(

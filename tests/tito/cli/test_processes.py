@@ -49,6 +49,7 @@ LEARNER = {
     "tito test": ("done", [], "test numbers", "passed  5 of 5 points"),
     "tito hint": ("work", [], "hint numbers", "What is a number plus itself?"),
     "tito word": ("work", [], "word", "one of them: tito word"),
+    "tito compare": ("done", [], "compare numbers-double", "twice = x + x"),
     "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
     "tito undo": ("done", ["reset numbers"], "undo", "What `tito reset` overwrote"),
     "tito redo": ("done", ["reset numbers", "undo"], "redo", "numbers_dev.py"),

@@ -141,6 +141,7 @@ def test_a_pipe_gets_no_escape_codes_and_no_folded_lines(root, entry, words):
         assert str(root.path) in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("status",), ("test", "numbers"), ("hint", "numbers"), ("start", "numbers")],
@@ -181,6 +182,7 @@ SAID = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, pytest.param(60, marks=pytest.mark.slow), 80])
 @pytest.mark.parametrize("words", SAID, ids=" ".join)
 def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(

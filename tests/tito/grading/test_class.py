@@ -113,6 +113,7 @@ def test_who_searches_the_machine_finds_nothing(graded_class):
     assert "root:" not in said and "BEGIN SOLUTION" not in said and str(Path.home()) not in said
 
 
+@pytest.mark.slow
 def test_a_second_run_grades_nothing(graded_class):
     root, folder, words, _, rows = graded_class
     assert "0 of 30 submissions graded" in " ".join(

@@ -38,6 +38,7 @@ def test_each_file_of_the_corpus_is_read(ground):
         fuzz.file_is_read(ground, name, raw)
 
 
+@pytest.mark.slow
 def test_each_odd_answer_to_each_check_is_judged(ground):
     for check, honest in ground.talks:
         for answer in fuzz.odd_answers():

@@ -101,6 +101,7 @@ def test_every_learner_has_a_row_for_every_lesson(small_course, submissions):
     assert verdicts[4:] == [("stub", 0), ("stub", 0), ("passed", 5), ("passed", 3)] * 3
 
 
+@pytest.mark.slow
 def test_what_was_graded_is_not_graded_again(small_course, submissions):
     first = grade(small_course, submissions)
     assert len(history(small_course)) == 16
@@ -387,6 +388,7 @@ def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissio
     ) and "is no number of workers and no address" in done.stderr
 
 
+@pytest.mark.slow
 @LINUX
 def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):
     undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")

@@ -526,6 +526,7 @@ def test_bytecode_of_an_older_version_is_never_run(entry):
         assert (printed == "6\n") == passed
 
 
+@pytest.mark.slow
 @pytest.mark.fresh
 @pytest.mark.parametrize("warm", [False, True], ids=["alone", "in a warm process"])
 def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspace, warm):

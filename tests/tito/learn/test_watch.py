@@ -146,7 +146,15 @@ def test_after_the_key_n_the_next_lesson_is_the_one_watched(watching, small_work
     assert verdict_of(terminal) == "passed 2"
 
 
-@pytest.mark.parametrize("end", ["q", "ctrl-c", "two ctrl-c", "sigterm"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "q",
+        "ctrl-c",
+        pytest.param("two ctrl-c", marks=pytest.mark.slow),
+        pytest.param("sigterm", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "while a check hangs"])
 def test_it_ends_in_good_order(watching, entry, end, busy):
     import termios
@@ -299,6 +307,7 @@ def backed_up(path, text):
     path.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("save", [renamed, truncated, deleted, backed_up])
 def test_whatever_way_an_editor_saves_one_verdict_follows(watching, entry, save):
     terminal = watching()
@@ -388,9 +397,13 @@ def test_a_save_while_a_check_hangs_is_tested_at_once(watching, entry):
     "mistake, told",
     [
         ("import os; os._exit(0)", "ended here, with exit code 0"),
-        ("import os; os.kill(os.getpid(), 9)", "ended here, with exit code -9"),
+        pytest.param(
+            "import os; os.kill(os.getpid(), 9)",
+            "ended here, with exit code -9",
+            marks=pytest.mark.slow,
+        ),
         ("twice = = x", "syntax error"),
-        ("raise SystemExit(3)", "sys.exit"),
+        pytest.param("raise SystemExit(3)", "sys.exit", marks=pytest.mark.slow),
     ],
 )
 def test_no_mistake_ends_the_watching(watching, entry, mistake, told):
