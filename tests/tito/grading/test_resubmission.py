@@ -443,6 +443,7 @@ def graded(small_course, tmp_path, monkeypatch):
     solutions = {entry.name: entry.declared.exercises for entry in small_course.lessons}
 
     def judge(worker, arrival, known, seconds):
+        grade.judged += 1
         submission = intake.open_submission(arrival, small_course.lessons)
         results = []
         for entry in small_course.lessons:
@@ -484,6 +485,7 @@ def graded(small_course, tmp_path, monkeypatch):
                 for learner, found in book.by_learner()
             }
 
+    grade.judged = 0
     return grade
 
 
@@ -535,6 +537,7 @@ def test_every_entry_in_one_folder_counts_as_the_policy_says(graded, tmp_path, p
     for _ in range(2):
         assert graded(tmp_path / "A", policy, ADA) == {"ada": {"numbers": numbers, "sums": 2}}
         assert not graded.fell
+        assert graded.judged == (1 if policy == "latest" else 3), "once for each round"
     late = [grade for grade in graded.standing if grade.is_late]
     assert [grade.late_reason for grade in late] == ["late (marked by Canvas)"] * (
         policy == "latest"
