@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6280c0501ca840d6
+# checksum: 69e33fb9fcb0c9d1
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -16,6 +16,9 @@ __all__ = [
     "train_bpe", "merges_wanted", "token_bytes", "encode_word", "split_special", "Tokenizer", "to_json", "from_json",
     "compression", "bits_per_token", "replace_pair", "train_bpe_fast",
 ]
+
+
+# Given: one refuses a faulty vocabulary, the others read and write files.
 
 
 class CharTokenizer:
@@ -188,7 +191,8 @@ def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
-        parts = [piece for part in parts for piece in part.split(special)]  # of str, not ours
+        # part.split is the method of str, not our function `split`
+        parts = [piece for part in parts for piece in part.split(special)]
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}
 
@@ -304,7 +308,7 @@ class Tokenizer:
     """
 
     def __init__(self, merges, special_tokens={}):
-        check_vocabulary(merges, special_tokens)
+        check_vocabulary(merges, special_tokens)  # ValueError when an id is used twice, say
         self.merges, self.special_tokens = dict(merges), dict(special_tokens)
         names = {id: name.encode() for name, id in special_tokens.items()}
         self.tokens, self.memory = token_bytes(self.merges) | names, {}

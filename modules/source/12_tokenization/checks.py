@@ -16,6 +16,14 @@ def blame(name, call, got, right):
     )
 
 
+def ended(got):
+    """Blame a loop that went on with the pair None."""
+    assert None not in got, (
+        f"None is a key of your merges {got}: best_pair returns None when no pair is left, so "
+        "stop the loop then, before it becomes a merge"
+    )
+
+
 # %% learner-side
 def counted(words):
     """What pair_counts returns, as a plain dict."""
@@ -39,6 +47,41 @@ def refusal(action, *given, **named):
 def remember(tokenizer, word, ids):
     """Put ids of a word into the tokenizer's memory."""
     tokenizer.memory[word] = ids
+
+
+def calls_of_encode_word(tokenizer, text):
+    """How often `encode` calls the function encode_word for a text."""
+    names, calls = Tokenizer.encode.__globals__, []
+    original = names["encode_word"]
+
+    def counting(*given, **named):
+        calls.append(given)
+        return original(*given, **named)
+
+    names["encode_word"] = counting
+    try:
+        tokenizer.encode(text)
+    finally:
+        names["encode_word"] = original
+    return len(calls)
+
+
+class Fixed:
+    """A tokenizer for the checks of `compression`, so that a fault in Tokenizer fails none:
+    "ab" is one token, and so is each other byte.
+    """
+
+    def encode(self, text, allowed_special=()):
+        parts = text.split("ab")
+        ids = [*parts[0].encode()]
+        for part in parts[1:]:
+            ids += [256, *part.encode()]
+        return np.array(ids, dtype=np.int64)
+
+
+def rate(text):
+    """What compression returns with that tokenizer."""
+    return float(compression(text, Fixed()))
 
 
 def pairs_of(words, frequencies):
@@ -277,6 +320,12 @@ def test_a_pair_that_occurs_twice_in_a_word_counts_twice():
         f"{got.get((1, 2))}: every position counts, so do not make a set of the pairs"
     )
     assert got == {(1, 2): 4, (2, 1): 3, (3, 4): 2}, f"yours counts {got}"
+    for word, right in [((7, 7, 7), {(7, 7): 2}), ((7, 7, 7, 7, 4), {(7, 7): 3, (7, 4): 1})]:
+        got = counted({word: 1})
+        assert got == right, (
+            f"the pairs of {word} are {right}, also where two of them share an id; yours "
+            f"counts {got}: overlapping pairs all count; only merging goes from left to right"
+        )
 
 
 def test_counts_of_several_words_add_up():
@@ -449,10 +498,12 @@ def test_the_order_of_the_text_does_not_decide_ties():
 
 
 def test_training_stops_when_no_pair_is_left():
-    got = train_bpe("aa", 1000)
-    assert got == {(97, 97): 256}, (
-        f'"aa" holds one pair, so training should stop after one merge, yours is {got}'
-    )
+    for size in (258, 1000):
+        got = train_bpe("aa", size)
+        ended(got)
+        assert got == {(97, 97): 256}, (
+            f'"aa" holds one pair, so training should stop after one merge, yours is {got}'
+        )
 
 
 def test_the_vocabulary_has_the_wanted_size():
@@ -474,6 +525,7 @@ def test_the_vocabulary_has_the_wanted_size():
 
 def test_no_merge_is_learned_from_special_tokens():
     got = train_bpe("<|x|>ab<|x|><|x|>", 259, ["<|x|>"])
+    ended(got)
     assert got == {(97, 98): 256}, (
         'without the special token "<|x|>", the text "<|x|>ab<|x|><|x|>" holds only the pair '
         f"(97, 98); yours are {got}: pass special_tokens on to count_words"
@@ -702,6 +754,13 @@ def test_special_tokens_count_only_where_they_are_allowed():
             f"{got}: an "
             "allowed special token is one id, any other is text"
         )
+    for allowed in ((), ["<s>"]):
+        got = plain(tokenizer.encode("<e>", allowed_special=allowed))
+        assert got == [60, 101, 62], (
+            f"encode('<e>', allowed_special={allowed!r}) should be [60, 101, 62], yours is "
+            f"{got}: a piece that is the name of a special token is text unless it is allowed, "
+            "so compare it with allowed_special"
+        )
 
 
 def test_the_bytes_are_joined_before_they_are_decoded():
@@ -764,6 +823,11 @@ def test_the_ids_of_a_word_are_remembered():
         f"1, 2, 3], yours is {got}: take the ids of a known word from memory"
     )
     assert first == [256, 32, 256, 32, 99, 256], f"the first time you returned {first}"
+    calls = calls_of_encode_word(tokenizer, "ab ab cab")
+    assert calls == 0, (
+        f'encode("ab ab cab") a second time calls encode_word {calls} times: each word is '
+        "computed again although it is in memory. Call encode_word only for other words"
+    )
 
 
 # %% tokenizer hidden points=2
@@ -851,9 +915,8 @@ def test_other_tokenizers_come_back():
 
 # %% compression points=2
 def test_characters_are_divided_by_tokens():
-    tokenizer = Tokenizer({(97, 98): 256})
     for text, right in [("abab cab", 1.6), ("ab", 2.0), ("xyz", 1.0)]:
-        got = float(compression(text, tokenizer))
+        got = rate(text)
         assert math.isclose(got, right), (
             f"{text!r} has {len(text)} characters in {len(text) / right:.0f} tokens: {right} "
             f"characters per token, yours says {got}"
@@ -861,7 +924,7 @@ def test_characters_are_divided_by_tokens():
 
 
 def test_characters_are_counted_not_bytes():
-    got = float(compression("éé", Tokenizer({})))
+    got = rate("éé")
     assert math.isclose(got, 0.5), (
         f'"éé" has two characters in four tokens: 0.5 characters per token, yours says {got}'
     )
@@ -869,9 +932,8 @@ def test_characters_are_counted_not_bytes():
 
 # %% compression hidden points=1
 def test_other_compressions():
-    merges = {(97, 97): 256, (256, 256): 257}
-    assert math.isclose(float(compression("a" * 30, Tokenizer(merges))), 30 / 8)
-    assert math.isclose(float(compression("猫", Tokenizer(merges))), 1 / 3)
+    assert math.isclose(rate("ab" * 15 + "c"), 31 / 16)
+    assert math.isclose(rate("猫"), 1 / 3)
     assert math.isclose(float(compression(text="zab", tokenizer=CharTokenizer("abz"))), 1)
 
 

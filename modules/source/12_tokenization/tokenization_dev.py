@@ -55,6 +55,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
+# Given: one refuses a faulty vocabulary, the others read and write files.
 from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
 
 # %% tags=["payoff"]
@@ -67,10 +68,10 @@ draw_tokens(PIECES)
 # whole words.
 
 # %% [markdown]
-# Fewer pieces mean fewer steps for the model, and more text in the same number of steps. The
-# method is *byte-pair encoding*; GPT-2 and most language models after it use it. In this
-# chapter you write it from the first byte to a tokenizer that can be saved, and you measure it:
-# on the text that it was trained on, on another text and on other languages.
+# A model reads one piece per step. Fewer pieces mean fewer steps, and more text in the same
+# number of steps. The method is *byte-pair encoding*; GPT-2 and most language models after it
+# use it. In this chapter you write it from the first byte to a tokenizer that can be saved, and
+# you measure it: on the text that it was trained on, on another text and on other languages.
 #
 # **You need** 09 (Data), for the words training set and test set; no tensor is needed. **You
 # write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
@@ -208,8 +209,9 @@ def to_bytes(text):
 check("to-bytes")
 
 # %% [markdown]
-# `TEN_LINES` holds the same two sentences in five languages. Predict: in which language do they
-# take the most bytes, and in which the most bytes per character?
+# `TEN_LINES` holds the same two sentences in English, Greek, Russian, Hindi and Chinese.
+# Predict: in which language do they take the most bytes, and in which the most bytes per
+# character?
 
 # %% tags=["answer"]
 for language, lines in TEN_LINES.items():
@@ -218,6 +220,9 @@ for language, lines in TEN_LINES.items():
           f" {size / len(lines):.2f} bytes per character")
 
 # %% [markdown]
+# Hindi takes the most bytes, Chinese the most per character. Both scripts need three bytes for
+# a character, but Hindi has more characters, and its spaces are one byte each.
+#
 # The way back has a difficulty. Every text is a sequence of bytes, but not every sequence of
 # bytes is a text: 195 alone is the first half of a character. A model produces one token after
 # another and may well stop in the middle of a character. Then decoding must not raise an
@@ -261,7 +266,8 @@ for length in range(2, 6):
 # (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours, makes a
 # new token of it, and repeats that. A **merge** is one step of byte-pair encoding: a pair of
 # token ids, and the id of the token that replaces the pair. The new ids are 256, 257, and so
-# on, in the order in which they are made.
+# on, in the order in which they are made. (After the first merge below, `aa a` and `a b` are
+# equally frequent; "Counting pairs" gives the rule for such a case.)
 
 # %%
 from tinytorch.support.tokens import draw_merging
@@ -327,7 +333,8 @@ for length in (16, 15):
 #
 # ## Counting pairs
 #
-# Which pair is the most frequent? In a novel, most words occur many times. It is therefore
+# Which pair is the most frequent? The text is first cut into words (the section
+# "Pre-tokenization" does that), and most words of a novel occur many times. It is therefore
 # enough to visit each different word once, and to weigh its pairs by the number of times that
 # the word occurs. The 1.5 million characters of the training set contain only about 11,000
 # different words, commas and other such pieces counted as words.
@@ -337,12 +344,12 @@ from tinytorch.support.tokens import draw_pair_counts
 
 draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
 # alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. Below each
-# pair of neighbouring letters stands the number of its word; pupu has "pu" twice. Beside it the
-# sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
+# pair of neighbouring letters stands how often its word occurs; pupu has "pu" twice. Beside it
+# the sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
 
 # %% [markdown]
 # **Task.** Write `pair_counts`. In the picture, `pu` counts 5 times in `pug` and twice in
-# `pupu`.
+# `pupu`. Overlapping pairs all count: (a, a) twice in `aaa`.
 
 # %% exercise="pair-counts"
 #| export
@@ -416,7 +423,8 @@ for new in range(256, 266):
 # %% tags=["demonstration"]
 draw_tokens({"after ten merges": [texts[id] for id in ids]})
 # alt: The line cut into 29 boxes: wood, with the space before it, is one box each time, and so
-# is chuck, mostly with the space behind it. Words that occur once, such as could, are letters.
+# is chuck, mostly with the space behind it. Words that occur once, such as could, stay in
+# letters or small parts.
 
 # %% [markdown]
 # ## Pre-tokenization
@@ -500,13 +508,15 @@ def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
-        parts = [piece for part in parts for piece in part.split(special)]  # of str, not ours
+        # part.split is the method of str, not our function `split`
+        parts = [piece for part in parts for piece in part.split(special)]
     counts = Counter(word for part in parts for word in split(part))
     return {tuple(to_bytes(word)): count for word, count in counts.items()}
 
 # %% [markdown]
 # A vocabulary consists of the 256 bytes, the merged tokens and the *special tokens* of a later
-# section, for which room is reserved. In a short text, training may run out of pairs.
+# section. The given function `merges_wanted` computes how many merges this leaves; its result,
+# `count`, is the limit of your loop. In a short text, training may run out of pairs before.
 #
 # **Task.** Write the loop of `train_bpe`.
 
@@ -553,8 +563,8 @@ def merges_wanted(vocab_size, special_tokens):
 check("train")
 
 # %% [markdown]
-# Now train on the first chapters of *Pride and Prejudice*. Which two characters make the first
-# token that is learned? Predict.
+# Now train on the first chapters of *Pride and Prejudice*. Predict: which two characters make
+# the first token that is learned?
 
 # %% tags=["answer"]
 sample = novels[:30_000]
@@ -721,7 +731,7 @@ class Tokenizer:
     """
 
     def __init__(self, merges, special_tokens={}):
-        check_vocabulary(merges, special_tokens)
+        check_vocabulary(merges, special_tokens)  # ValueError when an id is used twice, say
         self.merges, self.special_tokens = dict(merges), dict(special_tokens)
         names = {id: name.encode() for name, id in special_tokens.items()}
         self.tokens, self.memory = token_bytes(self.merges) | names, {}
@@ -792,12 +802,13 @@ check("tokenizer")
 # %% tags=["demonstration"]
 tokenizer = Tokenizer(merges, {"<|endoftext|>": 512})
 text = "The café — naïve π, 猫 🙂\n\n  <|endoftext|>"
-print(tokenizer.decode(tokenizer.encode(text)) == text, len(text), "characters:",
-      len(tokenizer.encode(text)), "tokens; with the special token",
+print("the same text back:", tokenizer.decode(tokenizer.encode(text)) == text)
+print(len(text), "characters,", len(tokenizer.encode(text)), "tokens; with the special token",
       len(tokenizer.encode(text, allowed_special="all")))
 
 # %% [markdown]
-# Your own tokenizer, beside the bytes:
+# The text has more tokens than characters: `é`, `猫` and the like do not occur in the novels,
+# so each of their two to four bytes stays a token. Your own tokenizer, beside the bytes:
 
 # %% tags=["demonstration"]
 line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
@@ -894,20 +905,32 @@ for language, lines in TEN_LINES.items():
     print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# The two English sentences use other words than the novels and get fewer characters per token.
+# The English sentences have 33 tokens. Three of their words are in neither novel: ` cat`,
+# ` sleeps` and `Tomorrow`. They take 12 of the tokens. Without them there are 44 characters in
+# 21 tokens, 2.1 characters per token.
+#
 # In the other languages no merge applies: each token is a byte, and the numbers are the bytes
 # per character from above. (In Hindi, `split` even cuts within words: for Python, its vowel
 # signs are not letters.) Users of such languages get less text into the same number of tokens,
 # and where tokens are sold they pay more.
-#
+
+# %% [markdown]
 # ## Unigram entropy
 #
 # A longer token is not free: choosing one of 512 tokens takes more information than choosing
-# one of 256 bytes. Information is measured in *bits*: to choose one of two equally frequent
-# tokens takes one bit, one of four takes two bits. In general, a token takes $\log_2 (1 / p)$
-# bits. Here $p$ is its *relative frequency*: how often it occurs, divided by the number of all
-# tokens of the text. In the ids 5, 7, 5, 9, the 5 has the relative frequency 1/2 and takes 1
-# bit; 7 and 9 have 1/4 and take 2 bits. The mean is (1 + 2 + 1 + 2) / 4 = 1.5.
+# one of 256 bytes. Information is measured in *bits*. To choose one of two equally frequent
+# tokens takes one bit, one of four takes two bits.
+#
+# In general, a token takes $\log_2 (1 / p)$ bits. Here $p$ is its *relative frequency*: how
+# often it occurs, divided by the number of all tokens of the text. For the ids 5, 7, 5, 9:
+#
+# | id | relative frequency | bits |
+# | --- | --- | --- |
+# | 5 | 1/2 | 1 |
+# | 7 | 1/4 | 2 |
+# | 9 | 1/4 | 2 |
+#
+# The mean over the four tokens is (1 + 2 + 1 + 2) / 4 = 1.5.
 #
 # The **unigram entropy** is the mean number of bits per token when only the frequencies of the
 # tokens are known, and not the tokens before. The sum runs over the different tokens $i$:
@@ -946,14 +969,14 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 
 # %% [markdown]
 # *Bits per character* compares models whose tokenizers differ; it is the yardstick of the
-# coming lessons. With 512 tokens it is lower, although the model is the same: which letters
-# often stand together is now stored in the merges.
+# coming lessons. With 512 tokens it is lower, although in both cases only the frequencies of
+# single tokens are used: which letters often stand together is now stored in the merges.
 #
 # ## Fast training
 #
 # `train_bpe` counts all pairs of all words again for every merge, though a merge changes only a
-# few words. For 1,024 tokens on both novels it needs about half a minute. The last and hardest
-# exercise finds the same merges in about a second.
+# few words. The last and hardest exercise finds the same merges, about 20 times as fast for
+# 1,024 tokens on both novels.
 #
 # The trainer keeps three things up to date: the words, the counts of pairs, and for each pair
 # the *holders*, the indices of the words that hold it. A merge visits only these words: it
@@ -1057,15 +1080,17 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #
 # ## Look back
 #
-# 1. How much of the vocabulary is used? Encode the test text with 1,024 tokens and count the
-#    ids that never occur. Where do they come from?
-# 2. Set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one piece. Train 512
-#    tokens on 20,000 characters. Look at the longest ones. What has been learned, and does the
-#    test text become shorter? (Put `WORDS` back: the checks need it.)
-# 3. Encode "very", " very" and "Very" with the 1,024 tokens. They share no token. Why can a
-#    model that has read much about one of them know little about another? What would a
-#    tokenizer lose that makes them equal?
-#
-# PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer` (Hugging
-# Face) finds the same merges; `tiktoken.Encoding` has our `encode(text, allowed_special=...)`,
-# but raises a ValueError when a text contains a special token that is not allowed.
+# 1. How much of the vocabulary is used? Let `large = Tokenizer(merges)`, with 1,024 tokens,
+#    encode the test text, and count the ids that never occur. Which of them are bytes, and
+#    which are merges?
+# 2. Train 512 tokens on 20,000 characters and measure the characters per token of the test
+#    text. Then set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one
+#    piece; train and measure once more. With which pattern does the test text become shorter?
+#    Look at the longest tokens: what has been learned? (Put `WORDS` and `split` back.)
+# 3. Encode "very", " very" and "Very" with `large`. They share no token. Why can a model that
+#    has read much about one of them know little about another? What would a tokenizer lose that
+#    makes them equal?
+# 4. PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer`
+#    (Hugging Face) finds the same merges; `tiktoken.Encoding` has our
+#    `encode(text, allowed_special=...)`, but raises a ValueError when a text contains a special
+#    token that is not allowed. Ours encodes it as text. Which is safer, and for whom?
