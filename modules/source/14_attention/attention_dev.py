@@ -86,7 +86,7 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # Nobody told it where to look. It has learned to look eleven positions back, where the letter
 # that comes next stood the first time, and it predicts all twelve. The recurrent model of
 # lesson 13 has to carry the letters in one hidden state. With more parameters, it predicts at
-# most about 40 % of them after as many steps, and about 80 % after four times as many.
+# most about 40 % of them after as many steps, and at most about 80 % after four times as many.
 #
 # **Attention** is an operation in which every position of a sequence computes a weighted mean
 # of vectors of all positions, its own included; each weight comes from a comparison of the
@@ -234,7 +234,7 @@ check("causal-mask")
 # One case remains. A row in which every key is hidden is all $-\infty$, and its softmax is
 # 0 / 0. Such rows occur when a short text is padded at its *front* and the padding is hidden: a
 # causal mask leaves only padding to the first queries. One `nan` would spread to the loss and
-# to every parameter. Here the row is 0: a query that sees nothing gets nothing.
+# to every parameter, so the row is 0 here: a query that sees nothing gets nothing.
 #
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
 # or a Tensor, and `operand(mask).dtype` says of both whether it is bool.
@@ -789,9 +789,9 @@ check("forward")
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
 #
 # Between $\bar P$ and $\bar S$ stands the softmax. Take one row. When its score $s_j$ grows,
-# its power alone raises $p_j$ at the rate $p_j$. The sum of the powers grows, too, and lowers
-# *every* weight $p_k$ at the rate $p_k p_j$, $p_j$ itself too, which grows by $p_j - p_j^2$ in
-# all. By the chain rule,
+# its power grows, which alone would raise $p_j$ at the rate $p_j$. The sum of the powers grows,
+# too, and lowers *every* weight $p_k$ at the rate $p_k p_j$, $p_j$ as well, so that $p_j$ grows
+# at the rate $p_j - p_j^2$ in all. By the chain rule,
 #
 # $$\bar s_j = \sum_k \bar p_k \frac{\partial p_k}{\partial s_j}
 # = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
@@ -1109,11 +1109,11 @@ figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
 #
 # An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
 # and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
-# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. With the scores 1, 2
-# | 4, the sum is $e^{-1} + 1$ after the first block, and $(e^{-1} + 1)\, e^{-2} + 1$ after the
-# second. Begin $m$ with the lowest finite number, since $-\infty - -\infty$ is nan, and divide
-# once, at the end. The result is exact, and no array is larger than Tq times the size of a
-# block. FlashAttention does this in the fast memory of a GPU.
+# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. With 1 and 2
+# as the scores of one block and 4 in the next, the sum is first $e^{-1} + 1$ and then
+# $(e^{-1} + 1)\, e^{-2} + 1$. Begin $m$ with the lowest finite number, since $-\infty - -\infty$
+# is nan, and divide once, at the end. The result is exact, and no array is larger than Tq times
+# the size of a block. FlashAttention does this in the fast memory of a GPU.
 #
 # **Task.** Write `chunked_attention` on arrays.
 
@@ -1189,7 +1189,7 @@ figure.axes[0].minorticks_off()
 #
 # 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
 #    instead of learned positions, and with `rotary=True` and no positions. All three can solve
-#    it. Set `HALF = 16` in the module `repeat_task`: which still run, with which accuracy?
+#    it. With `HALF = 16` in `tinytorch.support.repeat_task`: which run, with which `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`
