@@ -1111,7 +1111,7 @@ figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
 # and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
 # so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. With 1 and 2
 # as the scores of one block and 4 in the next, the sum is first $e^{-1} + 1$ and then
-# $(e^{-1} + 1)\, e^{-2} + 1$. Begin $m$ with the lowest finite number, since $-\infty - -\infty$
+# $(e^{-1} + 1)\, e^{-2} + 1$. Begin $m$ at the lowest finite number, since $-\infty - -\infty$
 # is nan, and divide once, at the end. The result is exact, and no array is larger than Tq times
 # the size of a block. FlashAttention does this in the fast memory of a GPU.
 #
