@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0f56d7ed40d1d767
+# checksum: 414d91c5b6e7cc18
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -60,12 +60,13 @@ def causal_mask(queries, keys):
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
-    scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
+    scores   Tensor of shape (..., Tq, Tk); where the mask is False, any number, inf or nan
     mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
              where a query may look, or of floats that are added to the scores; a Variable of
              floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
-             sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
+             sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
+             is 0, and its gradient is 0, too
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -233,9 +234,9 @@ def rope(x, positions, base=10000.0):
     >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
     array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
 
-    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    Source: Su et al., RoFormer (2021), section 3.2.2.
     """
-    check_positions(x, positions)
+    check_positions(x, positions)  # raises the ValueError
     d = x.shape[-1]
     angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
     cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
@@ -260,7 +261,7 @@ def split_heads(x, heads):
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
-    check_heads(x.shape[-1], heads)
+    check_heads(x.shape[-1], heads)  # a ValueError when it does not divide D
     B, T, D = x.shape
     return x.reshape(B, T, heads, D // heads).swapaxes(1, 2)
 
@@ -472,8 +473,9 @@ def chunked_attention(q, k, v, block, is_causal=False):
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
-    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, equal to
-               scaled_dot_product_attention up to rounding; nothing is recorded
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
+               scaled_dot_product_attention, if causal with attn_mask=causal_mask(Tq, Tk); Tq
+               may exceed Tk, a query with nothing to see gives 0; nothing is recorded
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)

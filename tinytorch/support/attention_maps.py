@@ -200,19 +200,20 @@ def draw_rotation(q, k, speed, cases):
     return drawing
 
 
-def draw_map(weights, queries, keys, title=""):
+def draw_map(weights, queries, keys, title="", titles=("key", "query")):
     """Attention weights as a picture: a row for each query, a column for each key, the darker the
     larger the weight.
 
     weights        array of shape (queries, keys), from 0 to 1
     queries, keys  what is written beside the rows and above the columns: lists of str
+    titles         of the columns and of the rows
     returns        a matplotlib Figure
 
     >>> figure = draw_map([[1.0, 0.0], [0.5, 0.5]], "ab", "ab")
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b']
     """
-    figure, axes = panel(title, "key", "query", height=0.9 + 4.2 * len(queries) / len(keys))
+    figure, axes = panel(title, *titles, height=0.9 + 4.2 * len(queries) / len(keys))
     axes.imshow(np.asarray(weights), cmap="Blues", vmin=0, vmax=1)
     turn = 90 if max(map(len, keys)) > 2 else 0
     axes.set_xticks(range(len(keys)), list(keys), rotation=turn)

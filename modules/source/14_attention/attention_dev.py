@@ -77,7 +77,7 @@ from tinytorch.support.attention_maps import (LEARNED, draw_lookup, draw_map, dr
 
 letters, learned_weights = LEARNED
 predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
-figure = draw_map(learned_weights, predictions, letters)
+figure = draw_map(learned_weights, predictions, letters, "", ("letter", "prediction"))
 # alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
 # letter. In every row the darkest cell lies eleven positions before the letter that was read,
 # so the dark cells form a diagonal in the left half. The right half is almost white.
@@ -85,14 +85,14 @@ figure = draw_map(learned_weights, predictions, letters)
 # %% [markdown]
 # Nobody told it where to look. It has learned to look eleven positions back, where the letter
 # that comes next stood the first time, and it predicts all twelve. The recurrent model of
-# lesson 13 has to carry the letters in one hidden state: after as many steps of training, with
-# more weights, it predicts about 40 % of them, and after four times as many about 75 %.
+# lesson 13 has to carry the letters in one hidden state. With more parameters, it predicts at
+# most about 40 % of them after as many steps, and at most about 80 % after four times as many.
 #
 # **Attention** is an operation in which every position of a sequence computes a weighted mean
-# of vectors of all positions, its own included; each weight depends on the vector of the
-# position that looks and on that of the position that is looked at. These vectors can say what
-# stands at a position, where it stands (as above), or both. Attention is the heart of the
-# transformer, which is the next lesson.
+# of vectors of all positions, its own included; each weight comes from a comparison of the
+# vector of the position that looks with that of the position looked at, and the weights of a
+# position that looks share 100 %. These vectors can say what stands at a position, where it
+# stands (as above), or both. Attention is the heart of the transformer, the next lesson.
 #
 # **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
 # scaled dot-product attention with its masks, multi-head attention as one operation with its
@@ -184,8 +184,9 @@ figure = draw_weights(rows, list(factors))
 # A **causal mask** allows a position to look at itself and the positions before it, and at
 # nothing after it.
 #
-# A model that writes adds one token at a time. It then has a few new queries, but the keys of
-# the whole text. The new queries are the *last* positions, so the mask is aligned at the end:
+# A model that writes adds one or a few tokens at a time: few new queries, but the keys of
+# the whole text. The new queries are the *last* positions, and the mask is aligned at the
+# end: of 2 queries with 5 keys, query 0 is position 3, and query 1 is position 4.
 
 # %%
 draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
@@ -231,9 +232,9 @@ check("causal-mask")
 # $-\infty$ hides, and numbers in between make a key less likely. It can be learned.
 #
 # One case remains. A row in which every key is hidden is all $-\infty$, and its softmax is
-# 0 / 0. Such rows occur when a short text is filled up at its *front*: a causal mask leaves
-# only the filling to the first queries. One `nan` would spread to the loss and to every weight,
-# so here the row is 0: a query that sees nothing gets nothing.
+# 0 / 0. Such rows occur when a short text is padded at its *front* and the padding is hidden: a
+# causal mask leaves only padding to the first queries. One `nan` would spread to the loss and
+# to every parameter, so the row is 0 here: a query that sees nothing gets nothing.
 #
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
 # or a Tensor, and `operand(mask).dtype` says of both whether it is bool.
@@ -243,12 +244,13 @@ check("causal-mask")
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
-    scores   Tensor of shape (..., Tq, Tk); where the mask is False anything, inf and nan too
+    scores   Tensor of shape (..., Tq, Tk); where the mask is False, any number, inf or nan
     mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
              where a query may look, or of floats that are added to the scores; a Variable of
              floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
-             sums to 1, but a row with no key to look at (False or -inf everywhere) is 0
+             sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
+             is 0, and its gradient is 0, too
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -359,7 +361,9 @@ except ValueError as error:
 # mean of one-hot vectors is the share of each token; times the number of positions, it is the
 # count of each token.
 #
-# **Task.** Write the three functions, each with `scaled_dot_product_attention` and no loop.
+# **Task.** Write the three functions without a loop: the first two with
+# `scaled_dot_product_attention`, the third with the second. For `hard_lookup`, choose a scale
+# that makes exp(-0.1 scale) vanish.
 
 # %% exercise="by-hand"
 #| export
@@ -497,8 +501,8 @@ def sinusoidal(T, D):
 check("sinusoidal")
 
 # %% [markdown]
-# Blue is 1, white 0, red -1. The left columns tell neighbours apart, those further right say
-# roughly where in the text a position is.
+# Blue is 1, white 0, red -1. The left columns tell neighbours apart, those in the middle say
+# roughly where in the text a position is, and the last ones only matter in longer texts.
 
 # %%
 figure = draw_positions(sinusoidal(64, 32))
@@ -508,7 +512,7 @@ figure = draw_positions(sinusoidal(64, 32))
 
 # %% [markdown]
 # GPT-2 learns the vectors instead: a table with one row per position, trained like every other
-# weight. It has no row for a position beyond its context.
+# parameter. It has no row for a position beyond its context.
 #
 # **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself: rows taken from
 # `.data` are not recorded, and the table would keep its random numbers forever.
@@ -559,7 +563,7 @@ check("learned")
 # What matters is often not where a token stands but how far away it is. A **rotary position
 # embedding** (RoPE) rotates queries and keys by angles that grow with their positions. Rotating
 # two vectors by the same angle changes no dot product, so moving both by ten positions changes
-# no score: it depends on the two vectors and on the *difference* of their positions.
+# no score: a score depends on the two vectors and the *difference* of their positions.
 
 # %%
 draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
@@ -594,9 +598,9 @@ def rope(x, positions, base=10000.0):
     >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
     array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
 
-    Source: Su et al., RoFormer (2021), section 3.2.2, equation 34.
+    Source: Su et al., RoFormer (2021), section 3.2.2.
     """
-    check_positions(x, positions)
+    check_positions(x, positions)  # raises the ValueError
     ### BEGIN SOLUTION
     d = x.shape[-1]
     angles = np.asarray(positions)[:, None] * base ** (-np.arange(0, d, 2) / d)
@@ -618,12 +622,11 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
       f"q(1) k(5) = {score(1, 5):.6f}")
 
 # %% [markdown]
-# The first two are equal: in both, the key stands four positions before the query. In the third
-# it stands four *after* it, and the rotation has the other direction.
+# The first two dot products are equal: in both, the key stands four positions before the
+# query. In the third it stands four *after* it, and the rotation has the other direction.
 #
 # Here are the scores of a query and a key that are all ones, over the distance between them.
-# The fast pairs make them fall at once, the slow ones keep some of it over hundreds of
-# positions:
+# The fast pairs make them fall at once, the slow ones keep some over 200 positions:
 
 # %%
 from tinytorch.support.drawing import panel
@@ -639,10 +642,10 @@ lines = axes.plot(curve)
 # %% [markdown]
 # ## Heads
 #
-# One set of weights answers one question. **Multi-head attention** runs several attentions side
-# by side, called heads, each on its own part of the numbers of every position. With D = 128 and
-# 4 heads, each head has 32 of the 128 numbers, so four heads need no more multiplications than
-# one (but four times as many weights).
+# One row of attention weights answers one question. **Multi-head attention** runs several
+# attentions side by side, called heads, each on its own part of the numbers of every position.
+# With D = 128 and 4 heads, each head has 32 of the 128 numbers, so four heads need no more
+# multiplications than one (but four times as many attention weights).
 #
 # The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
 # (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
@@ -676,7 +679,7 @@ def split_heads(x, heads):
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
-    check_heads(x.shape[-1], heads)
+    check_heads(x.shape[-1], heads)  # a ValueError when it does not divide D
     ### BEGIN SOLUTION
     B, T, D = x.shape
     return x.reshape(B, T, heads, D // heads).swapaxes(1, 2)
@@ -786,10 +789,12 @@ check("forward")
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
 #
 # Between $\bar P$ and $\bar S$ stands the softmax. Take one row. When its score $s_j$ grows,
-# the weight $p_j$ grows at the rate $p_j$, and *every* weight $p_k$ of the row falls at the
-# rate $p_k p_j$, because they still sum to 1. So
+# its power grows, which alone would raise $p_j$ at the rate $p_j$. The sum of the powers grows,
+# too, and lowers *every* weight $p_k$ at the rate $p_k p_j$, $p_j$ as well, so that $p_j$ grows
+# at the rate $p_j - p_j^2$ in all. By the chain rule,
 #
-# $$\bar s_j = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
+# $$\bar s_j = \sum_k \bar p_k \frac{\partial p_k}{\partial s_j}
+# = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
 #
 # For example, $p$ = (0.5, 0.25, 0.25) and $\bar p$ = (1, 0, 0) give 0.5 for the sum, which is
 # called the row term here, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term,
@@ -881,8 +886,8 @@ print("gradient check:", numerical_gradient_check(
 x = Variable(rng.normal(size=(8, 64, 192)).astype(np.float32))
 for f in (composed, fused):
     out, arrays = f(x), square_arrays(f(x))
-    print(f"{f.__name__:8} {len(topological_order(out)):2} operations, {len(arrays)} (T, T) "
-          f"arrays, {sum(a.nbytes for a in arrays) / 1e6:.1f} MB")
+    print(f"{f.__name__:8} operations: {len(topological_order(out)):2}, (T, T) arrays: "
+          f"{len(arrays)}, {sum(a.nbytes for a in arrays) / 1e6:.1f} MB")
 print("largest difference:", abs(composed(x) - fused(x)).max().item())
 
 # %% [markdown]
@@ -988,7 +993,7 @@ print(layer, sum(p.size for p in layer.parameters()), "parameters,", layer(x).sh
 print(layer.attention_weights(x)[0, 0].round(2))
 
 # %% [markdown]
-# ## Sequences of unequal lengths
+# ## Padding masks
 #
 # Sequences in a batch are filled up to one length. A **padding mask** hides the keys that only
 # fill a short sequence up to the length of its batch. Each sequence has its own mask, and all
@@ -1031,12 +1036,12 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
     print(f"{name}: the four positions differ by up to {difference.max():.3g}")
 
 # %% [markdown]
-# ## Learning to look back
+# ## Training attention
 #
 # Now the network of the first picture: embedding, positions, one attention layer, and a `Dense`
 # layer for the logits of the next letter. Beside it, the same without positions, and the
 # recurrent model, all with the same steps and the same learning rate. Predict the share of
-# right letters for each; guessing gives 10 %. The cell takes a few seconds.
+# right letters without positions; guessing gives 10 %. The cell takes a few seconds.
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
@@ -1069,14 +1074,14 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 # positions the loss stays near 2.1.
 
 # %% [markdown]
-# Without positions, a causal layer knows which letters occurred and how often, but not where.
-# The recurrent model gets better with more steps, slowly: it has to learn how to keep twelve
-# letters in 64 numbers. Attention keeps everything and only learns where to look. Its price
-# comes in a moment: T times T scores.
+# Without positions, a causal layer knows which letters occurred and in which shares, but not
+# where. The recurrent model gets better with more steps, slowly: it has to keep twelve letters
+# in 64 numbers. Attention keeps all and only learns where to look. Its price: T times T scores.
 #
-# What has it learned? Give it a second half that has *nothing* to do with the first one:
+# What has it learned? Give it a second half that has *nothing* to do with the first one.
+# Predict what becomes of the weight at eleven back.
 
-# %% tags=["demonstration"]
+# %% tags=["answer"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
 unrelated = repeat.copy()
 unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
@@ -1092,22 +1097,23 @@ figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
 
 # %% [markdown]
 # Almost the same: the letters do not matter. It has learned the distance, from the positions.
-# To find "the letter behind the earlier e" at any distance takes two layers: the first tells
-# each position which letter stands before it, the second looks for the e there.
+# "The letter behind the earlier e" at any distance takes two layers: the first writes into each
+# position's vector which letter stands before it, the second looks for "before me stood e".
 
 # %% [markdown]
 # ## Attention in chunks
 #
-# This section is hard, and nothing later needs it. A text of 100,000 tokens would need
-# 10,000,000,000 weights per head. But the result of a query is only a sum over keys, and a sum
-# can be computed in parts. The softmax stands in the way: it needs the maximum and the sum of
-# the whole row.
+# This section is hard, and nothing later needs it. A text of 100,000 tokens would need ten
+# billion weights per head. But the result of a query is only a sum over keys, and a sum can be
+# computed in parts. The softmax stands in the way: it needs the maximum and sum of the row.
 #
 # An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
 # and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
-# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. The result is exact,
-# and no array, of scores or of a mask, is larger than Tq times the size of a block.
-# FlashAttention does this in the fast memory of a GPU.
+# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. With 1 and 2
+# as the scores of one block and 4 in the next, the sum is first $e^{-1} + 1$ and then
+# $(e^{-1} + 1)\, e^{-2} + 1$. Begin $m$ at the lowest finite number, since $-\infty - -\infty$
+# is nan, and divide once, at the end. The result is exact, and no array is larger than Tq times
+# the size of a block. FlashAttention does this in the fast memory of a GPU.
 #
 # **Task.** Write `chunked_attention` on arrays.
 
@@ -1121,8 +1127,9 @@ def chunked_attention(q, k, v, block, is_causal=False):
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
-    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, equal to
-               scaled_dot_product_attention up to rounding; nothing is recorded
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
+               scaled_dot_product_attention, if causal with attn_mask=causal_mask(Tq, Tk); Tq
+               may exceed Tk, a query with nothing to see gives 0; nothing is recorded
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
@@ -1180,9 +1187,9 @@ figure.axes[0].minorticks_off()
 # %% [markdown]
 # ## Look back
 #
-# 1. Train the model of "Learning to look back" with `lambda x: x + sinusoidal(x.shape[1], 32)`
+# 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
 #    instead of learned positions, and with `rotary=True` and no positions. All three can solve
-#    it. Which of them can be given a sequence that is longer than those in training?
+#    it. With `HALF = 16` in `tinytorch.support.repeat_task`: which run, with which `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`

@@ -310,7 +310,7 @@ def test_a_row_that_sees_nothing_is_0():
         values = np.asarray(found.data)
         assert not np.isnan(values).any(), (
             f"a {name} mask that hides every key of row 1 gives nan there, which would spread "
-            "to every weight: -inf - -inf and 0 / 0 are nan. The row should be 0"
+            "to every parameter: -inf - -inf and 0 / 0 are nan. The row should be 0"
         )
         expect(values, [[1, 0], [0, 0]], f"a {name} mask that hides every key of row 1")
 
@@ -359,6 +359,16 @@ def test_masked_softmax_propagates_gradients():
     expect_gradients(
         lambda x, m: masked_softmax(x, m), [normal(15, 2, 3), normal(16, 2, 3)], "a float mask"
     )
+    x, mask = Variable(normal(18, 2, 2)), Variable([[0.0, -np.inf], [-np.inf, -np.inf]])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        masked_softmax(x, mask).backward(normal(19, 2, 2))
+    for leaf, name in (x, "scores"), (mask, "mask"):
+        found = np.asarray(leaf.grad)
+        assert np.array_equal(found[1], [0, 0]), (
+            f"a float mask that hides every key of row 1: row 1 of the gradient of the {name} "
+            f"should be 0, yours is {short(found[1])}. Removing nan after softmax leaves it "
+            "in the gradient of the softmax: give such a row finite scores before the softmax"
+        )
 
 
 # %% masked-softmax hidden points=2
@@ -699,7 +709,13 @@ def test_pairs_of_neighbours_are_rotated():
 def test_position_0_changes_nothing_and_lengths_stay():
     x = normal(111, 2, 3, 5, 8)
     found = result_of(lambda: rope(Tensor(x), np.arange(5)), "x of shape (2, 3, 5, 8)")
-    expect(found, rotated(x, np.arange(5)), "x of shape (2, 3, 5, 8)", tensor=True)
+    expect(
+        found,
+        rotated(x, np.arange(5)),
+        "x of shape (2, 3, 5, 8)",
+        "Pairs are neighbours, (x0, x1), (x2, x3), and stand side by side in the result, too",
+        tensor=True,
+    )
     values = np.asarray(found.data)
     expect(values[..., 0, :], x[..., 0, :], "position 0 rotates by nothing")
     lengths = (values**2).sum(-1)
@@ -961,12 +977,14 @@ def test_gradients_of_queries_keys_and_values():
                 f"written into it. `d{name}[...] =` writes into it; `d{name} =` only gives the "
                 f"name d{name} to another array"
             )
+        row = np.asarray(softmax_rule(np.array([1.0, 0.0]), np.array([0.5, 0.5])))
+        first = "" if np.allclose(row, [0.25, -0.25]) else "softmax_rule is wrong: begin there"
         for name, cause, columns in [
             ("v", "The weights, transposed, times g", slice(2 * heads * d, None)),
-            ("q", "Is the factor 1 / sqrt(d) there?", slice(0, heads * d)),
+            ("q", first or "Is the factor 1 / sqrt(d) there?", slice(0, heads * d)),
             (
                 "k",
-                "The gradient of the scores, transposed, times q, and the factor",
+                first or "The gradient of the scores, transposed, times q, and the factor",
                 slice(heads * d, 2 * heads * d),
             ),
         ]:
@@ -1056,7 +1074,8 @@ def test_a_mask_in_the_layer():
             found,
             np.concatenate([out[:, 0], out[:, 1]], axis=-1) @ w2 + b2,
             case,
-            "Attention with both masks, merge_heads, then self.out",
+            "Attention with both masks, merge_heads, then self.out"
+            + ". Is the mask self.combined_mask(T, attn_mask)?" * causal,
             tensor=True,
         )
         numbers = normal(84, 5, 5)
@@ -1123,7 +1142,13 @@ def test_the_layer_rotates_queries_and_keys():
             )
     out = attended(rotated(q, np.arange(5)), rotated(k, np.arange(5)), v, lower(5, 5))
     out = np.concatenate([out[:, 0], out[:, 1]], axis=-1) @ w2 + b2
-    expect(result_of(lambda: layer(Tensor(x)), "forward"), out, "a layer with rotary=True")
+    expect(
+        result_of(lambda: layer(Tensor(x)), "forward"),
+        out,
+        "a layer with rotary=True and causal=True, called without attn_mask",
+        "project is right here: is the mask self.combined_mask(T, attn_mask)? It has the "
+        "causal mask without an attn_mask, too",
+    )
 
 
 # %% multi-head hidden points=2
@@ -1162,7 +1187,11 @@ def test_each_sequence_has_its_own_mask_for_all_heads():
     mask = np.asarray(padding_mask(np.array([2, 5]), 5))
     wanted = scores.copy()
     wanted[0, :, :, 2:] = -np.inf
-    found = result_of(lambda: np.where(mask, scores, -np.inf), "the mask with 2 x 3 heads")
+    assert mask.shape == (2, 1, 1, 5), (
+        "the mask of 2 sequences with 5 keys should have shape (2, 1, 1, 5), to broadcast to "
+        f"scores of shape (2, 3, 4, 5), yours has {mask.shape}"
+    )
+    found = np.where(mask, scores, -np.inf)
     assert np.array_equal(found, wanted), (
         "the mask of sequence 0 should hide its keys 2, 3 and 4 in all three heads, and "
         "nothing in sequence 1"
@@ -1214,13 +1243,16 @@ def test_chunks_with_a_causal_mask():
             case = f"{Tq} queries, {Tk} keys, blocks of {block}, is_causal=True"
             with np.errstate(invalid="ignore", divide="ignore"):
                 found = result_of(lambda: chunked_attention(q, k, v, block, True), case)
-            expect(
-                found,
-                attended(q, k, v, lower(Tq, Tk)),
-                case,
-                "The queries are the last positions. A block with nothing to see must not give "
-                "nan, and a query with nothing to see gives 0",
+            cause = (
+                "The queries are the last positions; sums are rescaled when the maximum rises; "
+                "a query with nothing to see gives 0"
             )
+            if np.isnan(getattr(found, "data", 0.0)).any():
+                cause = (
+                    "-inf - -inf and 0 / 0 are nan: a block with nothing to see must not give "
+                    "nan, and a query with nothing to see gives 0"
+                )
+            expect(found, attended(q, k, v, lower(Tq, Tk)), case, cause)
 
 
 def test_large_scores_in_chunks():
