@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fc0b367768f63b34
+# checksum: 693bb86c0caf61f3
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -189,7 +189,7 @@ class GPT(Module):
     .positions  Embedding(context, D); None if rotary
     .blocks     list of TransformerBlocks
     .norm       LayerNorm(D): the stream is normalized before the head
-    .head       None if tied; else Dense(D, V) without bias
+    .head       None if tied; else Dense(D, V, bias=False)
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
     a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
@@ -309,9 +309,9 @@ def held_out_bits(model, ids, characters, stride=None):
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored: each of them has at least half of the context before it, and no target is scored
-    twice. The model is in evaluation mode, and afterwards in the mode it was in before. It gets
-    at most 64 windows at a time.
+    scored (the second number is half of the context, rounded up): each of them has at least
+    half of the context before it, and no target is scored twice. The model is in evaluation
+    mode, and afterwards in the mode it was in before. It gets at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))

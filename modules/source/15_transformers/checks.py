@@ -462,7 +462,7 @@ def test_gradients_reach_every_parameter():
     missing = [name for name, gradient in found.items() if gradient is None]
     assert not missing, (
         f"after backward(), {', '.join(missing[:3])} has no gradient: use Tensor operations, "
-        "not .data"
+        "not .data, or the layer is not used"
     )
     state, x = double(state), x.astype("float64")
     wanted, step = np.zeros_like(x), 1e-5
@@ -503,11 +503,11 @@ def test_other_blocks():
 
 
 # %% learner-side
-def initialized(blocks, width, rng, more=False):
-    """After init_gpt of a stack: what it returned, {name: array}, whether all arrays are still
-    the same objects."""
+def initialized(blocks, width, rng, more=False, alone=False):
+    """After init_gpt of a stack, or of a block alone: what it returned, {name: array}, whether
+    all arrays are still the same objects."""
     parts = [TransformerBlock(width, 2) for _ in range(blocks)]
-    stack = Sequential(*parts)
+    stack = parts[0] if alone else Sequential(*parts)
     if more:
         rng = np.random.default_rng(rng)
         stack = Sequential(Embedding(200, width), Sequential(*parts), Dense(width, 90))
@@ -519,7 +519,7 @@ def initialized(blocks, width, rng, more=False):
     return result, stack.state_dict(), same
 
 
-# %% init points=5
+# %% init points=6
 def test_matrices_have_standard_deviation_002():
     for blocks in (1, 4):
         _, state, _ = initialized(blocks, 48, 0)
@@ -560,6 +560,19 @@ def test_the_last_layers_of_branches_are_smaller():
                     f"0.02 / sqrt({2 * blocks}) = {wanted:.4f}, yours has {std:.4f}. "
                     + "".join(likely[:1])
                 )
+
+
+def test_one_block_alone_is_initialized_too():
+    _, state, _ = initialized(1, 48, 1, alone=True)
+    wanted = 0.02 / math.sqrt(2)
+    for name in ("attention.out.weights", "mlp.2.weights"):
+        std = float(np.std(np.asarray(state[name])))
+        assert abs(std - wanted) < 0.06 * wanted, (
+            f"in init_gpt(TransformerBlock(48, 2)), {name} should have standard deviation "
+            f"0.02 / sqrt(2) = {wanted:.4f}, yours has {std:.4f}."
+            + " In one block alone nothing stands before this name, not even a dot"
+            * (abs(std - 0.02) < 0.001)
+        )
 
 
 def test_biases_are_zero_and_gains_stay():
@@ -860,6 +873,11 @@ def test_every_window_can_occur():
     assert counts.min() > 300, (
         f"all starts should be equally frequent, yours occur {counts.tolist()} times"
     )
+    kind, message = refusal(batches, 4, 1, 3, 2)
+    assert not kind, (
+        "a text of 4 tokens holds one window of 3 and one more token, so text_batch should "
+        f"return it; yours raises {kind}: {message[:70]}"
+    )
     x, y = batches(4, 1, 3, 2)[0]
     assert x.tolist() == [[100, 110, 120]] and y.tolist() == [[110, 120, 130]], (
         "a text of 4 tokens has one window of 3, "
@@ -880,7 +898,10 @@ def test_rows_and_calls_differ():
 
 
 def test_a_text_that_is_too_short_is_refused():
-    assert not refusal(batches, 7, 1, 6, 0)[0], "7 tokens hold a window of 6 and one more token"
+    kind, message = refusal(batches, 7, 1, 6, 0)
+    assert not kind, (
+        f"7 tokens hold a window of 6 and one more token; yours raises {kind}: {message[:70]}"
+    )
     for n in (6, 2):
         kind, message = refusal(batches, n, 1, 6, 0)
         assert kind == "ValueError" and str(n) in message and "6" in message, (

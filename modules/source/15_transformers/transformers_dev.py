@@ -97,9 +97,9 @@ for seconds, text in SAMPLES.items():
 # such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
-# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** a faster
-# GELU, the transformer block, a GPT and its initialization, what trains it, two tests of a
-# trained model, and the formulas for its size and its cost.
+# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** GELU as one
+# operation, the transformer block, a GPT and its initialization, what trains it, two tests of
+# a trained model, and the formulas for its size and its cost.
 
 # %% [markdown]
 # ## The transformer block
@@ -129,7 +129,7 @@ draw_block(embed_dim=64, hidden=256)
 # small networks find out about its context is added on top. Whatever one block writes into the
 # stream, every later block can read.
 #
-# ## A faster GELU
+# ## GELU as one operation
 #
 # The small network needs an activation function; in a GPT that is the GELU of lesson 02. There,
 # it is composed of many Tensor operations, and each of them creates an array in the forward
@@ -403,9 +403,10 @@ figure = plot_stream(spreads)
 #
 # **Task.** Write `init_gpt`. `model.modules()` gives all modules; `model.named_parameters()`
 # gives names such as `blocks.0.attention.out.weights` and `blocks.0.mlp.2.weights`, which are
-# the last layers of the two branches. The model may be a whole GPT, where the names are these,
-# or a `Sequential` of blocks, where they begin with `0.`; the weights of embeddings and of a
-# head are matrices like the others.
+# the last layers of the two branches. In a whole GPT the names are these; in a `Sequential` of
+# blocks they begin with `0.`; for one block alone they begin with nothing:
+# `attention.out.weights`. The weights of embeddings and of the output layer are matrices like
+# the others.
 
 # %% exercise="init"
 #| export
@@ -444,9 +445,9 @@ def init_gpt(model, rng=None):
 check("init")
 
 # %% [markdown]
-# Stacks of 2 to 24 blocks, initialized with your function; for the second curve, the last
-# layers of the branches are scaled up again by $\sqrt{2L}$, so that all weights have standard
-# deviation 0.02. Predict both curves. (The axis of the blocks is logarithmic.)
+# Stacks of 2 to 24 blocks, initialized with your function; for the curve *0.02 everywhere*, the
+# last layers of the branches are scaled up again by $\sqrt{2L}$, so that all weights have
+# standard deviation 0.02. Predict both curves. (The axis of the blocks is logarithmic.)
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
@@ -490,8 +491,9 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 # not do this.
 #
 # **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. `Module`
-# finds the parameters of `blocks` in a plain list, too. Dropout comes after the positions have
-# been added.
+# finds the parameters of `blocks` in a plain list, too. `forward` adds positions only if
+# `self.positions` is not None: test this attribute, since a model can also lose its positions
+# later. Dropout comes after the positions have been added.
 
 # %% exercise="gpt"
 #| export
@@ -512,7 +514,7 @@ class GPT(Module):
     .positions  Embedding(context, D); None if rotary
     .blocks     list of TransformerBlocks
     .norm       LayerNorm(D): the stream is normalized before the head
-    .head       None if tied; else Dense(D, V) without bias
+    .head       None if tied; else Dense(D, V, bias=False)
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
     a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
@@ -798,18 +800,21 @@ figure = plot_losses(curves, smooth=10, top=6,
 # is, with or without warm-up. (The first transformers were post-norm, and hard to train.)
 #
 # Without `init_gpt` the first loss is far above that of a model that knows nothing: this model
-# is sure of itself, and wrong. It spends the first third of the run on unlearning that. Warm-up
-# makes no difference here, but it does with a higher learning rate: at `lr=1e-2` the run ends
-# at 3.7 with it and at 4.0 without it. (At that rate the model without `init_gpt` catches up,
-# and ends at 3.6: the same step is smaller in relation to larger weights.)
+# is sure of itself, and wrong. It spends the first third of the run on unlearning that.
+#
+# The size of AdamW's step does not depend on the size of the gradient: without warm-up, even
+# the first steps, when the gradients still tell little, have the full length. At this rate
+# that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0 without it. (At
+# that rate the model without `init_gpt` ends at 3.6, and at 3.5 if it has no warm-up either:
+# the same step is smaller in relation to larger weights.)
 #
 # ## Held-out bits per character
 #
 # The loss on the training text says how well a model remembers. **Held-out text** is text that
 # a model was not trained on; only there can we see how well it predicts. Papers often report
-# the **perplexity**, which is $e$ to the mean loss per token in nats: a model with perplexity
-# 33 is as uncertain as one that chooses evenly among 33 tokens. Perplexity depends on the
-# tokenizer. *Bits per character*, from lesson 13, do not.
+# the **perplexity**, which is $e$ to the mean loss per token in nats (or 2 to the loss in
+# bits): a model with perplexity 33 is as uncertain as one that chooses evenly among 33 tokens.
+# Perplexity depends on the tokenizer. *Bits per character*, from lesson 13, do not.
 #
 # One thing needs care. The first tokens of a window have almost nothing before them. Predict
 # how the mean loss of the model of the first picture depends on the position in the window:
@@ -824,11 +829,13 @@ figure = plot_positions(BY_POSITION)
 
 # %% [markdown]
 # If the text were cut into windows side by side, all of these positions would count, and the
-# model would look worse than it is: by 0.03 bits per token, which is 0.01 per character. That
-# is half of the difference between the GPT and the 6-gram. With a **sliding window** the
-# windows overlap, and only the last targets of each window, those with a long context, are
-# scored. No text is lost: what one window does not score, the one before it has scored, except
-# at the very beginning. The price is twice the work.
+# model would look worse than it is: by 0.03 bits per token, which is 0.01 per character (a
+# token has about 2.9 characters). That is half of the difference between the GPT and the
+# 6-gram. With a **sliding window** the windows overlap, and only the last targets of each
+# window, those with a long context, are scored. Half of the context is a simple choice; a few
+# tokens would nearly do. With a stride of up to half the context, only the first targets of
+# the text and fewer than `stride` at its end are never scored. The price of half is twice the
+# work.
 #
 # Here the text has 13 tokens, the context is 6 and the stride 3. The number left of each row is
 # where its window starts; blue targets are scored.
@@ -858,9 +865,9 @@ def held_out_bits(model, ids, characters, stride=None):
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored: each of them has at least half of the context before it, and no target is scored
-    twice. The model is in evaluation mode, and afterwards in the mode it was in before. It gets
-    at most 64 windows at a time.
+    scored (the second number is half of the context, rounded up): each of them has at least
+    half of the context before it, and no target is scored twice. The model is in evaluation
+    mode, and afterwards in the mode it was in before. It gets at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
@@ -904,9 +911,10 @@ for order in (2, 3, 4, 5):
     print(f"{order}-gram  {bits:.2f}")
 
 # %% [markdown]
-# After 250 steps the GPT beats only the 2-gram. After 2,000 steps it has 2.9 bits per character
-# and also beats the 3-gram and the 5-gram, but never the 4-gram: 4,600 names are a small text.
-# On the novels, which are 45 times as long, the GPT wins, as in the first picture.
+# After 250 steps the GPT beats only the 2-gram. After 2,000 steps it has 2.91 bits per
+# character and also beats the 3-gram and the 5-gram, but not yet the 4-gram; after 4,000 steps
+# it has 2.82 and beats that, too. On the novels, which are about 40 times as long, the GPT wins
+# against every n-gram model, as in the first picture.
 #
 # ## A test for leaks
 #
