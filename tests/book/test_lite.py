@@ -369,7 +369,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     once = "\n".join(
         dict.fromkeys(text.splitlines())
     )  # most stands there several times: as a script, a notebook, in the wheel
-    secrets = release.secrets(source, source.lessons)
+    secrets = release.secrets(source)
     # A short line that the package's own modules hold stands in a solution by chance; that these
     # modules hold no solution is the release's test.
     ours = "\n".join(

@@ -147,7 +147,7 @@ def _of_page(name, page, paths, read):
 
 def _refuse_secrets(root, paths, read):
     # What Sphinx, its theme and JupyterLite bring along holds no lesson.
-    secrets = release.secrets(root, root.lessons)
+    secrets = release.secrets(root)
     texts = {
         name: read[name].text if name in read else _text(path)
         for name, path in paths.items()

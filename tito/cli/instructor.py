@@ -1063,7 +1063,7 @@ def gradebook_overrides(
         return
     from tito.grading import views
 
-    echo(views.standing(overrides) if overrides else "None.")
+    echo(views.standing(overrides) if overrides else "No override holds.")
 
 
 @gradebook_app.command("roster")

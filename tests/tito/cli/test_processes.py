@@ -84,6 +84,8 @@ INSTRUCTOR = {
         "gradebook override ada numbers 3 --why asked",
         "4 -> 3 points",
     ),
+    "tito gradebook overrides": ("graded", [], "gradebook overrides", "No override holds."),
+    "tito gradebook apply": ("graded", [], "gradebook apply ../wishes.csv", "1 "),
     "tito gradebook comment": ("graded", [], "gradebook comment ada numbers good", "comment kept"),
     "tito gradebook extend": (
         "graded",
@@ -121,6 +123,7 @@ def folders(small_course, tmp_path):
     for entry in course.open_root(tmp_path / "done" / "work").lessons:
         solve(entry)
     (tmp_path / "roster.csv").write_text("student\nbob\n", encoding="utf-8")
+    (tmp_path / "wishes.csv").write_text("student,lesson,days,why\nada,numbers,3,ill\n", "utf-8")
     shutil.copytree(small_course.path, tmp_path / "graded")
     (tmp_path / "graded" / ".tito").mkdir(exist_ok=True)
     with gradebook.open_gradebook(tmp_path / "graded" / ".tito" / "gradebook.db") as book:
