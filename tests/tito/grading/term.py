@@ -547,13 +547,18 @@ class Term:
 
     def tito(self, *words, book=True):
         """What a command prints; Wrong when it fails."""
-        code, out, err = self.run(self.course, *words, *(self.book if book else ()))
+        code, out, err = self.run(self.course, *(self.with_book(words) if book else words))
         if code or "Traceback" in err:
             raise Wrong(f"tito {' '.join(map(str, words))}: exit code {code}\n{out}{err}")
         return out + err
 
+    def with_book(self, words):
+        """The words with the options of the gradebook behind the command, before any `--`."""
+        command = 2 if words[0] == "gradebook" else 1
+        return [*words[:command], *self.book, *words[command:]]
+
     def json(self, *words):
-        code, out, err = self.run(self.course, *words, "--json", *self.book)
+        code, out, err = self.run(self.course, *self.with_book(words), "--json")
         if code:
             raise Wrong(f"tito {' '.join(map(str, words))}: exit code {code}\n{err}")
         return json.loads(out)
