@@ -665,7 +665,15 @@ class Term:
         for name in ("canvas.csv", "ids.txt"):
             told = self.tito("gradebook", "roster", self.folder / name)
         self.tell(told.strip())
-        self.check("who is who")
+        rows = self.check("who is who")
+        logins = {one.login for one in self.learners}
+        strangers = {place: row for place, row in rows.items() if place[0] not in logins}
+        full = {place: MOST[place[1]] for place in strangers}  # each handed in what is right
+        self.same("strangers", {place: row["points"] for place, row in strangers.items()}, full)
+        systems = {
+            one for one in SYSTEMS for name, _ in strangers if f"unknown{one}" in name.lower()
+        }
+        self.same("systems that have strangers", systems, set(SYSTEMS))
 
     def policies(self):
         """Which submission counts: the rule may change at any time."""
