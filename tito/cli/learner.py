@@ -336,8 +336,14 @@ def test(
         )
         from tito.learn import verdict
 
+        def checked(checks):
+            if sys.stdout.isatty() and len(entries) == 1 and not json:
+                echo(views.checked(checks))
+
         for entry in entries:
-            verdicts.append(verdict.test(entry, keyword, first_only, seconds, process, warn))
+            verdicts.append(
+                verdict.test(entry, keyword, first_only, seconds, process, warn, checked=checked)
+            )
             if not json:
                 show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
     if json:

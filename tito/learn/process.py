@@ -28,10 +28,14 @@ class Superseded(Exception):
 
 
 class Process:
-    """A runner: one for one request, or, warm, one that forks for each."""
+    """A runner: one for one request, or, warm, one that forks for each.
 
-    def __init__(self, warm=False):
+    purpose  of the one request: "check", "show" for demonstrations, "draw" for some with figures
+    """
+
+    def __init__(self, warm=False, purpose="check"):
         self.warm = warm and hasattr(os, "fork")
+        self.purpose = "serve" if self.warm else purpose
         self.running = self.left = False  # left: before the last event of a request
         self._start()
 
@@ -42,7 +46,8 @@ class Process:
         }
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
         environment = ONE_THREAD | environment
-        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
+        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)]
+        command.append(f"--{self.purpose}")
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
