@@ -37,7 +37,18 @@ class Process:
         self.warm = warm and hasattr(os, "fork")
         self.purpose = "serve" if self.warm else purpose
         self.running = self.left = False  # left: before the last event of a request
+        self.second = None
         self._start()
+
+    def beside(self, purpose):
+        """A process for what follows this one's request, which gets ready at the same time: one
+        with that purpose, ended with this one. A warm one serves both.
+        """
+        if self.warm:
+            return self
+        if not self.second or self.second.process.poll() is not None:
+            self.second = Process(purpose=purpose)
+        return self.second
 
     def _start(self):
         self.left = False
@@ -161,8 +172,11 @@ class Process:
 
     def close(self):
         """End the process, and a fork that runs a check: that one leads a group of its
-        own, which a warm process ends.
+        own, which a warm process ends. And the one beside it.
         """
+        if self.second:
+            self.second.close()
+            self.second = None
         if self.warm:
             self.process.terminate()
             try:

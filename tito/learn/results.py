@@ -68,6 +68,12 @@ def page_of(entry: Entry) -> Path:
     return folder_of(entry) / "index.html"
 
 
+def will_draw(entry: Entry) -> bool:
+    """Whether the next test of a lesson probably draws figures again: it passed, and drew some."""
+    last = progress.load(entry.root)["lessons"].get(entry.name, {}).get("last", {})
+    return last.get("verdict") == "passed" and any(folder_of(entry).glob("*.png"))
+
+
 def load(entry: Entry) -> dict:
     """What is kept of the demonstrations of a lesson, {key: {"text", "pictures"}}; nothing where
     it is damaged or a picture is gone, so that they run again.

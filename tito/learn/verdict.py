@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 import time
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import TitoError
@@ -469,26 +468,23 @@ class Run:
         ]
         self.outcomes |= {o.id: o for o in own}
         deaths = 0
-        with ExitStack() as stack:
-            second = process
-            if rest and not process.warm:  # it gets ready while the checks run
-                purpose = "draw" if any(row["alt"] for row in rest) else "show"
-                second = stack.enter_context(Process(purpose=purpose))
-            while True:
-                ended = self._once(process, request)
-                left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "not run"]
-                if ended or self.result.reason:
-                    break
-                deaths += 1
-                if not left or len(left) == len(request["checks"]) or deaths >= MOST_DEATHS:
-                    break
-                request["checks"] = left
-                process.restart()
-            if ended and not deaths and not self.result.reason:
-                wrong = {check.exercise for check in self.result.checks if not check.passed}
-                if rest := self._up_to(rest, wrong):
-                    checked(self.result.checks)
-                    ended = self._once(second, request | {"checks": [], "rest": rest})
+        if rest:
+            second = process.beside("draw" if any(row["alt"] for row in rest) else "show")
+        while True:
+            ended = self._once(process, request)
+            left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "not run"]
+            if ended or self.result.reason:
+                break
+            deaths += 1
+            if not left or len(left) == len(request["checks"]) or deaths >= MOST_DEATHS:
+                break
+            request["checks"] = left
+            process.restart()
+        if ended and not deaths and not self.result.reason:
+            wrong = {check.exercise for check in self.result.checks if not check.passed}
+            if rest := self._up_to(rest, wrong):
+                checked(self.result.checks)
+                ended = self._once(second, request | {"checks": [], "rest": rest})
         late = sum(o.status == "timeout" for o in self.outcomes.values())
         if (late or deaths) and not self.result.partial:
             for check in left:

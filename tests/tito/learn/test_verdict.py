@@ -735,6 +735,33 @@ def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeyp
     ]
 
 
+def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
+    ran, seen = tmp_path / "ran", []
+
+    def checked(checks):
+        seen.append((sum(one.passed for one in checks), ran.exists()))
+
+    append(f"open({str(ran)!r}, 'w').close()")(entry)
+    verdict.test(entry, checked=checked)
+    assert seen == [(3, False)] and ran.exists()
+    verdict.test(entry, checked=checked)
+    assert len(seen) == 1  # nothing is left to run
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["all right", "not all right"])
+def test_a_demonstration_that_ends_the_process_is_told(entry, right):
+    append("import os; os._exit(7)")(entry)
+    if not right:
+        edit(entry, "return double(x) + x", "return double(x) + x + 1")
+        edit(entry, 'check("double")\n', 'check("double")\n\n# %%\nimport os; os._exit(7)\n')
+    result = verdict.test(entry)
+    assert (result.verdict, result.points) == ("failed", 5 if right else 4)
+    assert "The process ended with exit code 7" in result.reason.replace(
+        "the process", "The process"
+    )
+    assert ("in a demonstration" in result.reason) != right
+
+
 def test_behind_a_slow_demonstration_no_other_is_run(entry, monkeypatch):
     monkeypatch.setattr(verdict, "REST_SECONDS", 0.2)
     append("while True: pass\n\n# %%\nraise RuntimeError('no')")(entry)
