@@ -144,7 +144,7 @@ def test_figures_are_expected_where_a_lesson_passed_and_drew(entry):
     solve(entry, "numbers-double")
     verdict.test(entry)
     assert not results.will_draw(entry)  # it drew, and did not pass
-    solve(entry)
+    solve(entry, "numbers-triple")
     verdict.test(entry)
     assert results.will_draw(entry)
 
