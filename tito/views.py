@@ -167,7 +167,7 @@ def checked(checks):
         Text(
             f"{done} of {count(len(checks), 'check')} right, {points} of {count(most, 'point')}",
             "green" if done == len(checks) else "yellow",
-        ).append(" ... its demonstrations run", "dim"),
+        ).append("; running the demonstrations ...", "dim"),
         Text(),
     )
 

@@ -334,7 +334,7 @@ def test(
         # Here, as much else, the imports cost nothing: the process is loading NumPy and pytest.
         from tito.learn import results
 
-        if not (keyword or first_only) and results.will_draw(entries[0]):
+        if not (keyword or first_only) and results.will_draw(entries[0], warn):
             process.beside("draw")
         from tito import views
         from tito.learn import verdict

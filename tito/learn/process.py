@@ -50,6 +50,12 @@ class Process:
             self.second = Process(purpose=purpose)
         return self.second
 
+    def close_second(self):
+        """End the process that `beside` made, if it did."""
+        if self.second:
+            self.second.close()
+            self.second = None
+
     def _start(self):
         self.left = False
         environment = {
@@ -174,9 +180,7 @@ class Process:
         """End the process, and a fork that runs a check: that one leads a group of its
         own, which a warm process ends. And the one beside it.
         """
-        if self.second:
-            self.second.close()
-            self.second = None
+        self.close_second()
         if self.warm:
             self.process.terminate()
             try:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,9 +69,9 @@ def page_of(entry: Entry) -> Path:
     return folder_of(entry) / "index.html"
 
 
-def will_draw(entry: Entry) -> bool:
+def will_draw(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> bool:
     """Whether the next test of a lesson probably draws figures again: it passed, and drew some."""
-    last = progress.load(entry.root)["lessons"].get(entry.name, {}).get("last", {})
+    last = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("last", {})
     return last.get("verdict") == "passed" and any(folder_of(entry).glob("*.png"))
 
 

@@ -470,6 +470,8 @@ class Run:
         deaths = 0
         if rest:
             second = process.beside("draw" if any(row["alt"] for row in rest) else "show")
+        else:
+            process.close_second()
         while True:
             ended = self._once(process, request)
             left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "not run"]

@@ -638,6 +638,14 @@ def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeyp
 
 
 @pytest.mark.fresh
+def test_the_process_for_demonstrations_ends_with_the_one_that_runs_the_checks():
+    with verdict.Process() as process:
+        second = process.beside("show")
+        assert second is not process and process.beside("draw") is second
+    assert second.process.poll() is not None
+
+
+@pytest.mark.fresh
 def test_a_warm_process_gives_the_same_verdicts(entry):
     with verdict.Process(warm=True) as process:
         for spoil in ("twice = x * x", "import os; os._exit(0)", "twice = x + x"):
