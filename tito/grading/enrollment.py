@@ -230,7 +230,7 @@ def merge(book, old, into, who, why):
 
 def _merge(book, database, old, into, who, why, alias=True):
     """Returns the Falls (and rises) of `into`'s grades."""
-    query = sql.select(LEARNER.c["name", "columns"])
+    query = sql.select(LEARNER.c["name", "columns", "state"])
     theirs, ours = (
         database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
     )
@@ -242,6 +242,8 @@ def _merge(book, database, old, into, who, why, alias=True):
     lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
     names = {"name": ours.name or theirs.name, "columns": columns}
+    if ours.state == STRANGER:  # the roster has them, under the other id
+        names["state"] = theirs.state
     database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
     told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
     told |= {"kind": "merged", "text": f"{old} is {into}"}

@@ -155,10 +155,28 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
         ("products", None, 1),
         ("sums", 3, 3),
     ]
-    with pytest.raises(TitoError, match="no learner 'lovelace'"):
+    with pytest.raises(TitoError, match="'lovelace' was merged into 'ada'"):
         enrollment.merge(book, "lovelace", "ada", "prof", "again")
     with pytest.raises(TitoError, match="one learner already"):
         enrollment.merge(book, "ada", "ada", "prof", "again")
+
+
+def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
+    enrollment.enroll(book, roster("student,email\nlovelace.a,a@x\nbob,\n"), "me")
+    book.save([result("ada")], None, "me")
+    enrollment.keep_strangers(book, ["ada"])
+    enrollment.merge(book, "lovelace.a", "ada", "prof", "two logins")
+    assert states(book) == {"ada": "", "bob": ""}
+
+
+def test_a_run_that_began_before_a_merge_grades_the_learner_who_is_there_now(book, roster):
+    enrollment.enroll(book, roster("student\nada\nlovelace\n"), "me")
+    book.save([result("ada", points=(1,))], None, "me")
+    enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
+    book.save([result("lovelace", points=(3,), sha256="b" * 64, key="new")], None, "me")
+    assert states(book) == {"ada": ""}
+    assert points(book, "ada") == {"numbers": "3"}
+    assert {one.result.student for one in book.rows()} == {"ada"}
 
 
 def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):

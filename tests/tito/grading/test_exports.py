@@ -211,6 +211,15 @@ def test_an_export_of_one_lesson_holds_no_other(book):
         table(book, "csv", "products")
 
 
+def test_an_export_beside_a_run_that_grades_another_lesson_is_of_the_lessons_before(book):
+    """Between two learners anybody may write: a lesson more, a learner less."""
+    learners = chosen(book).learners()
+    next(learners)
+    book.save([result("bob", "products", (1,))], None, "me")
+    enrollment.merge(book, "cy", "bob", "me", "the same")
+    assert [(one.student, len(grades)) for one, grades in learners] == [("bob", 1)]
+
+
 def test_canvas_finds_learners_by_its_ids_and_knows_the_points_possible(book):
     assert read(table(book, "canvas")) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Numbers", "02 Sums"],
