@@ -410,7 +410,7 @@ def named(students, arrivals):
         if student not in by_id:
             close = difflib.get_close_matches(student, by_id, n=1)
             raise TitoError(
-                f"No submission and no line of the roster is {student!r}'s.",
+                f"No submission and no line of the roster belongs to {student!r}.",
                 f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
             )
     return [by_id[student] for student in dict.fromkeys(students)]

@@ -494,6 +494,7 @@ def test_nbgrader_reads_the_same_points(book, tmp_path):
         assert nbgrader_book.write(chosen(book), path, force) == 5
     with pytest.raises(TitoError, match="is there already"):
         nbgrader_book.write(chosen(book), path)
+    assert [one.name for one in path.parent.iterdir()] == ["gradebook.db"]
     with Gradebook(f"sqlite:///{path}") as other:
         totals = {
             (one.name, one.student.id): one.score - one.late_submission_penalty
@@ -511,6 +512,15 @@ def test_nbgrader_reads_the_same_points(book, tmp_path):
         dan = other.find_student("dan")
         assert (dan.first_name, dan.last_name) == ("Dan van", "Dam")
         assert not other.find_submission("sums", "dan").needs_manual_grade
+
+
+def test_nbgraders_export_leaves_a_file_that_is_not_nbgraders_alone(book, tmp_path):
+    (tmp_path / "grades.csv").write_text("student,points\n" * 100)
+    for path in (tmp_path / "grades.csv", tmp_path / "class.db"):
+        before = path.read_bytes()
+        with pytest.raises(TitoError, match="is no database of nbgrader's; it was left"):
+            nbgrader_book.write(chosen(book), path, force=True)
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", exports.TREES)

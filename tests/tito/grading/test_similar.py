@@ -138,6 +138,11 @@ def test_what_everybody_writes_counts_little(tmp_path):
     assert pairs(tmp_path, 0.6)[0] == []
 
 
+def test_what_is_alike_and_too_short_to_tell_is_not_named_at_all(tmp_path):
+    hand_in(tmp_path, **{f"ring{number}": lesson(ADA[:1]) for number in range(3)})
+    assert pairs(tmp_path) == ([], [])
+
+
 def test_a_ring_of_half_the_class_is_found(tmp_path):
     hand_in(
         tmp_path,
