@@ -343,8 +343,6 @@ def _said(learner, names, zone):
         if learner.columns.get(f"arrived_{name}")
     }
     general = of_roster(learner, None, zone)
-    if not general and learner.arrived:
-        general = Arrived(learner.arrived, "roster")
     return {name: one for name, one in {**by_lesson, "": general}.items() if one}
 
 
