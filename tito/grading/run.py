@@ -199,7 +199,8 @@ class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
     tried again), elsewhere (another run is grading them), total: submissions; other: of the
     unchanged, those whose single check was not graded again, since what was graded is not what is
-    there now. given: {(learner, lesson): SHA-256 of the file that came}.
+    there now. ended: learners whose submission got its row since whole runs ended over it. given:
+    {(learner, lesson): SHA-256 of the file that came}.
     """
 
     total: int
@@ -212,6 +213,7 @@ class Progress:
     student: str = ""
     verdicts: dict = field(default_factory=dict)
     given: dict = field(default_factory=dict)
+    ended: list = field(default_factory=list)
 
     @property
     def done(self):
@@ -337,6 +339,7 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
+        progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
         graded = known.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)

@@ -261,6 +261,13 @@ def grade(
             f"{progress.other} were left as they are: --check needs a grade of the same file. "
             "Without --check they are graded."
         )
+    if progress.ended:
+        warn(
+            f"{run.ATTEMPTS} whole runs ended while they graded this: "
+            f"{', '.join(map(views.plain, progress.ended[:10]))}"
+            f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
+            f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
+        )
     if progress.failed:
         raise TitoError(
             f"{progress.failed} submissions could not be graded, {run.ATTEMPTS} times each; "
