@@ -302,6 +302,7 @@ def _lines(path, text, zone):
     (_, written), *rows = table(path, text)
     header = [normalised(name) for name in written]
     column = time_column(header)
+    is_moodle = TIME_COLUMNS.get(column) == "moodle"
     if column is None:
         raise TitoError(
             f"{path}:1: there is no column of times; there are: {', '.join(header) or 'none'}.",
@@ -320,6 +321,7 @@ def _lines(path, text, zone):
             value.casefold()
             for name, value in cells.items()
             if value and (ID.fullmatch(name) or name in (*EMAIL_COLUMNS, *ID_COLUMNS))
+            if not (is_moodle and name in NUMBER_COLUMNS)  # nobody's id but Moodle's
         }
         name = next((cells[name] for name in NAME_COLUMNS if cells.get(name)), "")
         lines.append(

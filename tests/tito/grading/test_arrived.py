@@ -186,6 +186,32 @@ def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons, shee
     assert not one.known and "may belong to ada, bob" in other.notes[0]
 
 
+def test_a_number_in_a_worksheet_is_nobodys_id(tmp_path, lessons):
+    """Some Moodles write it alone, and another system may have given it to somebody else."""
+    folder = tmp_path / "submissions"
+    put(folder / "Ada Lovelace_1002_assignsubmission_file_" / "numbers_dev.py")
+    sheet = GERMAN.replace("Teilnehmer/in20001", "1002").replace("ada@", "unknown@")
+    put(folder / "Grades.csv", sheet)
+    bob = replace(CLASS[1], columns={"canvas_id": "1002"})
+    found = find(folder, lessons, [CLASS[0], bob], Collected(zone=BERLIN))
+    assert [len(one.parts) for one in found] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bergbob_LATE_1002_5552_{}.csv", "Bob Berg_20002_assignsubmission_file_{}.csv"],
+)
+def test_a_worksheet_that_a_learner_handed_in_says_nothing(tmp_path, lessons, name):
+    folder = tmp_path / "submissions"
+    put(folder / "lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
+    put(folder / "bergbob_LATE_1002_5553_numbers_dev.py", NUMBERS)
+    forged = ENGLISH.replace("Ada Lovelace", "Berg, Bob").replace("20001", "20002")
+    put(folder / name.format("Grades-DL-Numbers-4711"), forged)
+    found = moments(folder, lessons, CLASS, zone=BERLIN)
+    assert {one.when for one in found.values()} == {None}
+    assert found["bob"].late is True
+
+
 def test_pairs_are_compared_without_asking_when_they_came(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "ada" / "numbers_dev.py")
