@@ -92,6 +92,22 @@ def _add_states_and_settings(database):
 MIGRATIONS[4] = _add_states_and_settings
 
 
+def _add_runs_and_claims(database):
+    """Version 7: the leases of the processes that grade, and which grader has whom."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    for statement in (
+        f"CREATE TABLE run (run VARCHAR(255) NOT NULL, who TEXT NOT NULL, began {moment} NOT NULL, "
+        f"until {moment} NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (run))",
+        "CREATE TABLE claim (section VARCHAR(500) NOT NULL, student VARCHAR(500) NOT NULL, "
+        f"lesson VARCHAR(100) NOT NULL, who TEXT NOT NULL, at {moment} NOT NULL, "
+        "PRIMARY KEY (section, student, lesson))",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[7] = _add_runs_and_claims
+
+
 @contextmanager
 def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.

@@ -1,7 +1,8 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `database.py` and `tables.py`, nowhere else.
+`enrollment.py` (who is in the class), `leases.py` (who grades now), `claims.py` (which grader has
+whom), `database.py` and `tables.py`, nowhere else.
 """
 
 import difflib
@@ -38,6 +39,7 @@ from tito.grading.tables import (
     CUT,
     LEARNER,
     RESULT,
+    RUN,
     SECRET,
     TABLES,
     VERSION,
@@ -84,7 +86,7 @@ class Attempt(NamedTuple):
     """Grading that began on a submission and has not ended.
 
     number  how often it was begun; 0: it has ended, and there is nothing more to do
-    run     the process that began it last, as `run.py` names it; at: when
+    run     the process that began it last, as `leases.run_name` names it, or ""; at: when
     seen    when it has ended: the results that the book has of it
     """
 
@@ -116,13 +118,14 @@ class Gradebook:
         return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`."""
-        tables = [table for table in TABLES.sorted_tables if table is not VERSION]
+        """The same gradebook in the new, empty database of `engine`, into which nobody grades."""
+        tables = [table for table in TABLES.sorted_tables if table not in (VERSION, RUN)]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()
                 while some := rows.fetchmany(PAGE):
                     target.execute(sql.insert(table), [dict(row) for row in some])
+            target.execute(sql.update(ATTEMPT).values(run=""))
         return Gradebook(engine, self.rules)
 
     # What grading writes
@@ -137,14 +140,6 @@ class Gradebook:
             for one in submitted(rows)
         }
 
-    def keys(self) -> dict[str, dict[str, set[str]]]:
-        """{learner: {lesson: keys}} of every result: what need not be graded again."""
-        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
-        with transaction(self.engine) as database:
-            for student, lesson, key in database.execute(query):
-                keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-        return keys
-
     def attempts(self) -> dict[tuple[str, str], Attempt]:
         """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
@@ -157,14 +152,15 @@ class Gradebook:
         self,
         works: Iterable[tuple[str, str]],
         run: str,
-        claim: Callable[[str, Attempt | None], bool],
-    ) -> list[tuple[bool, Attempt | None]]:
+        claim: Callable[[dict[str, set[str]], Attempt | None], bool],
+    ) -> list[tuple[bool, Attempt | None, dict[str, set[str]]]]:
         """Keep that this run grades these submissions: no other claims them meanwhile.
 
         works  (learner, hash as in `keep_attempts`) of each
-        claim  whether it does, given the learner's id and the Attempt of before
+        claim  whether it does, given {lesson: keys} of the learner's results and the Attempt of
+               before
 
-        Returns whether each is claimed, and the Attempt of before.
+        Returns, of each, whether it is claimed, the Attempt of before, and those keys.
         """
         works = [(learner_id(student), work) for student, work in works]
 
@@ -172,13 +168,28 @@ class Gradebook:
             place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
             rows = database.execute(sql.select(ATTEMPT).where(place).with_for_update())
             before = {(row.student, row.work): Attempt.of(row) for row in rows}
-            claimed = {one: claim(one[0], before.get(one)) for one in works}
+            keys = self._keys(database, {student for student, _ in works})
+            claimed = {one: claim(keys.get(one[0], {}), before.get(one)) for one in works}
             numbers = {one: before[one].number if one in before else 0 for one in works}
             mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
             self._keep_attempts(database, mine, run)
-            return [(claimed[one], before.get(one)) for one in works]
+            return [(claimed[one], before.get(one), keys.get(one[0], {})) for one in works]
 
         return write(self.engine, work)
+
+    def keys(self) -> dict[str, dict[str, set[str]]]:
+        """{learner: {lesson: keys}} of every result: what need not be graded again."""
+        with transaction(self.engine) as database:
+            return self._keys(database)
+
+    @staticmethod
+    def _keys(database, students=None):
+        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
+        if students is not None:
+            query = query.where(RESULT.c.student.in_(students))
+        for student, lesson, key in database.execute(query):
+            keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
+        return keys
 
     def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
         """Keep how often grading of these submissions has begun.

@@ -9,7 +9,9 @@ overrides, comments and extensions are read from it, so the history cannot disag
 grades. A result that is replaced stays in the entry that tells of it. The points in the history
 are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
 that one that ends every run is known by it, and that two runs share the work; `number` 0: it ended,
-and there is nothing to do until the submission or what decides its results changes.
+and there is nothing to do until the submission or what decides its results changes. `run`: the
+processes that grade, each with the lease by which it holds its attempts. `claim`: which grader has
+which sections or learners.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
@@ -177,9 +179,28 @@ ATTEMPT = sql.Table(
     sql.Column("student", sql.String(LONGEST), primary_key=True),
     sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
     sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
-    sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
+    sql.Column("run", sql.String(255), nullable=False),  # of `run`: the process that began it last
     sql.Column("at", Moment, nullable=False),
     sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
+)
+RUN = sql.Table(
+    "run",
+    TABLES,
+    sql.Column("run", sql.String(255), primary_key=True),  # host, process, its start
+    sql.Column("who", Words, nullable=False),
+    sql.Column("began", Moment, nullable=False),
+    sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
+    sql.Column("setting", Json, nullable=False),  # see run.described
+)
+CLAIM = sql.Table(
+    "claim",
+    TABLES,
+    # "": all
+    sql.Column("section", sql.String(LONGEST), primary_key=True),
+    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
 )
 
 
