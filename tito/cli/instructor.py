@@ -995,56 +995,6 @@ def gradebook_history(
             echo(line)
 
 
-@gradebook_app.command("claim")
-def gradebook_claim(
-    sections: Annotated[
-        list[str] | None,
-        typer.Option("--section", metavar="NAME", help="May be repeated.", show_default=False),
-    ] = None,
-    students: Annotated[
-        list[str] | None,
-        typer.Option("--student", metavar="ID", help="May be repeated.", show_default=False),
-    ] = None,
-    lesson: OneLesson = None,
-    who: Annotated[
-        str | None,
-        typer.Option(help="The grader. Default: your login name.", show_default=False),
-    ] = None,
-    take: Annotated[bool, typer.Option("--take", help="Also what another grader has.")] = False,
-    lift: Annotated[bool, typer.Option("--lift", help="Give it back; alone: all.")] = False,
-    gradebook: GradebookOption = None,
-    json: Json = False,
-    root: RootOption = None,
-):
-    """Say which sections or learners a grader has, so that two do not look at the same work.
-
-    Without words it shows who has what. Nobody is kept out.
-    Example: tito gradebook claim --section A --lesson tensor --who ta1
-    """
-    from tito.grading import claims, views
-
-    root = current_root(root)
-    lesson = lesson_name(root, lesson) or ""
-    with gradebook_of(root, gradebook, create=False) as book:
-        if not (sections or students or lesson or lift):
-            found = claims.read(book)
-            if json:
-                echo_json([claim.as_json() for claim in found])
-            else:
-                echo(views.claims(found))
-            return
-        place = (author_name(who), sections or (), students or (), lesson)
-        changed = claims.lift(book, *place) if lift else claims.claim(book, *place, take)
-    if json:
-        echo_json([claim.as_json() for claim in changed])
-        return
-    words = "no longer has" if lift else "has"
-    for claim in changed:
-        echo(views.plain(f"{claim.who} {words} {claim}.", 1000))
-    if not changed:
-        echo(f"{views.plain(place[0])} {'had none of that' if lift else 'has that already'}.")
-
-
 @gradebook_app.command("apply")
 def gradebook_apply(
     csv: Annotated[

@@ -26,7 +26,6 @@ tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
 enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
-claims.py      which grader has which sections or learners
 items.py       how a class did in each check and exercise, and where it stops
 bulk.py        overrides, extensions and comments of many, from a table
 exports.py     the gradebook as other systems read it

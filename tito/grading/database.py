@@ -92,20 +92,18 @@ def _add_states_and_settings(database):
 MIGRATIONS[4] = _add_states_and_settings
 
 
-def _add_runs_and_claims(database):
-    """Version 7: the leases of the processes that grade, and which grader has whom."""
+def _add_runs(database):
+    """Version 7: the leases of the processes that grade."""
     moment = sql.DateTime().compile(dialect=database.dialect)
-    for statement in (
-        f"CREATE TABLE run (run VARCHAR(255) NOT NULL, who TEXT NOT NULL, began {moment} NOT NULL, "
-        f"until {moment} NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (run))",
-        "CREATE TABLE claim (section VARCHAR(500) NOT NULL, student VARCHAR(500) NOT NULL, "
-        f"lesson VARCHAR(100) NOT NULL, who TEXT NOT NULL, at {moment} NOT NULL, "
-        "PRIMARY KEY (section, student, lesson))",
-    ):
-        database.execute(sql.text(statement))
+    database.execute(
+        sql.text(
+            f"CREATE TABLE run (run VARCHAR(255) NOT NULL, who TEXT NOT NULL, began {moment} "
+            f"NOT NULL, until {moment} NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (run))"
+        )
+    )
 
 
-MIGRATIONS[7] = _add_runs_and_claims
+MIGRATIONS[7] = _add_runs
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from tito.grading.tables import (
     ALIAS,
     ATTEMPT,
     CHANGE,
-    CLAIM,
     ID_COLUMN,
     LEARNER,
     LEFT,
@@ -238,7 +237,7 @@ def _merge(book, database, old, into, who, why, alias=True):
     before = book.grades(database, into)
     # Tables of the history and of whatever else is kept about a learner.
     for table in TABLES.sorted_tables:
-        if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT, CLAIM):
+        if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT):
             database.execute(sql.update(table).filter_by(student=old).values(student=into))
     lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
@@ -256,7 +255,6 @@ def _merge(book, database, old, into, who, why, alias=True):
     if not lessons:
         database.execute(sql.insert(CHANGE).values(told))
     database.execute(sql.delete(ATTEMPT).filter_by(student=old))
-    database.execute(sql.delete(CLAIM).filter_by(student=old))  # `into` has a grader, or none
     database.execute(sql.delete(LEARNER).filter_by(student=old))
     if alias:
         database.execute(sql.insert(ALIAS).values(alias=old, student=into))

@@ -1,8 +1,8 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `leases.py` (who grades now), `claims.py` (which grader has
-whom), `database.py` and `tables.py`, nowhere else.
+`enrollment.py` (who is in the class), `leases.py` (who grades now), `database.py` and `tables.py`,
+nowhere else.
 """
 
 import difflib

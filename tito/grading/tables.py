@@ -10,8 +10,7 @@ grades. A result that is replaced stays in the entry that tells of it. The point
 are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
 that one that ends every run is known by it, and that two runs share the work; `number` 0: it ended,
 and there is nothing to do until the submission or what decides its results changes. `run`: the
-processes that grade, each with the lease by which it holds its attempts. `claim`: which grader has
-which sections or learners.
+processes that grade, each with the lease by which it holds its attempts.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
@@ -191,16 +190,6 @@ RUN = sql.Table(
     sql.Column("began", Moment, nullable=False),
     sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
     sql.Column("setting", Json, nullable=False),  # see run.described
-)
-CLAIM = sql.Table(
-    "claim",
-    TABLES,
-    # "": all
-    sql.Column("section", sql.String(LONGEST), primary_key=True),
-    sql.Column("student", sql.String(LONGEST), primary_key=True),
-    sql.Column("lesson", sql.String(100), primary_key=True),
-    sql.Column("who", Words, nullable=False),
-    sql.Column("at", Moment, nullable=False),
 )
 
 

@@ -420,18 +420,6 @@ def history(changes):
         )
 
 
-def claims(found):
-    """A row per claim."""
-    if not found:
-        return Text("No grader has claimed anything.")
-    table = Table("grader", "has", "since", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for claim in found:
-        table.add_row(
-            Text(plain(claim.who)), Text(plain(str(claim))), f"{claim.at:%Y-%m-%d %H:%M} UTC"
-        )
-    return table
-
-
 def similar(pairs, threshold):
     """A row per pair of submissions of one lesson."""
     if not pairs:

@@ -95,10 +95,8 @@ INSTRUCTOR = {
     ),
     "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
-    "tito gradebook claim": (
         "graded",
         [],
-        "gradebook claim --student ada --who ta1",
         "ta1 has ada",
     ),
     "tito gradebook leave": ("graded", [], "gradebook leave ada", "ada has left"),
