@@ -92,6 +92,30 @@ def _add_states_and_settings(database):
 MIGRATIONS[4] = _add_states_and_settings
 
 
+def _add_code_claims_and_appeals(database):
+    """Version 5: the files that were graded, who looks at which submission, what learners asked."""
+    dialect = database.dialect
+    moment = sql.DateTime().compile(dialect=dialect)
+    data = sql.LargeBinary().compile(dialect=dialect)
+    number = "SERIAL" if dialect.name == "postgresql" else "INTEGER"
+    learner = "FOREIGN KEY(student) REFERENCES learner (student)"
+    for statement in (
+        f"CREATE TABLE code (sha256 VARCHAR(64) NOT NULL, data {data} NOT NULL, "
+        "PRIMARY KEY (sha256))",
+        "CREATE TABLE claim (student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, "
+        f"who TEXT NOT NULL, at {moment} NOT NULL, done {moment}, sha256 VARCHAR(64), "
+        f"PRIMARY KEY (student, lesson), {learner})",
+        f"CREATE TABLE appeal (id {number} NOT NULL, student VARCHAR(500) NOT NULL, "
+        "lesson VARCHAR(100) NOT NULL, asked TEXT NOT NULL, entered_by TEXT NOT NULL, "
+        f"at {moment} NOT NULL, state VARCHAR(20) NOT NULL, answer TEXT, answered_by TEXT, "
+        f"answered_at {moment}, PRIMARY KEY (id), {learner})",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[5] = _add_code_claims_and_appeals
+
+
 def _add_runs(database):
     """Version 7: the leases of the processes that grade."""
     moment = sql.DateTime().compile(dialect=database.dialect)

@@ -6,6 +6,8 @@ nowhere else.
 """
 
 import difflib
+import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -19,6 +21,7 @@ from tito.grading.arrived import NOBODY, Arrived, is_time, merged
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
+    Comment,
     Grade,
     Instructions,
     Learner,
@@ -31,16 +34,18 @@ from tito.grading.grade import (
     select_check,
     submitted,
 )
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
 from tito.grading.tables import (
     ATTEMPT,
     CHANGE,
+    CODE,
     CUT,
     LEARNER,
     RESULT,
     RUN,
     SECRET,
+    SETTING,
     TABLES,
     VERSION,
     clean,
@@ -100,6 +105,21 @@ class Attempt(NamedTuple):
         return cls(row.number, row.run, row.at, [Seen(*one) for one in row.seen or ()])
 
 
+class ChangedMeanwhile(TitoError):
+    """Somebody wrote about a grade after the one who wants to change it had last looked at it.
+
+    changes  the Changes since then, oldest first
+    """
+
+    def __init__(self, changes: list[Change]):
+        who = ", ".join(dict.fromkeys(change.who for change in changes))
+        super().__init__(
+            f"{who} changed this grade after you had opened it; nothing of yours was written.",
+            "Look at what they wrote, then decide again.",
+        )
+        self.changes = changes
+
+
 class Gradebook:
     """An open gradebook: `with open_gradebook(...) as book`. A method that writes is a transaction.
 
@@ -118,8 +138,11 @@ class Gradebook:
         return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`, into which nobody grades."""
-        tables = [table for table in TABLES.sorted_tables if table not in (VERSION, RUN)]
+        """The same gradebook in the new, empty database of `engine`, into which nobody grades, and
+        without the graded files: they are most of its bytes, and no grade follows from them.
+        """
+        left_out = (VERSION, RUN, CODE)
+        tables = [table for table in TABLES.sorted_tables if table not in left_out]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()
@@ -369,6 +392,8 @@ class Gradebook:
                 **time_columns(known),
             )
             put(one.lesson, new, replaced)
+            if one.sha256 and one.code and not self._has_code(database, one.sha256):
+                database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -398,6 +423,10 @@ class Gradebook:
         if changes:
             database.execute(sql.insert(CHANGE), changes)
         return news
+
+    @staticmethod
+    def _has_code(database, sha256):
+        return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
 
     @staticmethod
     def _change(instructions, was, now, told, why):
@@ -469,6 +498,7 @@ class Gradebook:
         who: str,
         why: str,
         check: str | None = None,
+        seen: int | None = None,
     ) -> tuple[Decimal, Decimal]:
         """Set the points of a lesson, or of one check of it, by hand; `points` None lifts that.
 
@@ -476,17 +506,22 @@ class Gradebook:
                 check can earn: 80 for 8.0 is a slip of the finger. They are final: no lateness is
                 taken from them, no grading changes them.
         check   its id, or a part of it that no other check of the lesson has
+        seen    the `last_change` that whoever sets them knows of; when there is a later one,
+                ChangedMeanwhile is raised
 
         Returns (points of the lesson before, points after), before the late rules.
         """
         return write(
             self.engine,
-            lambda database: self._override(database, student, lesson, points, who, why, check),
+            lambda database: self._override(
+                database, student, lesson, points, who, why, check, seen=seen
+            ),
         )
 
-    def _override(self, database, student, lesson, points, who, why, check, repeat=True):
+    def _override(self, database, student, lesson, points, who, why, check, repeat=True, seen=None):
         """What `override` does. Without `repeat`, None where that is set already."""
         learner = self._lock(database, student, who, why)
+        self._check_seen(database, learner, lesson, seen)
         rows = _result_rows(database, learner, [lesson])
         if not rows:
             raise TitoError(
@@ -529,14 +564,28 @@ class Gradebook:
         )
         return before, after
 
-    def comment(self, student: str, lesson: str | None, text: str | None, who: str) -> None:
+    def comment(
+        self,
+        student: str,
+        lesson: str | None,
+        text: str | None,
+        who: str,
+        seen: int | None = None,
+        only: Comment | None = None,
+    ) -> None:
         """Tell the learner something about a lesson or (None) in general.
 
-        text  None takes those comments back
+        text  None takes those comments back; with `only`, that one
+        seen  as in `override`
         """
-        write(self.engine, lambda database: self._comment(database, student, lesson, text, who))
+        write(
+            self.engine,
+            lambda database: self._comment(
+                database, student, lesson, text, who, seen=seen, only=only
+            ),
+        )
 
-    def _comment(self, database, student, lesson, text, who, repeat=True):
+    def _comment(self, database, student, lesson, text, who, repeat=True, seen=None, only=None):
         """What `comment` does. Without `repeat`, False where that was said already."""
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
@@ -547,10 +596,12 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who)
+        self._check_seen(database, learner, lesson, seen)
         said = Instructions(self._instructions(database, learner)).comments(lesson)
         if not repeat and (text in [comment.text for comment in said] if text else not said):
             return False
-        self._add_change(database, learner, lesson, "comment", who, "", text=text)
+        one = {"comment": [only.text, only.who]} if only else None
+        self._add_change(database, learner, lesson, "comment", who, "", text=text, replaced=one)
         return True
 
     def extend(
@@ -656,6 +707,15 @@ class Gradebook:
         self._check_learner(database, student)
         return database.execute(_learner_query(learner_id(student))).scalar_one()
 
+    def _check_seen(self, database, learner, lesson, seen):
+        """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
+        if seen is None:
+            return
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
+        rows = database.execute(query.where(*_about(learner, lesson))).all()
+        if rows:
+            raise ChangedMeanwhile([_change_of(row) for row in rows])
+
     def _check_learner(self, database, student):
         ids = sql.select(LEARNER.c.student)
         if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
@@ -749,15 +809,7 @@ class Gradebook:
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = Instructions(self._instructions(database, name))
-            columns = {header: text for header, text in row.columns.items() if header != SECRET}
-            learner = Learner(
-                row.student,
-                row.name,
-                columns,
-                instructions.comments(None),
-                row.columns.get(SECRET, ""),
-                row.state or "",
-            )
+            learner = _learner_of(row, instructions.comments(None))
             yield (
                 learner,
                 [
@@ -800,8 +852,7 @@ class Gradebook:
 
         Those of a lesson come with what was said of all lessons.
         """
-        columns = [column for column in CHANGE.c if column.name != "replaced"]
-        query = sql.select(*columns).order_by(CHANGE.c.id).limit(PAGE)
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:
             with transaction(self.engine) as database:
                 self._check_learner(database, student)
@@ -813,29 +864,76 @@ class Gradebook:
             with transaction(self.engine) as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
             for row in page:
-                yield Change(
-                    row.student,
-                    row.lesson,
-                    row.check_id,
-                    row.kind,
-                    row.who,
-                    row.at,
-                    row.why,
-                    row.old_points,
-                    row.new_points,
-                    row.points,
-                    row.text,
-                    make_extension(row),
-                    row.checks or [],
-                )
+                yield _change_of(row)
             if len(page) < PAGE:
                 return
             last = page[-1].id
 
+    def last_change(self, student: str, lesson: str | None) -> int:
+        """A number that grows with each entry of the history about a lesson of a learner, or about
+        all their lessons; 0 without any.
+        """
+        query = sql.select(sql.func.max(CHANGE.c.id))
+        with transaction(self.engine) as database:
+            return database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
+
+    def changed_since(self, number: int) -> list[tuple[int, str]]:
+        """[(id, learner)] of the entries of the history with a greater number than this."""
+        query = sql.select(CHANGE.c["id", "student"]).where(CHANGE.c.id > number)
+        with transaction(self.engine) as database:
+            return [tuple(row) for row in database.execute(query.order_by(CHANGE.c.id))]
+
+    def learners(self) -> list[Learner]:
+        """The Learners, by id, without their comments."""
+        with transaction(self.engine) as database:
+            rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+        return [_learner_of(row) for row in rows]
+
+    def comments_again(self, lesson: str) -> list[tuple[str, int]]:
+        """[(text, for how many learners it stands)] of the comments on a lesson, the most used
+        first.
+        """
+        with transaction(self.engine) as database:
+            entries = [
+                entry
+                for entry in self._instructions(database, kind="comment")
+                if entry.lesson == lesson
+            ]
+        said = {}
+        for entry in entries:
+            said.setdefault(entry.student, []).append(entry)
+        used = Counter(
+            text
+            for mine in said.values()
+            for text in {comment.text for comment in Instructions(mine).comments(lesson)}
+        )
+        return sorted(used.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def secret(self, name: str) -> str:
+        """A secret that belongs to this gradebook, made when it is first asked for."""
+
+        def work(database):
+            query = sql.select(SETTING.c.value).filter_by(name=name)
+            if known := database.execute(query).scalar():
+                return known
+            new = secrets.token_hex(16)
+            database.execute(sql.insert(SETTING).values(name=name, value=new))
+            return new
+
+        return write(self.engine, work)
+
+    def code(self, sha256: str) -> str | None:
+        """The text of a lesson file that was graded, by its SHA-256; None where it was not kept:
+        the gradebook then was made by an earlier tito.
+        """
+        with transaction(self.engine) as database:
+            data = database.execute(sql.select(CODE.c.data).filter_by(sha256=sha256)).scalar()
+        return None if data is None else unpacked(data)
+
     @staticmethod
-    def _instructions(database, student=None):
+    def _instructions(database, student=None, kind=None):
         """The entries of the history that still say something, oldest first: of a learner, or of
-        all.
+        all; of one kind, or of all.
         """
         columns = CHANGE.c[
             "student",
@@ -851,11 +949,48 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
+        kinds = CHANGE.c.kind.in_((kind,) if kind else ("override", "comment", "extension"))
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
         return database.execute(query).all()
+
+
+def _learner_of(row, comments=()):
+    """The Learner of a row of the table `learner`."""
+    columns = {header: text for header, text in row.columns.items() if header != SECRET}
+    page = row.columns.get(SECRET, "")
+    return Learner(row.student, row.name, columns, list(comments), page, row.state or "")
+
+
+_HISTORY = [column for column in CHANGE.c if column.name != "replaced"]
+
+
+def _change_of(row):
+    """The Change of a row of the table `change`."""
+    return Change(
+        row.student,
+        row.lesson,
+        row.check_id,
+        row.kind,
+        row.who,
+        row.at,
+        row.why,
+        row.old_points,
+        row.new_points,
+        row.points,
+        row.text,
+        make_extension(row),
+        row.checks or [],
+    )
+
+
+def _about(student, lesson):
+    """The conditions by which the entries of the history are about a lesson of a learner."""
+    said_of = CHANGE.c.lesson.is_(None)
+    if lesson is not None:
+        said_of |= CHANGE.c.lesson == lesson
+    return (CHANGE.c.student == student, said_of)
 
 
 def _learner_query(student):

@@ -2,6 +2,7 @@
 feedback shows.
 """
 
+import zlib
 from dataclasses import asdict, dataclass, field, replace
 
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
@@ -54,6 +55,8 @@ class LessonResult:
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
     claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
+    code       the text that was graded, as `packed` makes it, for the gradebook to keep
+               beside the results; b"" where it has been kept, or there is none
     """
 
     student: str
@@ -73,6 +76,7 @@ class LessonResult:
     notes: list = field(default_factory=list)
     entry: str = ""
     claimed: dict = field(default_factory=dict)
+    code: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def is_work(self):
@@ -113,7 +117,7 @@ class LessonResult:
 
     def as_json(self):
         """The object that `tito grade --json` prints."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "code"}
 
     @classmethod
     def from_json(cls, value):
@@ -131,3 +135,13 @@ class Seen:
     key: str
     entry: str = ""
     sha256: str = ""
+
+
+def packed(code: str) -> bytes:
+    """The text of a lesson file as the gradebook keeps it; a chapter takes a third of its bytes."""
+    return zlib.compress(code.encode("utf-8", "backslashreplace"))
+
+
+def unpacked(data: bytes) -> str:
+    """The text that `packed` took."""
+    return zlib.decompress(data).decode("utf-8")

@@ -420,6 +420,26 @@ def history(changes):
         )
 
 
+def claims(found):
+    """A row per grader and lesson: how many submissions they have, and how many they looked at."""
+    counted = {}
+    for claim in found:
+        row = counted.setdefault((claim.who, claim.lesson), [0, 0, claim.at])
+        row[0] += 1
+        row[1] += claim.done is not None
+        row[2] = max(row[2], claim.done or claim.at)
+    if not counted:
+        return Text("No grader has claimed a submission.")
+    table = Table("grader", "lesson", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("has", "looked at"):
+        table.add_column(name, justify="right")
+    table.add_column("last")
+    for (who, lesson), (number, done, last) in sorted(counted.items()):
+        when = f"{last:%Y-%m-%d %H:%M} UTC"
+        table.add_row(Text(plain(who)), lesson, str(number), str(done), when)
+    return table
+
+
 def similar(pairs, threshold):
     """A row per pair of submissions of one lesson."""
     if not pairs:
