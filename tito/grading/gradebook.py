@@ -792,6 +792,43 @@ class Gradebook:
 
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
         """
+        for row, by_lesson, instructions in self._each_learner(student, lesson, section):
+            columns = {header: text for header, text in row.columns.items() if header != SECRET}
+            learner = Learner(
+                row.student,
+                row.name,
+                columns,
+                instructions.comments(None),
+                row.columns.get(SECRET, ""),
+                row.state or "",
+            )
+            grades = [
+                counting_grade(learner, mine, instructions, self.rules)
+                for mine in by_lesson.values()
+            ]
+            yield learner, grades
+
+    def histories(
+        self, lesson: str | None = None, section: str | None = None
+    ) -> Iterator[tuple[str, list[tuple[datetime, Grade]]]]:
+        """(lesson, [(when, the Grade that counted from then on)]) of each lesson of each learner in
+        the class, who has not left it: an entry for each submission, the earliest first.
+
+        when  it arrived; where nobody knows, when it was fetched or graded
+        """
+        for row, by_lesson, instructions in self._each_learner(None, lesson, section):
+            if row.state:
+                continue
+            for name, rows in by_lesson.items():
+                told, some = [], []
+                for one in sorted(submitted(rows), key=lambda each: each.order):
+                    some += [each for each in rows if each.sha256 == one.row.sha256]
+                    when = one.arrived.when or one.arrived.fetched or one.row.graded
+                    told.append((when, counting_grade(row, some, instructions, self.rules)))
+                yield name, told
+
+    def _each_learner(self, student, lesson, section):
+        """(row of `learner`, {lesson: rows of `result`}, Instructions) one after the other."""
         with transaction(self.engine) as database:
             if student is not None:
                 self._check_learner(database, student)
@@ -809,14 +846,7 @@ class Gradebook:
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = Instructions(self._instructions(database, name))
-            learner = _learner_of(row, instructions.comments(None))
-            yield (
-                learner,
-                [
-                    counting_grade(learner, mine, instructions, self.rules)
-                    for mine in _by_lesson(rows).values()
-                ],
-            )
+            yield row, _by_lesson(rows), instructions
 
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""
