@@ -119,5 +119,3 @@ def _checked(text, what):
 
 def _now():
     return datetime.now(timezone.utc)
-
-

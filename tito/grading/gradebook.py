@@ -863,9 +863,7 @@ class Gradebook:
         """
         query = sql.select(sql.func.max(CHANGE.c.id))
         with transaction(self.engine) as database:
-            return (
-                database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
-            )
+            return database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
 
     def changed_since(self, number: int) -> list[tuple[int, str]]:
         """[(id, learner)] of the entries of the history with a greater number than this."""
