@@ -320,9 +320,14 @@ class Page:
         if check and check not in ids:
             raise TitoError(f"This lesson has no check {check}.", "Choose one of the list.")
         before, after = self.book.override(
-            view.grade.student, view.grade.lesson, points, who, form.get("why", ""), check,
+            view.grade.student,
+            view.grade.lesson,
+            points,
+            who,
+            form.get("why", ""),
+            check,
             seen(form),
-        )  # fmt: skip
+        )
         return f"Points set: {before} -> {after} before the late rules."
 
     def lift_points(self, view, form, who):

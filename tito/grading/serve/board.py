@@ -20,8 +20,15 @@ from tito.grading.gradebook import Gradebook
 from tito.grading.late import shown
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
-DOUBTFUL = ("unreadable", "too long to read", "import failed", "crashed", "timed out",
-            "out of memory", "tampered")  # fmt: skip
+DOUBTFUL = (
+    "unreadable",
+    "too long to read",
+    "import failed",
+    "crashed",
+    "timed out",
+    "out of memory",
+    "tampered",
+)
 # Entries of the history of which one may be committed after a later one.
 OVERLAP = 200
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
@@ -144,15 +151,13 @@ class Board:
     def lines(self, who: str, lesson: str | None = None, anonymous: bool = False) -> list[Line]:
         """The Lines of a lesson, or of all. `anonymous`: in an order that tells no id."""
         held = claims.claims(self.book, lesson)
-        asked = Counter(
-            (one.student, one.lesson) for one in appeals.appeals(self.book, state="open")
-        )
+        waiting = {one[1:3] for one in appeals.appeals(self.book, state="open")}
         lines = []
         for row in self.rows():
             if lesson is not None and row.lesson != lesson:
                 continue
             claim = held.get((row.student, row.lesson))
-            needs = row.needs + ("appeal",) * bool(asked[row.student, row.lesson])
+            needs = row.needs + ("appeal",) * ((row.student, row.lesson) in waiting)
             lines.append(Line(row, claim, claims.state(claim, row.sha256), needs))
         if anonymous:
             lines.sort(key=lambda line: (line.row.number, line.row.lesson, line.row.handle))
@@ -241,8 +246,20 @@ def mask(learner: Learner, handle: str) -> Callable[[str], str]:
     return lambda text: pattern.sub(instead, str(text))
 
 
-_NAMING = ("name", "email", "sis_login_id", "github", "username", "student", "idnumber", "id",
-           "sis_user_id", "moodle_id", "canvas_id", "sid")  # fmt: skip
+_NAMING = (
+    "name",
+    "email",
+    "sis_login_id",
+    "github",
+    "username",
+    "student",
+    "idnumber",
+    "id",
+    "sis_user_id",
+    "moodle_id",
+    "canvas_id",
+    "sid",
+)
 
 
 def summary(lines: list[Line]) -> list[dict]:

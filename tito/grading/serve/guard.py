@@ -15,6 +15,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 MOST = 1_000  # sessions, the oldest of which go
+NO_TOKEN = (
+    "This address is not valid. The right one was printed when the page was started: "
+    "tito gradebook serve"
+)
 BODY = 100_000  # bytes of a form
 FORM = b"application/x-www-form-urlencoded"
 # `data:` in img-src: an empty icon, for which no browser then asks.
@@ -102,8 +106,7 @@ class Guard:
         session = None if refused else self.sessions.find(token)
         form = {}
         if not refused and not session:
-            refused = (403, "This address is not valid. The right one was printed when the page was "
-                       "started: tito gradebook serve")  # fmt: skip
+            refused = 403, NO_TOKEN
         if not refused and request.method == "POST":
             form = await read_form(request)
             if form is None:
