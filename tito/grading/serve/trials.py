@@ -83,8 +83,8 @@ class Trials:
             )
         words = [str(self.submissions), lesson, "--root", str(self.root), "--json"]
         words += ["--gradebook", self.gradebook]
-        words += ["--check", check] if check else []
-        words += ["--dry-run"] if why is None else ["--why", f"{why} ({who}, on the page)"]
+        words += [f"--check={check}"] if check else []
+        words += ["--dry-run"] if why is None else [f"--why={why} ({who}, on the page)"]
         with self._lock:
             if self.last:
                 self.last.look()
