@@ -93,7 +93,7 @@ def take(
         claim = _claim_of(database, learner, lesson)
         if claim and claim.who not in (clean(who), instead_of) and not claim.done:
             raise Taken(claim)
-        return _put(database, Claim(learner, lesson, clean(who), _now()))
+        return _put(database, claim, Claim(learner, lesson, clean(who), _now()))
 
     return write(book.engine, work)
 
@@ -132,7 +132,7 @@ def take_next(book: Gradebook, places: Iterable[Place], who: str) -> Place | Non
             if now == TAKEN and mine:
                 return place
             if now in (FREE, AGAIN):
-                _put(database, Claim(*place[:2], clean(who), _now()))
+                _put(database, claim, Claim(*place[:2], clean(who), _now()))
                 return place
         return None
 
@@ -147,7 +147,7 @@ def take_all(book: Gradebook, places: Iterable[Place], who: str) -> int:
         found = _claims_of(database, {place.lesson for place in places})
         new = [p for p in places if state(found.get(p[:2]), p.sha256) in (FREE, AGAIN)]
         for place in new:
-            _put(database, Claim(*place[:2], clean(who), _now()))
+            _put(database, found.get(place[:2]), Claim(*place[:2], clean(who), _now()))
         return len(new)
 
     return write(book.engine, work)
@@ -200,27 +200,36 @@ def finish(book: Gradebook, place: Place, who: str) -> None:
             return  # by whom it was first
         since = claim.at if claim and claim.who == clean(who) else _now()
         new = Claim(learner, place.lesson, clean(who), since, _now(), place.sha256)
-        _put(database, new)
+        _put(database, claim, new)
 
     write(book.engine, work)
 
 
 def _claim_of(database, learner, lesson):
-    row = database.execute(sql.select(CLAIM).filter_by(student=learner, lesson=lesson)).first()
+    """The claim of a submission, which no other transaction changes meanwhile, or None."""
+    query = sql.select(CLAIM).filter_by(student=learner, lesson=lesson).with_for_update()
+    row = database.execute(query).first()
     return row and Claim(*row)
 
 
 def _claims_of(database, lessons):
-    """The claims of these lessons, which no other transaction changes meanwhile."""
-    query = sql.select(CLAIM).where(CLAIM.c.lesson.in_(lessons)).with_for_update()
-    return {(row.student, row.lesson): Claim(*row) for row in database.execute(query)}
+    """The claims of these lessons, as `_claim_of`."""
+    query = sql.select(CLAIM).where(CLAIM.c.lesson.in_(lessons))
+    rows = database.execute(query.order_by(CLAIM.c.student, CLAIM.c.lesson).with_for_update())
+    return {(row.student, row.lesson): Claim(*row) for row in rows}
 
 
-def _put(database, claim):
-    place = {"student": learner_id(claim.student), "lesson": claim.lesson}
-    database.execute(sql.delete(CLAIM).filter_by(**place))
-    database.execute(sql.insert(CLAIM).values(claim._asdict() | place))
-    return claim
+def _put(database, old, new):
+    """Keep a claim instead of `old`, which may be None: then a row that another transaction has
+    added meanwhile is not replaced, but refused by the database, and `write` tries again.
+    """
+    place = {"student": learner_id(new.student), "lesson": new.lesson}
+    values = new._asdict() | place
+    if old:
+        database.execute(sql.update(CLAIM).filter_by(**place).values(values))
+    else:
+        database.execute(sql.insert(CLAIM).values(values))
+    return new
 
 
 def _now():

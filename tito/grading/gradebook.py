@@ -189,7 +189,8 @@ class Gradebook:
 
         def work(database):
             place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
-            rows = database.execute(sql.select(ATTEMPT).where(place).with_for_update())
+            query = sql.select(ATTEMPT).where(place).order_by(ATTEMPT.c.student, ATTEMPT.c.work)
+            rows = database.execute(query.with_for_update())
             before = {(row.student, row.work): Attempt.of(row) for row in rows}
             keys = self._keys(database, {student for student, _ in works})
             claimed = {one: claim(keys.get(one[0], {}), before.get(one)) for one in works}
@@ -224,11 +225,15 @@ class Gradebook:
 
     @staticmethod
     def _keep_attempts(database, attempts, run):
+        # In one order, so that of two runs none waits for a row that the other one has.
+        attempts = sorted((learner_id(student), *more) for student, *more in attempts)
         for student, work, number in attempts:
-            place = {"student": learner_id(student), "work": work}
-            database.execute(sql.delete(ATTEMPT).filter_by(**place))
-            if number is not None:
-                row = {"number": number, "run": clean(run)[:255], "at": _now()}
+            place = {"student": student, "work": work}
+            if number is None:
+                database.execute(sql.delete(ATTEMPT).filter_by(**place))
+                continue
+            row = {"number": number, "run": clean(run)[:255], "at": _now(), "seen": None}
+            if not database.execute(sql.update(ATTEMPT).filter_by(**place).values(row)).rowcount:
                 database.execute(sql.insert(ATTEMPT).values(place | row))
 
     def save(

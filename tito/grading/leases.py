@@ -18,6 +18,7 @@ from tito.grading.tables import RUN, VERSION, clean, sql
 
 LEASE = timedelta(minutes=10)  # so far may the clocks of two machines disagree, less RENEW
 RENEW = 60  # seconds after which a lease is renewed
+ENDED = "ZX"  # states of a process that is over, though its parent has not asked how it ended
 FIRST_NAMESPACE = "pid:[4026531836]"  # that of processes in no container
 # What must be the same in two runs that grade the same lessons, and how it is called.
 SAME = {
@@ -56,7 +57,8 @@ def run_name(pid: int | None = None) -> str:
     """What the gradebook calls this run, or that of another process: host, process, its start."""
     pid = pid or os.getpid()
     try:
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        start = "ended" if words[0] in ENDED else words[19]
     except (OSError, IndexError):
         start = ""
     return f"{_host()} {pid} {start}"

@@ -17,7 +17,7 @@ from processes import children
 from some_results import MONDAY
 
 from tito.errors import TitoError
-from tito.grading import leases, run
+from tito.grading import gradebook, leases, run
 from tito.grading.judge import Setting
 from tito.learn import workspace
 from tito.lesson import course
@@ -256,7 +256,7 @@ KILLS_THE_RUN = """
 import os, signal, sys
 from tito.cli import run as cli
 from tito.errors import TitoError
-from tito.grading import leases, run
+from tito.grading import gradebook, leases, run
 real, tried = run.Worker.grade, sys.argv.pop()
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
@@ -291,6 +291,65 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
         points for n in range(8) if n != 2 for points in ([5, 3] if n % 2 else [0, 0])
     ]
     assert "the whole run was ended" in rows["learner2", "sums"]["reason"]
+
+
+NOTES_WHAT_IT_GRADES = """
+import sys
+from tito.cli import run as cli
+from tito.grading import run
+real, tried = run.Worker.grade, sys.argv.pop()
+def grade(worker, arrival, *more):
+    with open(tried, "a") as file:
+        file.write(arrival.student + "\\n")
+    return real(worker, arrival, *more)
+run.Worker.grade = grade
+cli.run()
+"""
+
+
+@pytest.mark.slow
+@LINUX
+@pytest.mark.parametrize("database", ["a file", "PostgreSQL"])
+def test_two_runs_share_a_class_and_one_takes_over_what_the_other_held_when_it_was_killed(
+    small_course, tmp_path, request, database
+):
+    students = [f"learner{number:02}" for number in range(40)]
+    for number, student in enumerate(students):
+        (tmp_path / "class" / student).mkdir(parents=True)
+        text = small_course.lesson("numbers").script.read_text("utf-8")
+        (tmp_path / "class" / student / "numbers_dev.py").write_text(f"{text}\n# {number}\n")
+    where = tmp_path / "book.db"
+    if database == "PostgreSQL":
+        where = request.getfixturevalue("postgres")()
+    words = ("--jobs", 1, "--isolation", "process", "--gradebook", where)
+    line = [word for word in command(small_course, tmp_path / "class", *words) if word != "--all"]
+    line[1:3] = ["-c", NOTES_WHAT_IT_GRADES]
+    files = [tmp_path / "first", tmp_path / "second"]
+    runs = [
+        subprocess.Popen([*line, "numbers", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for file in files
+    ]
+
+    def tried(file):
+        return file.read_text().split() if file.exists() else []
+
+    wait_for(lambda: all(len(tried(file)) > 2 for file in files), 60)
+    kill(runs[0].pid)
+    said, complained = runs[1].communicate(timeout=120)
+    runs[0].communicate()
+    assert runs[1].returncode == 0, complained.decode()
+    rows = json.loads(said)
+    assert [(row["student"], row["verdict"]) for row in rows] == [
+        (student, "passed") for student in students
+    ]
+    first, second = map(tried, files)
+    assert len(second) == len(set(second)) and sorted({*first, *second}) == students
+    assert len({*first} & {*second}) <= run.AHEAD, "what was not in the gradebook yet"
+    with gradebook.open_gradebook(where) as book:
+        changes = [change.student for change in book.history()]
+        assert sorted(changes) == students, "each was kept once"
+        (left,) = leases.runs(book).values()  # the next run deletes it
+        assert left.run.split()[1] == str(runs[0].pid)
 
 
 @LINUX

@@ -3,7 +3,7 @@
 import pytest
 from some_results import DAY, MONDAY, result
 
-from tito.cli import instructor
+from tito.cli.instructor import grade
 from tito.grading import run, trial, views
 from tito.grading.result import CheckResult, Seen
 
@@ -111,7 +111,7 @@ def test_only_some_learners_are_graded_and_a_slip_is_told():
 
 def test_a_log_gets_a_line_for_each_tenth_and_each_minute_but_not_more_often(capsys):
     clock = [0.0]
-    tell = instructor.progress_lines(lambda: clock[0])
+    tell = grade.progress_lines(lambda: clock[0])
     for done in range(1, 301):
         clock[0] += 0.125
         tell(done, 300, lambda: f"{done} of 300")
@@ -131,10 +131,10 @@ def test_a_line_of_progress_tells_rate_and_time_left():
 
 
 def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
-    with instructor.to_grade_into(small_course, None, True) as (kept, copy):
+    with grade.to_grade_into(small_course, None, True) as (kept, copy):
         copy.save([result()], MONDAY, "me")
         assert [one.student for one in trial.compare(kept, copy)] == ["ada"]
     assert not (small_course.state / "gradebook.db").exists()
-    with instructor.to_grade_into(small_course, str(tmp_path / "a.db"), False) as (kept, book):
+    with grade.to_grade_into(small_course, str(tmp_path / "a.db"), False) as (kept, book):
         assert kept is book
     assert (tmp_path / "a.db").exists()
