@@ -18,6 +18,7 @@ submission, the checks or the limits change.
 import atexit
 import contextlib
 import difflib
+import functools
 import getpass
 import hashlib
 import itertools
@@ -25,6 +26,7 @@ import json
 import os
 import pickle
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -41,6 +43,7 @@ from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, blank, whole
 from tito.grading.result import LessonResult, Seen
+from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
@@ -62,8 +65,8 @@ ENDED = JudgeDied("the whole run was ended")  # while it was busy with this subm
 class Worker:
     """A judge process, from outside."""
 
-    def __init__(self, setting):
-        self.setting, self.process, self.busy = setting, None, False
+    def __init__(self, setting, course):
+        self.setting, self.course, self.process, self.busy = setting, course, None, False
 
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission.
@@ -144,13 +147,16 @@ class Workers:
             False,
         )
 
-    def of_this_thread(self, setting):
+    def of_this_thread(self, setting, course):
+        """Its judge read the course as it is now: a Dask worker outlives a run."""
         found = getattr(self.local, "worker", None)
-        if found is None or found.setting != setting:
-            found = self.local.worker = Worker(setting)
+        if found is None or (found.setting, found.course) != (setting, course):
+            if found:
+                self.local.worker.close()
+            new = self.local.worker = Worker(setting, course)
             with self.lock:
-                self.all.append(found)
-        return found
+                self.all = [one for one in self.all if one is not found] + [new]
+        return self.local.worker
 
     def close(self, stopping=False):
         """End the judges. `stopping`: whoever loses one to this shall not start another."""
@@ -166,16 +172,51 @@ WORKERS = Workers()
 atexit.register(WORKERS.close)
 
 
-def grade_one(setting, arrival, known, seconds):
+def grade_one(setting, course, home, arrival, known, seconds):
     """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
-    It never raises over a submission.
+    course  its hash, see `course_hash`
+    home    the run that asks, see `leases.run_name`
+
+    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
+    another one, or the submissions are not.
     """
+    if home != leases.run_name():
+        check_here(setting, course, arrival)
     try:
-        return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
+        return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
     except JudgeDied as error:
         return [error] * len(setting.lessons)
+
+
+def check_here(setting, course, arrival):
+    """Raise TitoError where this machine has not what the run's own machine has."""
+    _check_course(setting.root, setting.lessons, course)
+    for part in arrival.parts:
+        if not os.path.lexists(part.path):
+            raise TitoError(
+                f"The worker on {socket.gethostname()} does not see {part.path}.",
+                "Put the submissions where all workers find them at the same path.",
+                3,
+            )
+
+
+@functools.lru_cache(maxsize=4)  # of those that are right: what raises is asked again
+def _check_course(root, lessons, course):
+    try:
+        entries = open_root(root).lessons
+        asked = [entry for entry in entries if entry.name in lessons]
+        is_same = len(asked) == len(lessons) and course_hash(asked, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise TitoError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
+            "another tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+            3,
+        )
 
 
 @dataclass
@@ -339,7 +380,7 @@ def grade_class(
         elif not regrade:
             lessons = before.keys() | task.known.keys()
             before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
-        running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
+        running[pool.submit(grade_one, setting, course, this, task.arrival, before, seconds)] = task
 
     def finish(task, results):
         arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
