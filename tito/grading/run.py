@@ -219,6 +219,24 @@ def _check_course(root, lessons, course):
         )
 
 
+def result_of(future, lessons):
+    """What a task returned; JudgeDied for all its lessons where it ended the workers that tried it.
+    Raises TitoError when that is not its fault: it runs again with the next run.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return [JudgeDied("it ended the worker that graded it")] * lessons
+        raise TitoError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+            3,
+        ) from None
+
+
 @dataclass
 class Task:
     """A submission that is to be graded.
@@ -440,7 +458,7 @@ def grade_class(
                     continue
                 ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
                 for done in ended:
-                    finish(running.pop(done), done.result())
+                    finish(running.pop(done), result_of(done, len(asked)))
                 if not ended:
                     progress.seconds = time.monotonic() - began
                     told(progress)

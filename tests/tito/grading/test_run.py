@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 
 import commands
 import pytest
@@ -509,6 +510,22 @@ def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_cour
     nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
     with pytest.raises(TitoError, match="has no course at .*nowhere"):
         run.check_here(nowhere, course_now, arrival)
+
+
+def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
+    class KilledWorker(Exception):
+        pass
+
+    future = Future()
+    future.set_exception(KilledWorker("3 workers"))
+    assert [str(one) for one in run.result_of(future, 2)] == [
+        "it ended the worker that graded it"
+    ] * 2
+    future = Future()
+    future.cancel()
+    future.set_running_or_notify_cancel()
+    with pytest.raises(TitoError, match="The workers are gone: CancelledError"):
+        run.result_of(future, 2)
 
 
 def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
