@@ -625,8 +625,8 @@ class Otter(Peer):
         for check in self.root.lessons[0].declared.checks:
             lines = check.cell.source.split("\n")
             code = "\n".join(
-                f"{'...' if line.startswith(' ') or not line else '>>>'} {line}".rstrip()
-                for line in lines
+                f"{'...' if line.startswith((' ', ')')) or not line else '>>>'} {line}".rstrip()
+                for line in [*lines, f"{check.function}()"]
                 if line.strip()
             )
             case = {"code": code, "hidden": False, "locked": False}
