@@ -1,7 +1,8 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `database.py` and `tables.py`, nowhere else.
+`enrollment.py` (who is in the class), `answers.py` (what persons judge), `database.py` and
+`tables.py`, nowhere else.
 """
 
 import difflib
@@ -32,12 +33,15 @@ from tito.grading.grade import (
 )
 from tito.grading.result import LessonResult, Seen
 from tito.grading.roster import in_section
+from tito.grading.rubric import Item
 from tito.grading.tables import (
+    ANSWER,
     ATTEMPT,
     CHANGE,
     CUT,
     LEARNER,
     RESULT,
+    RUBRIC,
     SECRET,
     TABLES,
     VERSION,
@@ -96,6 +100,23 @@ class Attempt(NamedTuple):
     @classmethod
     def of(cls, row) -> "Attempt":
         return cls(row.number, row.run, row.at, [Seen(*one) for one in row.seen or ()])
+
+
+class ChangedMeanwhile(TitoError):
+    """Somebody wrote about a grade after the one who wants to change it had last looked at it.
+
+    changes  the Changes since then, oldest first
+    what     who changed what; "" says it of the changes
+    """
+
+    def __init__(self, changes: list[Change], what: str = ""):
+        who = ", ".join(dict.fromkeys(change.who for change in changes))
+        super().__init__(
+            f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "
+            "written.",
+            "Look at what they wrote, then decide again.",
+        )
+        self.changes = changes
 
 
 class Gradebook:
@@ -303,7 +324,7 @@ class Gradebook:
         student = learner_id(student)
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
         rows = {lesson: [] for lesson in lessons}
         for row in _result_rows(database, student, lessons):
@@ -358,6 +379,7 @@ class Gradebook:
                 **time_columns(known),
             )
             put(one.lesson, new, replaced)
+            self._keep_answers(database, one.answers)
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -387,6 +409,14 @@ class Gradebook:
         if changes:
             database.execute(sql.insert(CHANGE), changes)
         return news
+
+    @staticmethod
+    def _keep_answers(database, answers):
+        for answer in answers:
+            known = sql.select(ANSWER.c.sha256).filter_by(sha256=answer.sha256)
+            if answer.text and not database.execute(known).first():
+                row = {"sha256": answer.sha256, "text": clean(answer.text)}
+                database.execute(sql.insert(ANSWER).values(row))
 
     @staticmethod
     def _change(instructions, was, now, told, why):
@@ -482,7 +512,7 @@ class Gradebook:
                 f"{learner} has no grade in {lesson} yet.",
                 f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
             )
-        instructions = Instructions(self._instructions(database, learner))
+        instructions = self._said(database, learner)
         person = database.execute(sql.select(LEARNER).filter_by(student=learner)).one()
         result = counting_grade(person, rows, instructions, self.rules).result
         ids = [check.id for check in result.checks]
@@ -536,7 +566,7 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who)
-        said = Instructions(self._instructions(database, learner)).comments(lesson)
+        said = self._said(database, learner).comments(lesson)
         if not repeat and (text in [comment.text for comment in said] if text else not said):
             return False
         self._add_change(database, learner, lesson, "comment", who, "", text=text)
@@ -580,7 +610,7 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who, why)
-        given = Instructions(self._instructions(database, learner)).extensions.get(lesson)
+        given = self._said(database, learner).extensions.get(lesson)
         if not repeat and given == (late.Extension(until, days) if until or days else None):
             return False
         self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
@@ -627,7 +657,7 @@ class Gradebook:
                 learner = database.execute(
                     sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
                 ).one()
-                instructions = Instructions(self._instructions(database, student))
+                instructions = self._said(database, student)
                 results = [grade.result for grade in self.grades(database, student).values()]
                 found += instructions.standing(learner, results)
         return found
@@ -737,7 +767,7 @@ class Gradebook:
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
-                instructions = Instructions(self._instructions(database, name))
+                instructions = self._said(database, name)
             columns = {header: text for header, text in row.columns.items() if header != SECRET}
             learner = Learner(
                 row.student,
@@ -758,7 +788,7 @@ class Gradebook:
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
             for lesson, rows in _by_lesson(_result_rows(database, student)).items()
@@ -770,7 +800,7 @@ class Gradebook:
         wanted = {student: {} for student in students}
         with transaction(self.engine) as database:
             learners = {row.student: row for row in database.execute(sql.select(LEARNER))}
-            said = {}
+            said, items = {}, rubric_items(database)
             for entry in self._instructions(database):
                 said.setdefault(entry.student, []).append(entry)
             query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
@@ -779,7 +809,9 @@ class Gradebook:
                 if student in wanted:
                     wanted[student].setdefault(values[0], []).append(_Row(*values))
         return [
-            counting_grade(learners[student], rows, Instructions(said.get(student, ())), self.rules)
+            counting_grade(
+                learners[student], rows, Instructions(said.get(student, ()), items), self.rules
+            )
             for student, by_lesson in wanted.items()
             for rows in by_lesson.values()
         ]
@@ -802,24 +834,16 @@ class Gradebook:
             with transaction(self.engine) as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
             for row in page:
-                yield Change(
-                    row.student,
-                    row.lesson,
-                    row.check_id,
-                    row.kind,
-                    row.who,
-                    row.at,
-                    row.why,
-                    row.old_points,
-                    row.new_points,
-                    row.points,
-                    row.text,
-                    make_extension(row),
-                    row.checks or [],
-                )
+                yield change_of(row)
             if len(page) < PAGE:
                 return
             last = page[-1].id
+
+    def _said(self, database, student):
+        """The Instructions about one learner."""
+        entries = self._instructions(database, student)
+        judged = any(entry.kind == "judged" for entry in entries)
+        return Instructions(entries, rubric_items(database) if judged else None)
 
     @staticmethod
     def _instructions(database, student=None):
@@ -827,6 +851,7 @@ class Gradebook:
         all.
         """
         columns = CHANGE.c[
+            "id",
             "student",
             "lesson",
             "check_id",
@@ -840,11 +865,45 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
+        kinds = CHANGE.c.kind.in_(("override", "judged", "comment", "extension"))
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
         return database.execute(query).all()
+
+
+def change_of(row) -> Change:
+    """The Change in a row of the table `change`."""
+    return Change(
+        row.student,
+        row.lesson,
+        row.check_id,
+        row.kind,
+        row.who,
+        row.at,
+        row.why,
+        row.old_points,
+        row.new_points,
+        row.points,
+        row.text,
+        make_extension(row),
+        row.checks or [],
+    )
+
+
+def rubric_items(
+    database: sql.Connection, lesson: str | None = None, question: str | None = None
+) -> dict[int, Item]:
+    """{id: Item} of the rubrics, as they are now; of one question, or of all."""
+    newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
+    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
+    if question is not None:
+        query = query.filter_by(lesson=lesson, question=question)
+    places, found = {}, {}
+    for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
+        place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
+        found[row.item] = Item(row.item, place, row.points, row.text, row.version)
+    return found
 
 
 def _learner_query(student):

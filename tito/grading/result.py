@@ -4,6 +4,7 @@ feedback shows.
 
 from dataclasses import asdict, dataclass, field, replace
 
+from tito.grading.rubric import Answer
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
@@ -44,6 +45,8 @@ class LessonResult:
     """One lesson of one learner, on the base that counts.
 
     lesson     the lesson's name; `number` and `title` beside it
+    points     that the checks earned; what persons give for answers is in no result
+    max_points of the checks and the answers
     base       "own" (on the learner's earlier lessons) or "reference" (on the course's)
     verdict    a key of VERDICTS
     reason     a sentence: why this verdict
@@ -54,6 +57,7 @@ class LessonResult:
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
     claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
+    answers    rubric.Answer for each question of the lesson, when there was a file of it
     """
 
     student: str
@@ -73,6 +77,12 @@ class LessonResult:
     notes: list = field(default_factory=list)
     entry: str = ""
     claimed: dict = field(default_factory=dict)
+    answers: list = field(default_factory=list)
+
+    @property
+    def check_points(self):
+        """What the checks can earn."""
+        return self.max_points - sum(answer.max_points for answer in self.answers)
 
     @property
     def is_work(self):
@@ -113,12 +123,14 @@ class LessonResult:
 
     def as_json(self):
         """The object that `tito grade --json` prints."""
-        return asdict(self)
+        return asdict(self) | {"answers": [answer.as_json() for answer in self.answers]}
 
     @classmethod
     def from_json(cls, value):
         """The result that `as_json` gave, again."""
-        return cls(**value | {"checks": [CheckResult(**check) for check in value["checks"]]})
+        checks = [CheckResult(**check) for check in value["checks"]]
+        answers = [Answer(**answer) for answer in value.get("answers", ())]
+        return cls(**value | {"checks": checks, "answers": answers})
 
 
 @dataclass(frozen=True)
