@@ -182,6 +182,10 @@ class Lesson:
         """{question: the answer in a learner's file}, "" where nothing is written."""
         return {question.name: answer_in(source, question.name) for question in self.questions}
 
+    def written_answers(self, source: cells.Source) -> dict[str, bool]:
+        """{question: whether an answer to it is in a learner's file}."""
+        return {name: bool(answer) for name, answer in self.answers(source).items()}
+
     def exercise(self, key: str) -> Exercise:
         """The exercise with that id or name. Raises TitoError naming the others."""
         for exercise in self.exercises:
@@ -243,7 +247,7 @@ class Lesson:
             elif not solution:
                 out.append(line)
             cell = last_of.get(number)
-            if cell and cell.kind == "markdown" and cell in following:
+            if cell and cell.kind == "markdown" and not cell.question and cell in following:
                 name = following[cell].exercise
                 words = STUCK.format(lesson=self.name, exercise=name)
                 if name in hinted and words not in cell.source:
@@ -380,12 +384,6 @@ class Lesson:
     def _questions(self):
         questions, taken = [], {exercise.name for exercise in self.exercises}
         for cell in self.source.cells:
-            if "question" in cell.metadata and cell.kind != "markdown":
-                self._refuse(
-                    "a question in a cell of code.",
-                    'Its answer is text: `# %% [markdown] question="why" points=2`.',
-                    cell,
-                )
             if not (name := cell.question):
                 continue
             mark = 0 if self.source.is_notebook else -cell.gap  # its `# %%` line
@@ -435,6 +433,12 @@ class Lesson:
         return questions
 
     def _check_markers(self, cell):
+        if "question" in cell.metadata and cell.kind != "markdown":
+            self._refuse(
+                "a question in a cell of code.",
+                'Its answer is text: `# %% [markdown] question="why" points=2`.',
+                cell,
+            )
         opened = None
         for number, line in enumerate(cell.source.split("\n") if "### " in cell.source else ()):
             mark = MARK.match(line)
@@ -635,6 +639,12 @@ def answer_in(source: cells.Source, question: str) -> str:
         if answer := "\n".join(lines[at + 1 :]).strip():
             return answer
     return ""
+
+
+def answered(text: str, answer: str) -> str:
+    """The text of a question's cell with an answer below its line ANSWER."""
+    above = text.partition(f"\n{ANSWER}")[0]
+    return f"{above}\n{ANSWER}\n\n{answer}".rstrip()
 
 
 def _split_sample(answer):

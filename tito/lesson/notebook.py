@@ -145,6 +145,8 @@ def to_script(notebook: str, old: str | None = None) -> str:
         # Of a cell in another language, jupytext notes which.
         if cell.cell_type == "markdown" and cell.metadata.get("question"):
             cell.source = cells.with_escapes(cell.source)
+            name = cell.metadata.pop("question")  # first, though a notebook's keys are sorted
+            cell.metadata = nbformat.from_dict({"question": name} | cell.metadata)
         if cell.cell_type == "code" and not cell.source.startswith("%%"):
             cell.source = cells.comment_magics(cell.source)
     script = jupytext.writes(book, fmt=dict(PERCENT))
