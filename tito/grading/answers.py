@@ -176,7 +176,7 @@ def used(book: Gradebook, lesson: str, question: str) -> dict[int, int]:
         for grade in grades:
             for one in grade.answers:
                 if one.question == question and one.judgement:
-                    for item in set(one.judgement.items) & counts.keys():
+                    for item in set(one.judgement.ids) & counts.keys():
                         counts[item] += 1
     return counts
 
@@ -440,7 +440,7 @@ def _judge(
             )
         items = tuple(dict.fromkeys(items))
         said = one.judgement
-        if said and (set(said.items), said.adjustment, said.comment) == (
+        if said and (set(said.ids), said.adjustment, said.comment) == (
             set(items),
             adjustment,
             clean(comment),

@@ -1,6 +1,7 @@
 """Free answers: what they count before and after a person judged them, rubrics, the history."""
 
 import hashlib
+import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -8,7 +9,7 @@ import pytest
 from some_results import DAY, MONDAY, result
 
 from tito.errors import TitoError
-from tito.grading import answers, enrollment
+from tito.grading import answers, enrollment, exports, feedback
 from tito.grading.gradebook import ChangedMeanwhile
 from tito.grading.rubric import Answer
 
@@ -213,3 +214,19 @@ def test_merged_ids_keep_their_judgements(book):
     enrollment.merge(book, "ada2", "ada", "me", "twice")
     said = grade(book).answers[0]
     assert (said.judgement or said.earlier).points == 2
+
+
+def test_pages_and_exports_show_what_a_person_said(book):
+    save(book, handed_in(), handed_in("bob", text=HOSTILE))
+    judge(book, "bob", adjustment="1.5", comment=HOSTILE)
+    (_, ada), (learner, bob) = book.by_learner()
+    page = feedback.page(learner, bob, "Course")
+    assert "judged by ta1" in page and "Automatic 3 of 6, judged 1.5 of 2." in page
+    assert "<script>" not in page and "{{" in page
+    assert "2 points to be judged" in exports.summary(ada[0])
+    chosen = exports.Selection(book, most={"numbers": 8})
+    assert chosen.waiting() == 1 and "to be judged" in exports.text(chosen, "moodle")
+    results = {path: json.loads(text) for path, text in exports.tree(chosen, "gradescope")}
+    last = results["bob/results.json"]["tests"][-1]
+    assert (last["name"], last["score"], last["max_score"]) == ("Numbers: why", 1.5, 2)
+    assert results["ada/results.json"]["tests"][-1]["output"] == "to be judged"
