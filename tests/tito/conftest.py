@@ -1,5 +1,6 @@
 """Roots to test on: a small course, and a workspace made from it; and a process to test them in."""
 
+import postgres as postgresql
 import pytest
 from small_course import make_course
 
@@ -18,6 +19,17 @@ def small_workspace(small_course, tmp_path):
     """The root of a workspace made from it."""
     workspace.init(tmp_path / "my work", small_course)
     return course.open_root(tmp_path / "my work")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server: every call gives the URL of a new, empty database, for `--gradebook`.
+    The tests that ask for it are slow.
+    """
+    if reason := postgresql.missing():
+        pytest.skip(reason)
+    with postgresql.server() as new_database:
+        yield new_database
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
-"""Results of lessons as the judge returns them, and late rules, for tests of what comes after
-it.
+"""Results of lessons as the judge returns them, late rules, and a gradebook of the first tito, for
+tests of what comes after the judge.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -56,3 +56,49 @@ def result(
 def points(book, student="ada"):
     """{lesson: the points that count, as written} of a learner."""
     return {grade.lesson: str(grade.points) for grade in book.rows(student)}
+
+
+# What the first tito made, by Alembic: text, so that a change of the tables does not change it.
+FIRST_GRADEBOOK = """
+CREATE TABLE tito_gradebook (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT tito_gradebook_pkc PRIMARY KEY (version_num)
+);
+CREATE TABLE learner (
+    student VARCHAR(500) NOT NULL, name TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (student)
+);
+CREATE TABLE result (
+    student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, number INTEGER NOT NULL,
+    title TEXT NOT NULL, max_points INTEGER NOT NULL, "key" VARCHAR(255) NOT NULL,
+    sha256 VARCHAR(64) NOT NULL, arrived DATETIME, graded DATETIME NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (student, lesson), FOREIGN KEY(student) REFERENCES learner (student)
+);
+CREATE TABLE change (
+    id INTEGER NOT NULL, student VARCHAR(500) NOT NULL, lesson VARCHAR(100), check_id TEXT,
+    kind VARCHAR(20) NOT NULL, who TEXT NOT NULL, at DATETIME NOT NULL, why TEXT NOT NULL,
+    old_points INTEGER, new_points INTEGER, points INTEGER, text TEXT, until DATETIME,
+    days INTEGER, checks TEXT, replaced TEXT,
+    PRIMARY KEY (id), FOREIGN KEY(student) REFERENCES learner (student)
+);
+CREATE INDEX change_of_learner ON change (student, lesson);
+INSERT INTO tito_gradebook VALUES ('0001');
+INSERT INTO learner VALUES ('ada', 'Ada L.', '{"id":"17"}');
+INSERT INTO result VALUES (
+    'ada', 'numbers', 1, 'Numbers', 6, 'key', 'aa',
+    '2026-11-02 12:00:00.000000', '2026-11-02 12:01:00.000000',
+    '{"student":"ada","lesson":"numbers","number":1,"title":"Numbers","max_points":6,"points":3,'
+    || '"key":"key","sha256":"aa","verdict":"failed","notes":["a note"],"checks":[{"id":"c0",'
+    || '"exercise":"add","name":"check 0","points":3,"max_points":3,"status":"passed"}]}'
+);
+INSERT INTO change VALUES (
+    1, 'ada', 'numbers', NULL, 'graded', 'me', '2026-11-02 12:01:00.000000', 'graded',
+    NULL, 300, NULL, NULL, NULL, NULL, '[]', NULL
+);
+INSERT INTO change VALUES (
+    2, 'ada', 'numbers', NULL, 'override', 'prof', '2026-11-02 13:00:00.000000', 'in the lab',
+    300, 550, 550, NULL, NULL, NULL, NULL, NULL
+);
+INSERT INTO change VALUES (
+    3, 'ada', NULL, NULL, 'extension', 'prof', '2026-11-02 14:00:00.000000', 'ill',
+    NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL
+);
+"""

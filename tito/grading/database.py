@@ -21,6 +21,9 @@ from tito.grading.tables import TABLES, VERSION, sql
 # SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
 MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
 BUSY_SECONDS = 60  # to wait for another process that writes
+ATTEMPTS = 5  # at writing what collides with another process
+# SQLSTATE of a transaction that does not go together with others: no order of them, a deadlock
+COLLISIONS = ("40001", "40P01")
 
 
 def _add_attempts_and_pages(database):
@@ -90,6 +93,30 @@ def _add_states_and_settings(database):
 
 
 MIGRATIONS[4] = _add_states_and_settings
+
+
+def _add_code_claims_and_appeals(database):
+    """Version 5: the files that were graded, who looks at which submission, what learners asked."""
+    dialect = database.dialect
+    moment = sql.DateTime().compile(dialect=dialect)
+    data = sql.LargeBinary().compile(dialect=dialect)
+    number = "SERIAL" if dialect.name == "postgresql" else "INTEGER"
+    learner = "FOREIGN KEY(student) REFERENCES learner (student)"
+    for statement in (
+        f"CREATE TABLE code (sha256 VARCHAR(64) NOT NULL, data {data} NOT NULL, "
+        "PRIMARY KEY (sha256))",
+        "CREATE TABLE claim (student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, "
+        f"who TEXT NOT NULL, at {moment} NOT NULL, done {moment}, sha256 VARCHAR(64), "
+        f"PRIMARY KEY (student, lesson), {learner})",
+        f"CREATE TABLE appeal (id {number} NOT NULL, student VARCHAR(500) NOT NULL, "
+        "lesson VARCHAR(100) NOT NULL, asked TEXT NOT NULL, entered_by TEXT NOT NULL, "
+        f"at {moment} NOT NULL, state VARCHAR(20) NOT NULL, answer TEXT, answered_by TEXT, "
+        f"answered_at {moment}, PRIMARY KEY (id), {learner})",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[5] = _add_code_claims_and_appeals
 
 
 def _add_answers_and_rubrics(database):
@@ -191,23 +218,29 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
         raise
     except sql.exc.DBAPIError as error:
         reason = " ".join(str(error.orig).split())
-        raise TitoError(
+        kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else TitoError
+        raise kind(
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
             "Whole submissions are kept. Mend that and run it again.",
             3,
         ) from None
 
 
+class Collision(TitoError):
+    """The database ended this transaction, which was in the way of another one."""
+
+
 def write(engine: sql.Engine, work: Callable[[sql.Connection], Any]) -> Any:
     """The result of `work(database)` in a transaction.
 
-    Where a database lets two processes add the same row, the second of them tries again.
+    Where a database lets two processes add the same row, the second of them tries again; so does
+    one of two that would wait for each other for ever.
     """
-    for attempts_left in (2, 1, 0):
+    for attempts_left in reversed(range(ATTEMPTS)):
         try:
             with transaction(engine, writes=True) as database:
                 return work(database)
-        except sql.exc.IntegrityError:
+        except (sql.exc.IntegrityError, Collision):
             if not attempts_left:
                 raise
 

@@ -480,10 +480,20 @@ class Instructions:
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = make_extension(entry)
             elif entry.text is None:
-                self.comments_by_lesson.pop(entry.lesson, None)
+                self._take_back(entry.lesson, (entry.replaced or {}).get("comment"))
             else:
                 comment = Comment(entry.text, entry.who, entry.at)
                 self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
+
+    def _take_back(self, lesson, comment):
+        """The comments on a lesson do not hold any more; `comment` [text, who]: only this one."""
+        kept = self.comments_by_lesson.pop(lesson, [])
+        for one in kept if comment else ():
+            if [one.text, one.who] == comment:
+                self.comments_by_lesson[lesson] = [other for other in kept if other is not one]
+                return
+        if comment and kept:
+            self.comments_by_lesson[lesson] = kept
 
     def override(
         self,

@@ -6,6 +6,8 @@ One transaction holds one submission: a killed run leaves whole submissions. SQL
 """
 
 import difflib
+import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -19,6 +21,7 @@ from tito.grading.arrived import NOBODY, Arrived, is_time, merged
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
+    Comment,
     Grade,
     Instructions,
     Learner,
@@ -31,18 +34,20 @@ from tito.grading.grade import (
     select_check,
     submitted,
 )
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
 from tito.grading.rubric import Item
 from tito.grading.tables import (
     ANSWER,
     ATTEMPT,
     CHANGE,
+    CODE,
     CUT,
     LEARNER,
     RESULT,
     RUBRIC,
     SECRET,
+    SETTING,
     TABLES,
     VERSION,
     clean,
@@ -137,8 +142,10 @@ class Gradebook:
         return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`."""
-        tables = [table for table in TABLES.sorted_tables if table is not VERSION]
+        """The same gradebook in the new, empty database of `engine`, without the graded files:
+        they are most of its bytes, and no grade follows from them.
+        """
+        tables = [table for table in TABLES.sorted_tables if table not in (VERSION, CODE)]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()
@@ -191,7 +198,8 @@ class Gradebook:
 
         def work(database):
             place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
-            rows = database.execute(sql.select(ATTEMPT).where(place).with_for_update())
+            query = sql.select(ATTEMPT).where(place).order_by(ATTEMPT.c.student, ATTEMPT.c.work)
+            rows = database.execute(query.with_for_update())
             before = {(row.student, row.work): Attempt.of(row) for row in rows}
             claimed = {one: claim(one[0], before.get(one)) for one in works}
             numbers = {one: before[one].number if one in before else 0 for one in works}
@@ -211,11 +219,15 @@ class Gradebook:
 
     @staticmethod
     def _keep_attempts(database, attempts, run):
+        # In one order, so that of two runs none waits for a row that the other one has.
+        attempts = sorted((learner_id(student), *more) for student, *more in attempts)
         for student, work, number in attempts:
-            place = {"student": learner_id(student), "work": work}
-            database.execute(sql.delete(ATTEMPT).filter_by(**place))
-            if number is not None:
-                row = {"number": number, "run": clean(run)[:255], "at": _now()}
+            place = {"student": student, "work": work}
+            if number is None:
+                database.execute(sql.delete(ATTEMPT).filter_by(**place))
+                continue
+            row = {"number": number, "run": clean(run)[:255], "at": _now(), "seen": None}
+            if not database.execute(sql.update(ATTEMPT).filter_by(**place).values(row)).rowcount:
                 database.execute(sql.insert(ATTEMPT).values(place | row))
 
     def save(
@@ -380,6 +392,8 @@ class Gradebook:
             )
             put(one.lesson, new, replaced)
             self._keep_answers(database, one.answers)
+            if one.sha256 and one.code and not self._has_code(database, one.sha256):
+                database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -409,6 +423,10 @@ class Gradebook:
         if changes:
             database.execute(sql.insert(CHANGE), changes)
         return news
+
+    @staticmethod
+    def _has_code(database, sha256):
+        return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
 
     @staticmethod
     def _keep_answers(database, answers):
@@ -488,6 +506,7 @@ class Gradebook:
         who: str,
         why: str,
         check: str | None = None,
+        seen: int | None = None,
     ) -> tuple[Decimal, Decimal]:
         """Set the points of a lesson, or of one check of it, by hand; `points` None lifts that.
 
@@ -495,17 +514,22 @@ class Gradebook:
                 check can earn: 80 for 8.0 is a slip of the finger. They are final: no lateness is
                 taken from them, no grading changes them.
         check   its id, or a part of it that no other check of the lesson has
+        seen    the `last_change` that whoever sets them knows of; when there is a later one,
+                ChangedMeanwhile is raised
 
         Returns (points of the lesson before, points after), before the late rules.
         """
         return write(
             self.engine,
-            lambda database: self._override(database, student, lesson, points, who, why, check),
+            lambda database: self._override(
+                database, student, lesson, points, who, why, check, seen=seen
+            ),
         )
 
-    def _override(self, database, student, lesson, points, who, why, check, repeat=True):
+    def _override(self, database, student, lesson, points, who, why, check, repeat=True, seen=None):
         """What `override` does. Without `repeat`, None where that is set already."""
         learner = self._lock(database, student, who, why)
+        self._check_seen(database, learner, lesson, seen)
         rows = _result_rows(database, learner, [lesson])
         if not rows:
             raise TitoError(
@@ -548,14 +572,28 @@ class Gradebook:
         )
         return before, after
 
-    def comment(self, student: str, lesson: str | None, text: str | None, who: str) -> None:
+    def comment(
+        self,
+        student: str,
+        lesson: str | None,
+        text: str | None,
+        who: str,
+        seen: int | None = None,
+        only: Comment | None = None,
+    ) -> None:
         """Tell the learner something about a lesson or (None) in general.
 
-        text  None takes those comments back
+        text  None takes those comments back; with `only`, that one
+        seen  as in `override`
         """
-        write(self.engine, lambda database: self._comment(database, student, lesson, text, who))
+        write(
+            self.engine,
+            lambda database: self._comment(
+                database, student, lesson, text, who, seen=seen, only=only
+            ),
+        )
 
-    def _comment(self, database, student, lesson, text, who, repeat=True):
+    def _comment(self, database, student, lesson, text, who, repeat=True, seen=None, only=None):
         """What `comment` does. Without `repeat`, False where that was said already."""
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
@@ -566,10 +604,12 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who)
+        self._check_seen(database, learner, lesson, seen)
         said = self._said(database, learner).comments(lesson)
         if not repeat and (text in [comment.text for comment in said] if text else not said):
             return False
-        self._add_change(database, learner, lesson, "comment", who, "", text=text)
+        one = {"comment": [only.text, only.who]} if only else None
+        self._add_change(database, learner, lesson, "comment", who, "", text=text, replaced=one)
         return True
 
     def extend(
@@ -675,6 +715,15 @@ class Gradebook:
         self._check_learner(database, student)
         return database.execute(_learner_query(learner_id(student))).scalar_one()
 
+    def _check_seen(self, database, learner, lesson, seen):
+        """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
+        if seen is None:
+            return
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
+        rows = database.execute(query.where(*_about(learner, lesson))).all()
+        if rows:
+            raise ChangedMeanwhile([change_of(row) for row in rows])
+
     def _check_learner(self, database, student):
         ids = sql.select(LEARNER.c.student)
         if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
@@ -768,15 +817,7 @@ class Gradebook:
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = self._said(database, name)
-            columns = {header: text for header, text in row.columns.items() if header != SECRET}
-            learner = Learner(
-                row.student,
-                row.name,
-                columns,
-                instructions.comments(None),
-                row.columns.get(SECRET, ""),
-                row.state or "",
-            )
+            learner = _learner_of(row, instructions.comments(None))
             yield (
                 learner,
                 [
@@ -821,8 +862,7 @@ class Gradebook:
 
         Those of a lesson come with what was said of all lessons.
         """
-        columns = [column for column in CHANGE.c if column.name != "replaced"]
-        query = sql.select(*columns).order_by(CHANGE.c.id).limit(PAGE)
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:
             with transaction(self.engine) as database:
                 self._check_learner(database, student)
@@ -839,6 +879,67 @@ class Gradebook:
                 return
             last = page[-1].id
 
+    def last_change(self, student: str, lesson: str | None) -> int:
+        """A number that grows with each entry of the history about a lesson of a learner, or about
+        all their lessons; 0 without any.
+        """
+        query = sql.select(sql.func.max(CHANGE.c.id))
+        with transaction(self.engine) as database:
+            return database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
+
+    def changed_since(self, number: int) -> list[tuple[int, str]]:
+        """[(id, learner)] of the entries of the history with a greater number than this."""
+        query = sql.select(CHANGE.c["id", "student"]).where(CHANGE.c.id > number)
+        with transaction(self.engine) as database:
+            return [tuple(row) for row in database.execute(query.order_by(CHANGE.c.id))]
+
+    def learners(self) -> list[Learner]:
+        """The Learners, by id, without their comments."""
+        with transaction(self.engine) as database:
+            rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+        return [_learner_of(row) for row in rows]
+
+    def comments_again(self, lesson: str) -> list[tuple[str, int]]:
+        """[(text, for how many learners it stands)] of the comments on a lesson, the most used
+        first.
+        """
+        with transaction(self.engine) as database:
+            entries = [
+                entry
+                for entry in self._instructions(database, kind="comment")
+                if entry.lesson == lesson
+            ]
+        said = {}
+        for entry in entries:
+            said.setdefault(entry.student, []).append(entry)
+        used = Counter(
+            text
+            for mine in said.values()
+            for text in {comment.text for comment in Instructions(mine).comments(lesson)}
+        )
+        return sorted(used.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def secret(self, name: str) -> str:
+        """A secret that belongs to this gradebook, made when it is first asked for."""
+
+        def work(database):
+            query = sql.select(SETTING.c.value).filter_by(name=name)
+            if known := database.execute(query).scalar():
+                return known
+            new = secrets.token_hex(16)
+            database.execute(sql.insert(SETTING).values(name=name, value=new))
+            return new
+
+        return write(self.engine, work)
+
+    def code(self, sha256: str) -> str | None:
+        """The text of a lesson file that was graded, by its SHA-256; None where it was not kept:
+        the gradebook then was made by an earlier tito.
+        """
+        with transaction(self.engine) as database:
+            data = database.execute(sql.select(CODE.c.data).filter_by(sha256=sha256)).scalar()
+        return None if data is None else unpacked(data)
+
     def _said(self, database, student):
         """The Instructions about one learner."""
         entries = self._instructions(database, student)
@@ -846,9 +947,9 @@ class Gradebook:
         return Instructions(entries, rubric_items(database) if judged else None)
 
     @staticmethod
-    def _instructions(database, student=None):
+    def _instructions(database, student=None, kind=None):
         """The entries of the history that still say something, oldest first: of a learner, or of
-        all.
+        all; of one kind, or of all.
         """
         columns = CHANGE.c[
             "id",
@@ -865,11 +966,22 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = CHANGE.c.kind.in_(("override", "judged", "comment", "extension"))
+        kinds = ("override", "judged", "comment", "extension")
+        kinds = CHANGE.c.kind.in_((kind,) if kind else kinds)
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
         return database.execute(query).all()
+
+
+def _learner_of(row, comments=()):
+    """The Learner of a row of the table `learner`."""
+    columns = {header: text for header, text in row.columns.items() if header != SECRET}
+    page = row.columns.get(SECRET, "")
+    return Learner(row.student, row.name, columns, list(comments), page, row.state or "")
+
+
+_HISTORY = [column for column in CHANGE.c if column.name != "replaced"]
 
 
 def change_of(row) -> Change:
@@ -904,6 +1016,14 @@ def rubric_items(
         place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
         found[row.item] = Item(row.item, place, row.points, row.text, row.version)
     return found
+
+
+def _about(student, lesson):
+    """The conditions by which the entries of the history are about a lesson of a learner."""
+    said_of = CHANGE.c.lesson.is_(None)
+    if lesson is not None:
+        said_of |= CHANGE.c.lesson == lesson
+    return (CHANGE.c.student == student, said_of)
 
 
 def _learner_query(student):

@@ -76,6 +76,7 @@ NOTES = 30  # sentences about one submission
 ENTRIES = 20  # of one learner that are looked at
 # Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
 LONG_LINE = 10_000
+CODE = 400_000  # characters of a lesson file that are kept to be shown
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,8 @@ class LessonFile:
     sha256   of its bytes; that of no bytes when they could not be read
     entry    of SUBMISSIONS, in which it came
     claimed  as boxes.Item has it
+    code     what a person is shown of it: a script as it is, of a notebook the cells in the same
+             form; not more than CODE characters
     """
 
     path: str
@@ -185,6 +188,7 @@ class LessonFile:
     sha256: str = hashlib.sha256().hexdigest()
     entry: str = ""
     claimed: dict = field(default_factory=dict)
+    code: str = ""
 
 
 @dataclass
@@ -953,14 +957,25 @@ def _lesson_file(item, reading):
     try:
         file.raw = reading.bytes(item)
         file.sha256 = hashlib.sha256(file.raw).hexdigest()
+        file.code = file.raw[: 4 * CODE].decode("utf-8-sig", "backslashreplace")[:CODE]
         if file.sha256 in reading.refused:
             file.slow = True
             raise Unreadable("takes too much time or memory to read")
         reading.told(file.sha256)
         file.text, file.source = _parsed(path, file.raw)
+        if file.is_notebook:
+            file.code = "\n\n".join(map(_as_script, file.source.cells))[:CODE]
     except Unreadable as error:
         file.problem = f"{path} {error}."
     return file
+
+
+def _as_script(cell):
+    """A notebook's cell as it stands in a script."""
+    if cell.kind == "code":
+        name = f' exercise="{cell.exercise}"' if cell.exercise else ""
+        return f"# %%{name}\n{cell.source}"
+    return "\n# ".join(["# %% [markdown]", *cell.source.split("\n")])
 
 
 def _parsed(path, raw):

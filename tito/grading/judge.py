@@ -35,7 +35,7 @@ import numpy as np
 from tito.errors import TitoError
 from tito.grading import intake, proxy, reader
 from tito.grading.jail import Jail, JailFailed, waited
-from tito.grading.result import CheckResult, LessonResult, Seen
+from tito.grading.result import CheckResult, LessonResult, Seen, packed
 from tito.grading.rubric import Answer
 from tito.lesson import cells, course, export, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
@@ -228,6 +228,7 @@ class Judge:
         Yields after the first whether the lesson could be imported.
         """
         file = submission.files.get(entry.name)
+        result.code = packed(file.code) if file and file.code else b""
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
             slow = file.slow if file else submission.slow

@@ -2,6 +2,7 @@
 feedback shows.
 """
 
+import zlib
 from dataclasses import asdict, dataclass, field, replace
 
 from tito.grading.rubric import Answer
@@ -58,6 +59,8 @@ class LessonResult:
     entry      of the submissions, in which the file came in
     claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
     answers    rubric.Answer for each question of the lesson, when there was a file of it
+    code       the text that was graded, as `packed` makes it, for the gradebook to keep
+               beside the results; b"" where it has been kept, or there is none
     """
 
     student: str
@@ -78,6 +81,7 @@ class LessonResult:
     entry: str = ""
     claimed: dict = field(default_factory=dict)
     answers: list = field(default_factory=list)
+    code: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def check_points(self):
@@ -123,7 +127,8 @@ class LessonResult:
 
     def as_json(self):
         """The object that `tito grade --json` prints."""
-        return asdict(self) | {"answers": [answer.as_json() for answer in self.answers]}
+        value = {name: value for name, value in asdict(self).items() if name != "code"}
+        return value | {"answers": [answer.as_json() for answer in self.answers]}
 
     @classmethod
     def from_json(cls, value):
@@ -143,3 +148,13 @@ class Seen:
     key: str
     entry: str = ""
     sha256: str = ""
+
+
+def packed(code: str) -> bytes:
+    """The text of a lesson file as the gradebook keeps it; a chapter takes a third of its bytes."""
+    return zlib.compress(code.encode("utf-8", "backslashreplace"))
+
+
+def unpacked(data: bytes) -> str:
+    """The text that `packed` took."""
+    return zlib.decompress(data).decode("utf-8")

@@ -460,6 +460,7 @@ def with_checks(results, before, progress):
                 base="reference" if on_reference else "own",
                 isolation=part.isolation or old.isolation,
                 seconds=part.seconds,
+                code=part.code,
             )
         )
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)

@@ -12,6 +12,9 @@ tells of it. The points in the history are those before the late rules. `attempt
 submissions grading began and has not ended, so that one that ends every run is known by it, and
 that two runs share the work; `number` 0: it ended, and there is nothing to do until the submission
 or what decides its results changes.
+`code`: the text of lesson files that were graded, by the SHA-256 of their bytes, so that many who
+hand in the same file need one row. `claim`: which person looks at a submission, and when they had
+done so. `appeal`: what a learner asked about a grade, and what came of it.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
@@ -205,6 +208,36 @@ ATTEMPT = sql.Table(
     sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
     sql.Column("at", Moment, nullable=False),
     sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
+)
+CODE = sql.Table(
+    "code",
+    TABLES,
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, as in `result`
+    sql.Column("data", sql.LargeBinary, nullable=False),  # see result.packed
+)
+CLAIM = sql.Table(
+    "claim",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("done", Moment),  # NULL: they are at it
+    sql.Column("sha256", sql.String(64)),  # of the file that they had looked at then
+)
+APPEAL = sql.Table(
+    "appeal",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", sql.String(100), nullable=False),
+    sql.Column("asked", Words, nullable=False),
+    sql.Column("entered_by", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("state", sql.String(20), nullable=False),  # open, granted or declined
+    sql.Column("answer", Words),  # it and the next two: NULL while it is open
+    sql.Column("answered_by", Words),
+    sql.Column("answered_at", Moment),
 )
 
 

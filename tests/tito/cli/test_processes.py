@@ -37,6 +37,7 @@ def run(seed=0):
 STAYING = {  # they run until they are stopped, and have tests that do that
     "tito watch": "tests/tito/learn/test_watch.py",
     "tito book serve": "tests/tito/book/test_build.py",
+    "tito gradebook serve": "tests/tito/grading/test_serve_browser.py",
 }
 
 # A command: (where it runs, what precedes it, its words, what it prints).
