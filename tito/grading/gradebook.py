@@ -391,9 +391,9 @@ class Gradebook:
                 **time_columns(known),
             )
             put(one.lesson, new, replaced)
-            self._keep_answers(database, one.answers)
             if one.sha256 and one.code and not self._has_code(database, one.sha256):
                 database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
+            self._keep_answers(database, one.answers)
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -966,8 +966,8 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = ("override", "judged", "comment", "extension")
-        kinds = CHANGE.c.kind.in_((kind,) if kind else kinds)
+        kinds = (kind,) if kind else ("override", "judged", "comment", "extension")
+        kinds = CHANGE.c.kind.in_(kinds)
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
@@ -1003,6 +1003,14 @@ def change_of(row) -> Change:
     )
 
 
+def _about(student, lesson):
+    """The conditions by which the entries of the history are about a lesson of a learner."""
+    said_of = CHANGE.c.lesson.is_(None)
+    if lesson is not None:
+        said_of |= CHANGE.c.lesson == lesson
+    return (CHANGE.c.student == student, said_of)
+
+
 def rubric_items(
     database: sql.Connection, lesson: str | None = None, question: str | None = None
 ) -> dict[int, Item]:
@@ -1016,14 +1024,6 @@ def rubric_items(
         place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
         found[row.item] = Item(row.item, place, row.points, row.text, row.version)
     return found
-
-
-def _about(student, lesson):
-    """The conditions by which the entries of the history are about a lesson of a learner."""
-    said_of = CHANGE.c.lesson.is_(None)
-    if lesson is not None:
-        said_of |= CHANGE.c.lesson == lesson
-    return (CHANGE.c.student == student, said_of)
 
 
 def _learner_query(student):

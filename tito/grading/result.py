@@ -58,9 +58,9 @@ class LessonResult:
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
     claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
-    answers    rubric.Answer for each question of the lesson, when there was a file of it
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
                beside the results; b"" where it has been kept, or there is none
+    answers    rubric.Answer for each question of the lesson, when there was a file of it
     """
 
     student: str

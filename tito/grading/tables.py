@@ -11,10 +11,10 @@ item of the questions' rubrics; the newest holds. A result that is replaced stay
 tells of it. The points in the history are those before the late rules. `attempt`: on which
 submissions grading began and has not ended, so that one that ends every run is known by it, and
 that two runs share the work; `number` 0: it ended, and there is nothing to do until the submission
-or what decides its results changes.
-`code`: the text of lesson files that were graded, by the SHA-256 of their bytes, so that many who
-hand in the same file need one row. `claim`: which person looks at a submission, and when they had
-done so. `appeal`: what a learner asked about a grade, and what came of it.
+or what decides its results changes. `code`: the text of lesson files that were graded, by the
+SHA-256 of their bytes, so that many who hand in the same file need one row. `claim`: which person
+looks at a submission, and when they had done so. `appeal`: what a learner asked about a grade, and
+what came of it.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
