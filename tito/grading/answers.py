@@ -27,6 +27,7 @@ from tito.grading.gradebook import (
     learner_id,
     rubric_items,
 )
+from tito.grading.roster import in_section
 from tito.grading.rubric import EMPTY, JUDGED, Graded, Item
 from tito.grading.tables import ANSWER, CHANGE, CUT, LEFT, RUBRIC, clean, now, sql
 
@@ -92,32 +93,42 @@ def overview(
     book: Gradebook, lesson: str | None = None, section: str | None = None
 ) -> list[Progress]:
     """The questions of what was graded, in the order of the lessons; of one lesson, or of all."""
-    found = {}  # {(number, lesson, place, question): [max_points, judged, waiting, empty]}
-    for learner, grades in book.by_learner(lesson=lesson, section=section):
-        for grade in grades if learner.state != LEFT else ():
-            for place, one in enumerate(grade.answers):
-                key = (grade.number, grade.lesson, place, one.question)
-                counts = found.setdefault(key, [one.max_points, 0, 0, 0])
-                counts[1] += one.state == JUDGED
-                counts[2] += one.state not in (JUDGED, EMPTY)
-                counts[3] += one.state == EMPTY
-    return [
-        Progress(name, number, question, *counts)
-        for (number, name, _, question), counts in sorted(found.items())
-    ]
+    found = []
+    for name, (number, _, _) in book.lessons().items():
+        counts = {}  # {question: [max_points, judged, waiting, empty]}
+        for _, grade in _standing(book, name, section) if lesson in (None, name) else ():
+            for one in grade.answers:
+                mine = counts.setdefault(one.question, [one.max_points, 0, 0, 0])
+                mine[1] += one.state == JUDGED
+                mine[2] += one.state not in (JUDGED, EMPTY)
+                mine[3] += one.state == EMPTY
+        found += [Progress(name, number, question, *mine) for question, mine in counts.items()]
+    return found
 
 
 def rows(book: Gradebook, lesson: str, question: str, section: str | None = None) -> list[Row]:
     """The answers to a question, by learner, without those who left; empty ones too."""
-    found = []
-    for learner, grades in book.by_learner(lesson=lesson, section=section):
-        for grade in grades if learner.state != LEFT else ():
-            found += [(learner, one) for one in grade.answers if one.question == question]
+    found = [
+        (learner, one)
+        for learner, grade in _standing(book, lesson, section)
+        for one in grade.answers
+        if one.question == question
+    ]
     texts = _texts(book, [one.answer.sha256 for _, one in found])
     return [
         Row(learner.student, learner.name, one, texts.get(one.answer.sha256, ""))
         for learner, one in found
     ]
+
+
+def _standing(book, lesson, section):
+    """(Learner, Grade) of a lesson, of whoever has not left."""
+    learners = {
+        one.student: one
+        for one in book.learners()
+        if one.state != LEFT and (section is None or in_section(one.columns, section))
+    }
+    return [(learners[grade.student], grade) for grade in book.standing(learners, [lesson])]
 
 
 def row(book: Gradebook, student: str, lesson: str, question: str) -> Row:
@@ -172,12 +183,11 @@ def rubric(book: Gradebook, lesson: str, question: str) -> list[Item]:
 def used(book: Gradebook, lesson: str, question: str) -> dict[int, int]:
     """{item id: how many of the answers that count have it ticked}."""
     counts = {item.id: 0 for item in rubric(book, lesson, question)}
-    for _, grades in book.by_learner(lesson=lesson):
-        for grade in grades:
-            for one in grade.answers:
-                if one.question == question and one.judgement:
-                    for item in set(one.judgement.items) & counts.keys():
-                        counts[item] += 1
+    for _, grade in _standing(book, lesson, None):
+        for one in grade.answers:
+            if one.question == question and one.judgement:
+                for item in one.judgement.ids:
+                    counts[item] = counts.get(item, 0) + 1
     return counts
 
 
@@ -419,7 +429,12 @@ def _judge(
     last = mine[-1].id if mine else 0
     if answer is not None and answer != one.answer.sha256:
         raise ChangedMeanwhile([], f"{student} handed in another answer, which counts now,")
-    known = one.judgement.id if one.judgement else 0
+    known, said = one.judgement.id if one.judgement else 0, one.judgement
+    same = bool(said) and items is not None
+    same = same and (set(said.ids), said.adjustment) == (set(items), adjustment)
+    same = same and said.comment == clean(comment)
+    if same and said.who == clean(who):  # a form that was sent twice, say
+        return one, None
     if seen is not None and seen not in (known, last):
         later = [change_of(entry) for entry in mine if entry.id > seen]
         raise ChangedMeanwhile(later)
@@ -439,13 +454,8 @@ def _judge(
                 f"Look at it again: tito gradebook rubric {lesson} {question}",
             )
         items = tuple(dict.fromkeys(items))
-        said = one.judgement
-        if said and (set(said.items), said.adjustment, said.comment) == (
-            set(items),
-            adjustment,
-            clean(comment),
-        ):
-            return one, None
+    if same:
+        return one, None
     entry = {
         "student": learner,
         "lesson": lesson,

@@ -81,9 +81,8 @@ class LessonResult:
     notes: list = field(default_factory=list)
     entry: str = ""
     claimed: dict = field(default_factory=dict)
-    code: bytes = field(default=b"", compare=False, repr=False)
-
     answers: list = field(default_factory=list)
+    code: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def check_points(self):

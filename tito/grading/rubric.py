@@ -41,7 +41,7 @@ class Judgement:
 
     id          of its entry in the history
     sha256      of the answer
-    items       the ids of the rubric items that were ticked
+    items       the rubric items that were ticked, without those that were removed since
     adjustment  points besides those of the items
     comment     for the learner
     points      these make now
@@ -49,17 +49,23 @@ class Judgement:
 
     id: int
     sha256: str
-    items: tuple[int, ...]
+    items: tuple[Item, ...]
     adjustment: Decimal
     comment: str
     who: str
     when: datetime
     points: Decimal
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Of the items."""
+        return tuple(item.id for item in self.items)
+
     def as_json(self) -> dict:
         numbers = {key: late.plain_number(getattr(self, key)) for key in ("adjustment", "points")}
         when = self.when.isoformat(timespec="seconds")
-        return vars(self) | numbers | {"items": list(self.items), "when": when}
+        items = [item.as_json() for item in self.items]
+        return vars(self) | numbers | {"items": items, "when": when}
 
 
 @dataclass
@@ -138,11 +144,10 @@ def graded(answer: Answer, entries: Iterable, rubric: dict[int, Item]) -> Graded
     latest = {sha256: row for sha256, row in latest.items() if row.points is not None}
 
     def judgement(row):
-        items = tuple(row.replaced["items"])
-        ticked = [rubric[item] for item in items if item in rubric]
+        ticked = tuple(rubric[item] for item in row.replaced["items"] if item in rubric)
         points = sum_points(ticked, row.points, answer.max_points)
         sha256, comment = row.replaced["answer"], row.text or ""
-        return Judgement(row.id, sha256, items, row.points, comment, row.who, row.at, points)
+        return Judgement(row.id, sha256, ticked, row.points, comment, row.who, row.at, points)
 
     mine = latest.get(answer.sha256) if answer.sha256 else None
     others = [row for sha256, row in latest.items() if sha256 != answer.sha256]

@@ -369,7 +369,7 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
         section.clear()
 
     for cell in source.cells:
-        if cell.kind == "markdown":
+        if cell.kind == "markdown" and not cell.question:
             text = cell.source
             if found := HEADING.search(text):
                 close()

@@ -48,6 +48,7 @@ KINDS = {
     (int, float): "a number",
 }
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write
+NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; what is longer is cut, and said to be
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
@@ -636,7 +637,8 @@ def answer_in(source: cells.Source, question: str) -> str:
             continue
         lines = cell.source.split("\n")
         at = next((n for n, line in enumerate(lines) if line.strip() == ANSWER), -1)
-        if answer := "\n".join(lines[at + 1 :]).strip():
+        answer = "\n".join(lines[at + 1 :]).strip()
+        if answer not in ("", NBGRADER_STUB):
             return answer
     return ""
 

@@ -94,6 +94,18 @@ INSTRUCTOR = {
         "gradebook extend ada numbers --until 2027-01-02T12:00Z --why ill",
         "extension until 2027",
     ),
+    "tito gradebook rubric": (
+        "graded",
+        [],
+        "gradebook rubric",
+        "No question is in what was graded.",
+    ),
+    "tito gradebook judge": (
+        "graded",
+        [],
+        "gradebook judge",
+        "No question is in what was graded.",
+    ),
     "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
     "tito gradebook claim": ("graded", [], "gradebook claim --student ada --who me", "me has 1"),

@@ -1,34 +1,16 @@
 """Free answers: what they count before and after a person judged them, rubrics, the history."""
 
-import hashlib
-from dataclasses import replace
+import json
 from decimal import Decimal
 
 import pytest
-from some_results import DAY, MONDAY, result
+from some_results import DAY, MONDAY, handed_in, save_each
 
 from tito.errors import TitoError
-from tito.grading import answers, enrollment
+from tito.grading import answers, enrollment, exports, feedback
 from tito.grading.gradebook import ChangedMeanwhile
-from tito.grading.rubric import Answer
 
 HOSTILE = '<script>alert(1)</script>=cmd|"\0{{ 7*7 }}"'
-
-
-def answer(text="Sums to one.", most=2, question="why"):
-    sha256 = hashlib.sha256(text.encode()).hexdigest() if text else ""
-    return Answer(question, most, sha256, len(text), text)
-
-
-def handed_in(student="ada", text="Sums to one.", key="key", most=2, **more):
-    """A result with an answer; its checks earned 3 of 6."""
-    made = result(student, key=key, sha256=key.ljust(64, "a"), **more)
-    return replace(made, max_points=6 + most, answers=[answer(text, most)])
-
-
-def save(book, *results, arrived=None):
-    for one in results:
-        book.save([one], arrived, "me", one.student.title())
 
 
 def grade(book, student="ada"):
@@ -48,7 +30,7 @@ def rubric(book):
 
 
 def test_an_answer_counts_nothing_until_it_is_judged(book):
-    save(book, handed_in())
+    save_each(book, handed_in())
     one = grade(book)
     assert (one.points, one.max_points, one.to_judge) == (3, 8, 2)
     assert one.parts() == "automatic 3 of 6, 2 points to be judged"
@@ -67,21 +49,21 @@ def test_an_answer_counts_nothing_until_it_is_judged(book):
 
 
 def test_an_empty_answer_needs_no_person(book):
-    save(book, handed_in(text=""))
+    save_each(book, handed_in(text=""))
     assert (grade(book).points, grade(book).to_judge) == (3, 0)
     with pytest.raises(TitoError, match="wrote nothing"):
         judge(book, adjustment=1)
 
 
 def test_the_points_stay_within_zero_and_the_maximum(book, rubric):
-    save(book, handed_in())
+    save_each(book, handed_in())
     assert judge(book, items=rubric[1:]).points == 0
     assert judge(book, items=rubric).points == 1
     assert judge(book, items=rubric, adjustment=7).points == 2
 
 
 def test_the_points_of_an_item_change_for_all_answers_at_once(book, rubric):
-    save(book, handed_in(), handed_in("bob"), handed_in("eve"))
+    save_each(book, handed_in(), handed_in("bob"), handed_in("eve"))
     for student in ("ada", "bob"):
         judge(book, student, items=rubric[:1])
     judge(book, "eve", items=rubric[1:])
@@ -109,11 +91,11 @@ def test_an_item_moves_to_another_place(book, rubric):
 
 
 def test_a_resubmission_keeps_the_judgement_of_the_same_answer_only(book):
-    save(book, handed_in(), arrived=MONDAY - 3 * DAY)
+    save_each(book, handed_in(), arrived=MONDAY - 3 * DAY)
     judge(book, adjustment=2)
-    save(book, handed_in(key="later", points=(3, 3)), arrived=MONDAY - 2 * DAY)
+    save_each(book, handed_in(key="later", points=(3, 3)), arrived=MONDAY - 2 * DAY)
     assert grade(book).points == 8
-    save(book, handed_in(key="newest", text="Because."), arrived=MONDAY - DAY)
+    save_each(book, handed_in(key="newest", text="Because."), arrived=MONDAY - DAY)
     one = grade(book)
     assert (one.points, one.to_judge) == (3, 2)
     assert one.answers[0].earlier.points == 2 and one.answers[0].judgement is None
@@ -124,13 +106,13 @@ def test_a_resubmission_keeps_the_judgement_of_the_same_answer_only(book):
 
 
 def test_a_late_answer_loses_points_like_the_rest(book):
-    save(book, handed_in(points=(3, 3)), arrived=MONDAY + DAY)
+    save_each(book, handed_in(points=(3, 3)), arrived=MONDAY + DAY)
     judge(book, adjustment=2)
     assert grade(book).points == Decimal("7.2")
 
 
 def test_who_judges_learns_what_another_wrote_meanwhile(book, rubric):
-    save(book, handed_in())
+    save_each(book, handed_in())
     first = judge(book, items=rubric[:1], seen=0)
     with pytest.raises(ChangedMeanwhile, match="ta1 changed this grade"):
         judge(book, adjustment=1, seen=0)
@@ -140,13 +122,13 @@ def test_who_judges_learns_what_another_wrote_meanwhile(book, rubric):
     with pytest.raises(ChangedMeanwhile, match="ta2 changed this item"):
         answers.change_item(book, "numbers", "why", item.id, "ta1", text="x", seen=item.version)
     before = answers.row(book, "ada", "numbers", "why").graded.answer.sha256
-    save(book, handed_in(key="zzz", text="Another."))
+    save_each(book, handed_in(key="zzz", text="Another."))
     with pytest.raises(ChangedMeanwhile, match="another answer"):
         judge(book, adjustment=1, answer=before)
 
 
 def test_a_judgement_is_taken_back(book):
-    save(book, handed_in())
+    save_each(book, handed_in())
     judge(book, adjustment=2)
     graded = answers.take_back(book, "ada", "numbers", "why", "ta2")
     assert graded.state == "to be judged" and grade(book).points == 3
@@ -154,14 +136,14 @@ def test_a_judgement_is_taken_back(book):
 
 
 def test_the_same_judgement_again_changes_nothing(book, rubric):
-    save(book, handed_in())
+    save_each(book, handed_in())
     for _ in range(2):
         judge(book, items=rubric)
     assert len(answers.history(book, "ada", "numbers", "why")) == 1
 
 
 def test_what_is_no_judgement_is_refused(book, rubric):
-    save(book, handed_in())
+    save_each(book, handed_in())
     for more, words in (
         ({"items": [99]}, "no item"),
         ({"adjustment": "many"}, "no number"),
@@ -178,14 +160,14 @@ def test_what_is_no_judgement_is_refused(book, rubric):
 
 
 def test_a_hostile_answer_is_kept_and_does_nothing(book):
-    save(book, handed_in(text=HOSTILE))
+    save_each(book, handed_in(text=HOSTILE))
     (row,) = answers.rows(book, "numbers", "why")
     assert row.text == HOSTILE.replace("\0", "\\x00")
     assert "text" not in grade(book).result.as_json()["answers"][0]
 
 
 def test_the_overview_counts_what_is_judged(book):
-    save(book, handed_in(), handed_in("bob"), handed_in("eve", text=""), handed_in("gone"))
+    save_each(book, handed_in(), handed_in("bob"), handed_in("eve", text=""), handed_in("gone"))
     judge(book)
     enrollment.leave(book, "gone", "me", "left")
     (one,) = answers.overview(book)
@@ -193,7 +175,7 @@ def test_the_overview_counts_what_is_judged(book):
 
 
 def test_a_table_judges_all_or_nothing(book, rubric, tmp_path):
-    save(book, handed_in(), handed_in("bob"))
+    save_each(book, handed_in(), handed_in("bob"))
     path = tmp_path / "judged.csv"
     head = "Student;Lesson;Question;Items;Adjustment;Comment\n"
     path.write_text(head + "ada;numbers;why;1 2;-0,5;Good\nbob;numbers;why;;;\n", "utf-8")
@@ -208,8 +190,24 @@ def test_a_table_judges_all_or_nothing(book, rubric, tmp_path):
 
 
 def test_merged_ids_keep_their_judgements(book):
-    save(book, handed_in(), handed_in("ada2", key="other", text="Else."), arrived=MONDAY - DAY)
+    save_each(book, handed_in(), handed_in("ada2", key="other", text="Else."), arrived=MONDAY - DAY)
     judge(book, "ada2", adjustment=2)
     enrollment.merge(book, "ada2", "ada", "me", "twice")
     said = grade(book).answers[0]
     assert (said.judgement or said.earlier).points == 2
+
+
+def test_pages_and_exports_show_what_a_person_said(book):
+    save_each(book, handed_in(), handed_in("bob", text=HOSTILE))
+    judge(book, "bob", adjustment="1.5", comment=HOSTILE)
+    (_, ada), (learner, bob) = book.by_learner()
+    page = feedback.page(learner, bob, "Course")
+    assert "judged by ta1" in page and "Automatic 3 of 6, judged 1.5 of 2." in page
+    assert "<script>" not in page and "{{" in page
+    assert "2 points to be judged" in exports.summary(ada[0])
+    chosen = exports.Selection(book, most={"numbers": 8})
+    assert chosen.waiting() == 1 and "to be judged" in exports.text(chosen, "moodle")
+    results = {path: json.loads(text) for path, text in exports.tree(chosen, "gradescope")}
+    last = results["bob/results.json"]["tests"][-1]
+    assert (last["name"], last["score"], last["max_score"]) == ("Numbers: why", 1.5, 2)
+    assert results["ada/results.json"]["tests"][-1]["output"] == "to be judged"

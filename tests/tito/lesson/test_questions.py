@@ -40,8 +40,7 @@ def test_learners_get_neither_sample_nor_marker():
 
 
 def test_no_line_on_hints_is_put_below_an_answer():
-    before_exercise = with_question(before="# %% [markdown]\n# ## Tripling")
-    text = lesson(chapter=before_exercise.replace("# ## Tripling", "# ## Tripling\n#")).released
+    text = asked(before='# %% exercise="triple"').released
     source = cells.parse(asked().path, text)
     assert form.STUCK[:6] not in source.task_cell("why").source
 
@@ -73,6 +72,7 @@ def test_the_notebook_has_nbgraders_metadata_of_an_answer():
     [
         ("", ""),
         (" \n\n", ""),
+        ("YOUR ANSWER HERE", ""),
         ("yes", "yes"),
     ],
 )

@@ -88,5 +88,15 @@ def gradebook_serve(
             list(dict.fromkeys(names)),
             port,
             anonymous,
+            questions_of(root),
             tell,
         )
+
+
+def questions_of(root):
+    """{(lesson, name): form.Question} of the course."""
+    return {
+        (entry.name, question.name): question
+        for entry in root.lessons
+        for question in entry.declared.questions
+    }

@@ -18,6 +18,7 @@ from tito.grading.claims import Claim, Place
 from tito.grading.grade import Grade, Learner
 from tito.grading.gradebook import Gradebook
 from tito.grading.late import shown
+from tito.grading.rubric import WAITING
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
 DOUBTFUL = (
@@ -114,8 +115,8 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
         by_hand.append((override, check.points, check.max_points))
     if any(one and one.doubt(graded, most) for one, graded, most in by_hand):
         reasons.append("doubtful override")
-    if any(answer.state == "to be judged" for answer in grade.answers):
-        reasons.append("answers to judge")
+    if any(answer.state == WAITING for answer in grade.answers):
+        reasons.append("an answer to be judged")
     return tuple(reasons)
 
 
