@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from tito.errors import TitoError
+from tito.grading import enrollment
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
 from tito.grading.tables import CLAIM, clean, learner_id, sql
@@ -30,6 +31,12 @@ class Claim(NamedTuple):
     at: datetime
     done: datetime | None = None
     sha256: str | None = None
+
+    def as_json(self) -> dict:
+        times = {"at": self.at, "done": self.done}
+        return self._asdict() | {
+            name: when and when.isoformat(timespec="seconds") for name, when in times.items()
+        }
 
 
 class Place(NamedTuple):
@@ -91,6 +98,25 @@ def take(
     return write(book.engine, work)
 
 
+def places(
+    book: Gradebook,
+    lesson: str | None = None,
+    section: str | None = None,
+    students: Iterable[str] | None = None,
+) -> list[Place]:
+    """The Places of a lesson (None: of all), of a section, of these learners, in which something
+    was handed in. Raises TitoError for an unknown learner or section.
+    """
+    if section is not None:
+        enrollment.section(book, section)
+    found = [grade for one in students or [None] for grade in book.rows(one, lesson, section)]
+    return [
+        Place(grade.student, grade.lesson, grade.result.sha256)
+        for grade in found
+        if grade.result.sha256
+    ]
+
+
 def take_next(book: Gradebook, places: Iterable[Place], who: str) -> Place | None:
     """The first of the places that `who` has not finished or that nobody has: they have it now, and
     nobody else is given it. None when all are looked at or somebody else's.
@@ -138,6 +164,28 @@ def give_back(book: Gradebook, student: str, lesson: str, who: str) -> None:
         database.execute(sql.delete(CLAIM).filter_by(student=learner, lesson=lesson))
 
     write(book.engine, work)
+
+
+def give_back_all(book: Gradebook, places: Iterable[Place], who: str) -> int:
+    """`who` looks at none of these after all, but for those that they have looked at. Returns how
+    many that were.
+    """
+    places = [*places]
+
+    def work(database):
+        found = _claims_of(database, {place.lesson for place in places})
+        mine = [
+            place
+            for place in places
+            if (claim := found.get(place[:2])) and claim.who == clean(who) and not claim.done
+        ]
+        for place in mine:
+            database.execute(
+                sql.delete(CLAIM).filter_by(student=place.student, lesson=place.lesson)
+            )
+        return len(mine)
+
+    return write(book.engine, work)
 
 
 def finish(book: Gradebook, place: Place, who: str) -> None:

@@ -137,6 +137,20 @@ def _add_answers_and_rubrics(database):
 MIGRATIONS[6] = _add_answers_and_rubrics
 
 
+def _add_runs(database):
+    """Version 7: the leases of the processes that grade."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    database.execute(
+        sql.text(
+            f"CREATE TABLE run (run VARCHAR(255) NOT NULL, who TEXT NOT NULL, began {moment} "
+            f"NOT NULL, until {moment} NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (run))"
+        )
+    )
+
+
+MIGRATIONS[7] = _add_runs
+
+
 @contextmanager
 def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.

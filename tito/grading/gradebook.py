@@ -1,7 +1,8 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `answers.py` (what persons judge), `database.py` and
+`enrollment.py` (who is in the class), `claims.py` and `appeals.py` (who looks at what, what was
+asked), `answers.py` (what persons judge), `leases.py` (who grades now), `database.py` and
 `tables.py`, nowhere else.
 """
 
@@ -46,6 +47,7 @@ from tito.grading.tables import (
     LEARNER,
     RESULT,
     RUBRIC,
+    RUN,
     SECRET,
     SETTING,
     TABLES,
@@ -93,7 +95,7 @@ class Attempt(NamedTuple):
     """Grading that began on a submission and has not ended.
 
     number  how often it was begun; 0: it has ended, and there is nothing more to do
-    run     the process that began it last, as `run.py` names it; at: when
+    run     the process that began it last, as `leases.run_name` names it, or ""; at: when
     seen    when it has ended: the results that the book has of it
     """
 
@@ -142,15 +144,17 @@ class Gradebook:
         return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`, without the graded files:
-        they are most of its bytes, and no grade follows from them.
+        """The same gradebook in the new, empty database of `engine`, into which nobody grades, and
+        without the graded files: they are most of its bytes, and no grade follows from them.
         """
-        tables = [table for table in TABLES.sorted_tables if table not in (VERSION, CODE)]
+        left_out = (VERSION, RUN, CODE)
+        tables = [table for table in TABLES.sorted_tables if table not in left_out]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()
                 while some := rows.fetchmany(PAGE):
                     target.execute(sql.insert(table), [dict(row) for row in some])
+            target.execute(sql.update(ATTEMPT).values(run=""))
         return Gradebook(engine, self.rules)
 
     # What grading writes
@@ -165,14 +169,6 @@ class Gradebook:
             for one in submitted(rows)
         }
 
-    def keys(self) -> dict[str, dict[str, set[str]]]:
-        """{learner: {lesson: keys}} of every result: what need not be graded again."""
-        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
-        with transaction(self.engine) as database:
-            for student, lesson, key in database.execute(query):
-                keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-        return keys
-
     def attempts(self) -> dict[tuple[str, str], Attempt]:
         """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
@@ -185,14 +181,15 @@ class Gradebook:
         self,
         works: Iterable[tuple[str, str]],
         run: str,
-        claim: Callable[[str, Attempt | None], bool],
-    ) -> list[tuple[bool, Attempt | None]]:
+        claim: Callable[[dict[str, set[str]], Attempt | None], bool],
+    ) -> list[tuple[bool, Attempt | None, dict[str, set[str]]]]:
         """Keep that this run grades these submissions: no other claims them meanwhile.
 
         works  (learner, hash as in `keep_attempts`) of each
-        claim  whether it does, given the learner's id and the Attempt of before
+        claim  whether it does, given {lesson: keys} of the learner's results and the Attempt of
+               before
 
-        Returns whether each is claimed, and the Attempt of before.
+        Returns, of each, whether it is claimed, the Attempt of before, and those keys.
         """
         works = [(learner_id(student), work) for student, work in works]
 
@@ -201,13 +198,28 @@ class Gradebook:
             query = sql.select(ATTEMPT).where(place).order_by(ATTEMPT.c.student, ATTEMPT.c.work)
             rows = database.execute(query.with_for_update())
             before = {(row.student, row.work): Attempt.of(row) for row in rows}
-            claimed = {one: claim(one[0], before.get(one)) for one in works}
+            keys = self._keys(database, {student for student, _ in works})
+            claimed = {one: claim(keys.get(one[0], {}), before.get(one)) for one in works}
             numbers = {one: before[one].number if one in before else 0 for one in works}
             mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
             self._keep_attempts(database, mine, run)
-            return [(claimed[one], before.get(one)) for one in works]
+            return [(claimed[one], before.get(one), keys.get(one[0], {})) for one in works]
 
         return write(self.engine, work)
+
+    def keys(self) -> dict[str, dict[str, set[str]]]:
+        """{learner: {lesson: keys}} of every result: what need not be graded again."""
+        with transaction(self.engine) as database:
+            return self._keys(database)
+
+    @staticmethod
+    def _keys(database, students=None):
+        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
+        if students is not None:
+            query = query.where(RESULT.c.student.in_(students))
+        for student, lesson, key in database.execute(query):
+            keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
+        return keys
 
     def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
@@ -800,6 +812,35 @@ class Gradebook:
 
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
         """
+        for row, by_lesson, instructions in self._each_learner(student, lesson, section):
+            learner = _learner_of(row, instructions.comments(None))
+            grades = [
+                counting_grade(learner, mine, instructions, self.rules)
+                for mine in by_lesson.values()
+            ]
+            yield learner, grades
+
+    def histories(
+        self, lesson: str | None = None, section: str | None = None
+    ) -> Iterator[tuple[str, list[tuple[datetime, Grade]]]]:
+        """(lesson, [(when, the Grade that counted from then on)]) of each lesson of each learner in
+        the class, who has not left it: an entry for each submission, the earliest first.
+
+        when  it arrived; where nobody knows, when it was fetched or graded
+        """
+        for row, by_lesson, instructions in self._each_learner(None, lesson, section):
+            if row.state:
+                continue
+            for name, rows in by_lesson.items():
+                told, some = [], []
+                for one in sorted(submitted(rows), key=lambda each: each.order):
+                    some += [each for each in rows if each.sha256 == one.row.sha256]
+                    when = one.arrived.when or one.arrived.fetched or one.row.graded
+                    told.append((when, counting_grade(row, some, instructions, self.rules)))
+                yield name, told
+
+    def _each_learner(self, student, lesson, section):
+        """(row of `learner`, {lesson: rows of `result`}, Instructions) one after the other."""
         with transaction(self.engine) as database:
             if student is not None:
                 self._check_learner(database, student)
@@ -817,14 +858,7 @@ class Gradebook:
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
                 instructions = self._said(database, name)
-            learner = _learner_of(row, instructions.comments(None))
-            yield (
-                learner,
-                [
-                    counting_grade(learner, mine, instructions, self.rules)
-                    for mine in _by_lesson(rows).values()
-                ],
-            )
+            yield row, _by_lesson(rows), instructions
 
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""

@@ -69,6 +69,7 @@ LITTER = {
 }
 # Folders of a workspace, besides the package's.
 OF_A_WORKSPACE = {"bin", "modules", "tests", "__pycache__"}
+MANIFEST, MOST_TOLD = "manifest.json", 1_000_000  # of `tito submit`; bytes of it
 METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
@@ -737,8 +738,35 @@ def _from_part(items, part):
     made = []
     for item in items:
         zipped = item.changed if part.kind == "zip" else item.claimed.get("zip")
-        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped)))
+        hints = {"hints": item.claimed["hints"]} if "hints" in item.claimed else {}
+        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped) | hints))
     return made
+
+
+def _with_hints(found, items, reading):
+    """Each lesson's files with {exercise: how many hints were opened} as the manifest among these
+    items tells it, where their learner chose to (`tito submit --with-hints`). Whatever is no such
+    thing tells nothing.
+    """
+    manifests = [item for item in items if PurePosixPath(item.path).name == MANIFEST]
+    if not manifests:
+        return found
+    first = min(manifests, key=lambda item: (item.path.count("/"), item.path))
+    said = {}
+    with contextlib.suppress(Unreadable, ValueError, RecursionError, TypeError, KeyError):
+        said = dict(json.loads(first.read(MOST_TOLD))["hints"]) if not first.problem else {}
+    for lesson in reading.lessons:
+        hints = {
+            exercise.id: said[exercise.id]
+            for exercise in lesson.declared.exercises
+            if type(said.get(exercise.id)) is int and 0 <= said[exercise.id] <= len(exercise.hints)
+        }
+        if hints and lesson.name in found:
+            found[lesson.name] = [
+                replace(item, claimed=item.claimed | {"hints": hints})
+                for item in found[lesson.name]
+            ]
+    return found
 
 
 def _zip_claim(changed):
@@ -819,7 +847,7 @@ def _search(box, reading):
     latest zip in it that holds some.
     """
     reading.notes += box.notes
-    found = _candidates(box.items, reading)
+    found = _with_hints(_candidates(box.items, reading), box.items, reading)
     if len(found) < len(reading.lessons):
         zips = [
             item
@@ -844,11 +872,16 @@ def _search(box, reading):
                 for lesson, items in _candidates(inner.items, reading).items()
                 if lesson not in found
             }
+            more = _with_hints(more, inner.items, reading)
             if more:
                 reading.notes += inner.notes
                 found |= {
                     lesson: [
-                        replace(one, path=f"{item.path}/{one.path}", claimed={"zip": one.changed})
+                        replace(
+                            one,
+                            path=f"{item.path}/{one.path}",
+                            claimed=one.claimed | {"zip": one.changed},
+                        )
                         for one in items
                     ]
                     for lesson, items in more.items()

@@ -57,7 +57,8 @@ class LessonResult:
     key        hash of all that decides the result: submission, checks, tito's version, limits
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
-    claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
+    claimed    {"commit", "zip": when the learner's own work says that it was made, ISO 8601;
+               "hints": {exercise: how many hints they say to have opened}}
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
                beside the results; b"" where it has been kept, or there is none
     answers    rubric.Answer for each question of the lesson, when there was a file of it

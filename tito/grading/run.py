@@ -6,7 +6,10 @@ a jail of its own; or, given the address of a Dask scheduler, on its workers. A 
 takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
 transaction for each submission: killed at any moment, run it again.
 
-The gradebook knows on which submissions grading has begun. One whose judge died, or with which a
+The gradebook knows on which submissions grading has begun, and which run holds them: two runs share
+a class, see `leases.py`. A run ends when each submission is graded, or held by a run that lives.
+
+One whose judge died, or with which a
 whole run ended, is tried once more after all others, with nothing else running, so that none is
 blamed for a neighbour; when that ends in the same way, it gets a result, which is kept until the
 submission, the checks or the limits change.
@@ -17,11 +20,11 @@ import contextlib
 import difflib
 import getpass
 import hashlib
+import itertools
 import json
 import os
 import pickle
 import select
-import socket
 import subprocess
 import sys
 import threading
@@ -31,10 +34,9 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
-from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading import enrollment, intake
+from tito.grading import enrollment, intake, leases
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
@@ -43,7 +45,7 @@ from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
-TOGETHER = 16  # submissions that the gradebook says in one transaction to have begun
+TOGETHER = 8  # submissions that the gradebook says in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
@@ -183,11 +185,13 @@ class Task:
     work   the hash of all that decides its results
     begun  how often grading it began, in this run or in one that was killed, without an end; the
            attempt that is due, or goes on, is one of them
+    known  {lesson: the keys of the learner's results} when this run took it
     """
 
     arrival: object
     work: str
     begun: int = 0
+    known: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -254,15 +258,17 @@ def grade_class(
     every = arrivals
     if book.rules.policy != "latest":
         every = [one for arrival in arrivals for one in arrival.rounds()]
-    known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
     progress, began, who = Progress(len(every)), time.monotonic(), getpass.getuser()
     told(progress)
     WORKERS.stopping = False
-    this, decides = run_name(), decisive(setting, asked, entries)
-    running, ready, suspects, done_now = {}, deque(), deque(), {}
+    this, decides = leases.run_name(), decisive(setting, asked, entries)
+    course = course_hash(asked, entries)
+    leases.begin(book, this, who, described(setting, course, students))
+    began_at, renewed, living = datetime.now(timezone.utc), time.time(), leases.runs(book)
+    running, ready, suspects, held, done_now = {}, deque(), deque(), [], {}
 
     def note(*tasks):
         """Let the gradebook know how often these were begun."""
@@ -271,39 +277,46 @@ def grade_class(
                 [(task.arrival.student, task.work, task.begun) for task in tasks], this
             )
 
-    def claim(student, attempt):
+    def claim(keys, attempt):
         """Whether this run grades a submission, given its Attempt of before: not when that ended
         and the book still has its results, nor when another run is at it. Who names the learner and
         says `regrade` means it.
         """
-        if attempt is None or regrade and attempt.number == 0:
+        if attempt is None or not attempt.number and regrade and attempt.at < began_at:
             return True
         if attempt.number == 0:
-            keys = known.get(student, {})
             return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
         if regrade and students:
             return True
-        return attempt.run == this or not goes_on(attempt, seconds)
+        return attempt.run in ("", this) or not leases.is_alive(attempt.run, living)
 
-    def fresh():
-        """The tasks that no run ended over. Several at a time are said to have begun, shortly
-        before they do: that spares transactions.
+    def tend():
+        """Renew this run's lease, and look at those of others, when it is time to."""
+        nonlocal renewed, living
+        if time.time() - renewed > leases.RENEW:
+            leases.renew(book, this)
+            renewed, living = time.time(), leases.runs(book)
+
+    def take(tasks):
+        """Those of the tasks that no run ended over. Several at a time are said to have begun,
+        shortly before they do: that spares transactions.
         """
-        for some in batched(every, TOGETHER):
-            tasks = [Task(arrival, work_of(arrival, decides)) for arrival in some]
-            works = [(task.arrival.student, task.work) for task in tasks]
-            for task, (claimed, attempt) in zip(tasks, book.claim_attempts(works, this, claim)):
+        for some in batched(tasks, TOGETHER):
+            tend()
+            works = [(task.arrival.student, task.work) for task in some]
+            found = book.claim_attempts(works, this, claim)
+            for task, (claimed, attempt, task.known) in zip(some, found):
                 earlier = attempt.number if attempt else 0
                 if claimed:
                     task.begun = 1 if regrade else 1 + earlier
                     (ready if task.begun == 1 else suspects).append(task)
                 elif earlier:
-                    progress.elsewhere += 1
+                    held.append(task)
                 else:
                     progress.unchanged += 1
                     seen, times = attempt.seen, came(task.arrival, attempt.seen)
                     book.saw(task.arrival.student, seen, times, who, why, anew)
-            progress.seconds = time.monotonic() - began
+            progress.elsewhere, progress.seconds = len(held), time.monotonic() - began
             told(progress)
             while ready:
                 yield ready.popleft()
@@ -320,8 +333,12 @@ def grade_class(
         }
 
     def begin(task):
-        before = (done_now if regrade else known).get(learner_id(task.arrival.student), {})
-        before = {} if setting.checks else before
+        before = done_now.get(learner_id(task.arrival.student), {})
+        if setting.checks:
+            before = {}
+        elif not regrade:
+            lessons = before.keys() | task.known.keys()
+            before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
         running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
 
     def finish(task, results):
@@ -331,7 +348,7 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
-        graded = known.setdefault(learner_id(arrival.student), {})
+        now = done_now.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)
         seen = [result for result in results if isinstance(result, Seen)]
@@ -340,7 +357,7 @@ def grade_class(
             for result, entry in zip(results, asked)
             if result is not None
             and not isinstance(result, Seen)
-            and not (isinstance(result, JudgeDied) and entry.name in graded)
+            and not (isinstance(result, JudgeDied) and entry.name in task.known | now)
         ]
         if arrival.partial:  # what comes later is not missing
             results = [result for result in results if result.sha256]
@@ -349,17 +366,17 @@ def grade_class(
         if results:
             again = regrade or bool(setting.checks)
             book.save(results, times, who, arrival.name, why, again, ended, seen=seen, anew=anew)
-            now = done_now.setdefault(learner_id(arrival.student), {})
             for result in results:
-                for keys in (graded, now):
-                    keys.setdefault(result.lesson, set()).add(result.key)
+                now.setdefault(result.lesson, set()).add(result.key)
         elif not died:
             book.saw(arrival.student, seen, times, who, why, anew, ended)
+        if book.rules.policy == "latest":  # this was the learner's only task
+            done_now.pop(learner_id(arrival.student), None)
         count(progress, arrival, results, began)
         told(progress)
 
     with executor(jobs) as (pool, most):
-        tasks = fresh()
+        tasks, looked = take(Task(arrival, work_of(arrival, decides)) for arrival in every), None
         try:
             while True:
                 for task in tasks:
@@ -374,13 +391,19 @@ def grade_class(
                     note(task)
                     begin(task)  # alone: whatever ends it, no neighbour did
                 if not running:
-                    break
+                    if len(held) in (0, looked):
+                        break
+                    looked, again = len(held), list(held)  # what held them may be gone by now
+                    held.clear()
+                    tasks = take(again)
+                    continue
                 ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
                 for done in ended:
                     finish(running.pop(done), done.result())
                 if not ended:
                     progress.seconds = time.monotonic() - began
                     told(progress)
+                tend()
         finally:
             stopped = [*running.values(), *ready]  # not killed: that is nobody's fault
             for future in running:
@@ -389,6 +412,7 @@ def grade_class(
                 task.begun = task.begun - 1 or None  # None: as if this run had never been
             with contextlib.suppress(TitoError):
                 note(*stopped)
+                leases.end(book, this)
             WORKERS.close(stopping=True)
     return arrivals, progress
 
@@ -469,7 +493,9 @@ def with_checks(results, before, progress):
 
 def batched(items, size):
     """`items` in lists of so many; the last may be shorter."""
-    return [items[start : start + size] for start in range(0, len(items), size)]
+    items = iter(items)
+    while some := list(itertools.islice(items, size)):
+        yield some
 
 
 def work_of(arrival, decides):
@@ -479,52 +505,44 @@ def work_of(arrival, decides):
 
 def decisive(setting, asked, entries):
     """The hash of what decides results besides the submission: limits, the lessons asked for with
-    their checks, the course's lessons below them, and the package around them.
+    their checks, and the course around them.
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    last = max(entry.number for entry in asked)
+    names = [entry.name for entry in asked]
+    what = [setting.level, setting.base, limits, names, list(setting.checks)]
+    return hashlib.sha256(json.dumps([*what, course_hash(asked, entries)]).encode()).hexdigest()
+
+
+def course_hash(asked, entries):
+    """The hash of these lessons, of those below them, of the package around them, and of tito;
+    wherever the course lies.
+    """
+    root, last = asked[0].root, max(entry.number for entry in asked)
     below = [entry.script.parent for entry in entries if entry.number <= last]
     paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
-    for root in {entry.root.path: entry.root for entry in asked}.values():
-        package = root.path / root.package
-        paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
-    texts = [[str(path), hashlib.sha256(path.read_bytes()).hexdigest()] for path in paths]
-    names = [entry.name for entry in asked]
-    what = [
-        *(setting.level, setting.base, limits, names, list(setting.checks), texts),
-        metadata.version("tinytorch"),
+    package = root.path / root.package
+    paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
+    texts = [
+        [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in paths
     ]
+    what = [texts, metadata.version("tinytorch")]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
-def run_name(pid=None):
-    """What the gradebook calls this run, or that of another process: host, process, its start."""
-    pid = pid or os.getpid()
-    try:
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        start = ""
-    return f"{socket.gethostname()} {pid} {start}"
-
-
-def goes_on(attempt, seconds):
-    """Whether the run that began this attempt may still be busy with it: then nothing has ended.
-
-    seconds  the most that a submission takes: of a run elsewhere, nothing else is known
+def described(setting, course, students):
+    """What another run must have in common with this one, to grade the same lessons meanwhile: see
+    leases.SAME. Who names learners knows what they do.
     """
-    host, _, rest = attempt.run.partition(" ")
-    pid = int(rest.split(" ")[0])
-    if host != socket.gethostname():
-        return (datetime.now(timezone.utc) - attempt.at).total_seconds() < AHEAD * seconds
-    if pid == os.getpid() or attempt.run != run_name(pid):
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        pass
-    except OSError:
-        return False
-    return True
+    return {
+        "lessons": [] if students else list(setting.lessons),
+        "checks": list(setting.checks),
+        "base": setting.base,
+        "seconds": setting.seconds,
+        "memory": setting.memory,
+        "level": setting.level,
+        "course": course,
+    }
 
 
 def longest(setting):

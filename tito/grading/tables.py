@@ -11,10 +11,11 @@ item of the questions' rubrics; the newest holds. A result that is replaced stay
 tells of it. The points in the history are those before the late rules. `attempt`: on which
 submissions grading began and has not ended, so that one that ends every run is known by it, and
 that two runs share the work; `number` 0: it ended, and there is nothing to do until the submission
-or what decides its results changes. `code`: the text of lesson files that were graded, by the
-SHA-256 of their bytes, so that many who hand in the same file need one row. `claim`: which person
-looks at a submission, and when they had done so. `appeal`: what a learner asked about a grade, and
-what came of it.
+or what decides its results changes. `run`: the processes that grade, each with the lease by which
+it holds its attempts. `code`: the text of lesson files that were graded, by the SHA-256 of their
+bytes, so that many who hand in the same file need one row. `claim`: which person looks at a
+submission, and when they had done so. `appeal`: what a learner asked about a grade, and what came
+of it.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
@@ -205,7 +206,7 @@ ATTEMPT = sql.Table(
     sql.Column("student", sql.String(LONGEST), primary_key=True),
     sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
     sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
-    sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
+    sql.Column("run", sql.String(255), nullable=False),  # of `run`: the process that began it last
     sql.Column("at", Moment, nullable=False),
     sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
 )
@@ -238,6 +239,15 @@ APPEAL = sql.Table(
     sql.Column("answer", Words),  # it and the next two: NULL while it is open
     sql.Column("answered_by", Words),
     sql.Column("answered_at", Moment),
+)
+RUN = sql.Table(
+    "run",
+    TABLES,
+    sql.Column("run", sql.String(255), primary_key=True),  # host, process, its start
+    sql.Column("who", Words, nullable=False),
+    sql.Column("began", Moment, nullable=False),
+    sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
+    sql.Column("setting", Json, nullable=False),  # see run.described
 )
 
 

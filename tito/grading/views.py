@@ -450,6 +450,85 @@ def history(changes):
         )
 
 
+def claims(found):
+    """A row per grader and lesson: how many submissions they have, and how many they looked at."""
+    counted = {}
+    for claim in found:
+        row = counted.setdefault((claim.who, claim.lesson), [0, 0, claim.at])
+        row[0] += 1
+        row[1] += claim.done is not None
+        row[2] = max(row[2], claim.done or claim.at)
+    if not counted:
+        return Text("No grader has claimed a submission.")
+    table = Table("grader", "lesson", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("has", "looked at"):
+        table.add_column(name, justify="right")
+    table.add_column("last")
+    for (who, lesson), (number, done, last) in sorted(counted.items()):
+        when = f"{last:%Y-%m-%d %H:%M} UTC"
+        table.add_row(Text(plain(who)), lesson, str(number), str(done), when)
+    return table
+
+
+def items(found, checks=False):
+    """A lesson's items: a row for each exercise and, if asked for, for each check."""
+    told = [f"{count(found.learners, 'learner')}, {found.finished} with everything right"]
+    told += [f"{number} {verdict}" for verdict, number in found.not_run.items()]
+    parts = [
+        Text.assemble((f"{found.number:02} {plain(found.title)}", "bold"), f": {'; '.join(told)}")
+    ]
+    then = f"{found.since:%m-%d}"
+    told_hints = any(item.hints for item in found.exercises)
+    table = _items_table("exercise", then)
+    for name in ("stop here", "unwritten", *["hints*"] * told_hints):
+        table.add_column(name, justify="right")
+    table.add_column("commonest mistake", overflow="fold")
+    for item in found.exercises:
+        hints = "" if item.mean_hints is None else f"{item.mean_hints:.1f} of {item.of_hints}"
+        table.add_row(
+            *_item_cells(item, item.id),
+            str(item.stops or ""),
+            str(item.unwritten or ""),
+            *[hints] * told_hints,
+            _commonest(item),
+        )
+    parts.append(table)
+    if checks:
+        table = _items_table("check", then)
+        table.add_column("commonest mistake", overflow="fold")
+        for item in found.checks:
+            hidden = " (hidden)" if item.hidden else ""
+            label = f"{item.name.removeprefix('test_')}{hidden}"
+            table.add_row(*_item_cells(item, label), _commonest(item))
+        parts.append(table)
+    if told_hints:
+        note = "* opened on average, as learners say who used tito submit --with-hints"
+        parts.append(Text(note, "dim"))
+    return Group(*parts, "")
+
+
+def _items_table(first, then):
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(first, overflow="fold", max_width=48)
+    for name in ("right", "of", then, "discrimination"):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _item_cells(item, label):
+    before = "" if item.before is None else f"{item.before[0] / item.before[1]:.0%}"
+    share = "" if item.share is None else f"{item.share:.0%}"
+    tells = "" if item.discrimination is None else f"{item.discrimination:.2f}"
+    return Text(plain(label)), share, str(item.learners), before, tells
+
+
+def _commonest(item):
+    if not item.mistakes:
+        return ""
+    first = item.mistakes[0]
+    return Text(f"{first.learners}: {plain(first.name)}")
+
+
 def similar(pairs, threshold):
     """A row per pair of submissions of one lesson."""
     if not pairs:

@@ -29,7 +29,7 @@ def page(book, tmp_path):
         one.code = packed(CODE)
         book.save([one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
     sessions = guard.Sessions()
-    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", None))
+    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", options=["--base=own"]))
     client = Client(made.app())
     ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
     handles = {one: made.board.handle(one) for one in ("ada", "bob", "eve")}
@@ -449,5 +449,6 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     assert "The new grades count." in page.ta2.get("/regrade").text
     assert page.ta1.post("/regrade", lesson="nothing").status_code == 409
     dry, real = started
-    assert dry[:3] == ["grade", str(trials.submissions), "numbers"] and "--dry-run" in dry
+    assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
+    assert {"--dry-run", "--base=own"} <= set(dry)
     assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real

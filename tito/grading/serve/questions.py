@@ -5,7 +5,6 @@ A form of an answer carries what its page had seen: the answer, and the judgemen
 form of the rubric carries the version of its item.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -13,30 +12,13 @@ from starlette.requests import Request
 
 from tito.errors import TitoError
 from tito.grading import answers, claims
-from tito.grading.grade import Grade
 from tito.grading.gradebook import ChangedMeanwhile
-from tito.grading.rubric import WAITING, Item
-from tito.grading.serve import board, parts
+from tito.grading.rubric import Item
+from tito.grading.serve import parts
 from tito.grading.serve.board import Filter
 from tito.lesson.form import Question
 
 LETTERS, LINES = 50_000, 5_000  # of an answer that are shown: more than are kept
-
-
-def to_judge(grade: Grade) -> Iterable[str]:
-    """Why a grade needs a person: its answers."""
-    if any(one.state == WAITING for one in grade.answers):
-        yield "an answer to be judged"
-
-
-def answers_of(view: parts.View) -> parts.Part | None:
-    """The answers of a submission, with the way to where they are judged."""
-    found = view.grade.answers
-    return parts.Part("answers", "Answers", "answers_of.html", {"all": found}) if found else None
-
-
-board.NEEDS.append(to_judge)
-parts.PARTS.insert(1, answers_of)
 
 
 @dataclass
