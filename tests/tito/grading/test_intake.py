@@ -1148,7 +1148,7 @@ def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
 
 
 def test_what_a_grader_is_shown_is_the_script_or_the_cells_of_the_notebook(inbox, lessons):
-    made = notebook.to_notebook(lessons[0].path.read_text(encoding="utf-8"), lessons[0].declared)
+    made = notebook.to_notebook(NUMBERS, lessons[0].declared)
     put(inbox / "ada" / "numbers_dev.py", NUMBERS)
     put(inbox / "bob" / "numbers_dev.ipynb", made)
     put(inbox / "eve" / "numbers_dev.py", b"# %%\nx = '\xff'\n")
