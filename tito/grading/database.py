@@ -119,6 +119,24 @@ def _add_code_claims_and_appeals(database):
 MIGRATIONS[5] = _add_code_claims_and_appeals
 
 
+def _add_answers_and_rubrics(database):
+    """Version 6: free answers, and the rubrics by which persons judge them."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    number = "SERIAL" if database.dialect.name == "postgresql" else "INTEGER"
+    for statement in (
+        "CREATE TABLE answer (sha256 VARCHAR(64) NOT NULL, text TEXT NOT NULL, "
+        "PRIMARY KEY (sha256))",
+        f"CREATE TABLE rubric (version {number} NOT NULL, item INTEGER NOT NULL, "
+        "lesson VARCHAR(100) NOT NULL, question VARCHAR(100) NOT NULL, place INTEGER NOT NULL, "
+        f"points INTEGER, text TEXT NOT NULL, who TEXT NOT NULL, at {moment} NOT NULL, "
+        "PRIMARY KEY (version))",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[6] = _add_answers_and_rubrics
+
+
 def _add_runs(database):
     """Version 7: the leases of the processes that grade."""
     moment = sql.DateTime().compile(dialect=database.dialect)

@@ -1,8 +1,9 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `leases.py` (who grades now), `database.py` and `tables.py`,
-nowhere else.
+`enrollment.py` (who is in the class), `claims.py` and `appeals.py` (who looks at what, what was
+asked), `answers.py` (what persons judge), `leases.py` (who grades now), `database.py` and
+`tables.py`, nowhere else.
 """
 
 import difflib
@@ -36,13 +37,16 @@ from tito.grading.grade import (
 )
 from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
+from tito.grading.rubric import Item
 from tito.grading.tables import (
+    ANSWER,
     ATTEMPT,
     CHANGE,
     CODE,
     CUT,
     LEARNER,
     RESULT,
+    RUBRIC,
     RUN,
     SECRET,
     SETTING,
@@ -109,12 +113,14 @@ class ChangedMeanwhile(TitoError):
     """Somebody wrote about a grade after the one who wants to change it had last looked at it.
 
     changes  the Changes since then, oldest first
+    what     who changed what; "" says it of the changes
     """
 
-    def __init__(self, changes: list[Change]):
+    def __init__(self, changes: list[Change], what: str = ""):
         who = ", ".join(dict.fromkeys(change.who for change in changes))
         super().__init__(
-            f"{who} changed this grade after you had opened it; nothing of yours was written.",
+            f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "
+            "written.",
             "Look at what they wrote, then decide again.",
         )
         self.changes = changes
@@ -342,7 +348,7 @@ class Gradebook:
         student = learner_id(student)
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
         rows = {lesson: [] for lesson in lessons}
         for row in _result_rows(database, student, lessons):
@@ -399,6 +405,7 @@ class Gradebook:
             put(one.lesson, new, replaced)
             if one.sha256 and one.code and not self._has_code(database, one.sha256):
                 database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
+            self._keep_answers(database, one.answers)
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -432,6 +439,14 @@ class Gradebook:
     @staticmethod
     def _has_code(database, sha256):
         return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
+
+    @staticmethod
+    def _keep_answers(database, answers):
+        for answer in answers:
+            known = sql.select(ANSWER.c.sha256).filter_by(sha256=answer.sha256)
+            if answer.text and not database.execute(known).first():
+                row = {"sha256": answer.sha256, "text": clean(answer.text)}
+                database.execute(sql.insert(ANSWER).values(row))
 
     @staticmethod
     def _change(instructions, was, now, told, why):
@@ -533,7 +548,7 @@ class Gradebook:
                 f"{learner} has no grade in {lesson} yet.",
                 f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
             )
-        instructions = Instructions(self._instructions(database, learner))
+        instructions = self._said(database, learner)
         person = database.execute(sql.select(LEARNER).filter_by(student=learner)).one()
         result = counting_grade(person, rows, instructions, self.rules).result
         ids = [check.id for check in result.checks]
@@ -602,7 +617,7 @@ class Gradebook:
 
         learner = self._lock(database, student, who)
         self._check_seen(database, learner, lesson, seen)
-        said = Instructions(self._instructions(database, learner)).comments(lesson)
+        said = self._said(database, learner).comments(lesson)
         if not repeat and (text in [comment.text for comment in said] if text else not said):
             return False
         one = {"comment": [only.text, only.who]} if only else None
@@ -647,7 +662,7 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who, why)
-        given = Instructions(self._instructions(database, learner)).extensions.get(lesson)
+        given = self._said(database, learner).extensions.get(lesson)
         if not repeat and given == (late.Extension(until, days) if until or days else None):
             return False
         self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
@@ -694,7 +709,7 @@ class Gradebook:
                 learner = database.execute(
                     sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
                 ).one()
-                instructions = Instructions(self._instructions(database, student))
+                instructions = self._said(database, student)
                 results = [grade.result for grade in self.grades(database, student).values()]
                 found += instructions.standing(learner, results)
         return found
@@ -719,7 +734,7 @@ class Gradebook:
         query = sql.select(*_HISTORY).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
         rows = database.execute(query.where(*_about(learner, lesson))).all()
         if rows:
-            raise ChangedMeanwhile([_change_of(row) for row in rows])
+            raise ChangedMeanwhile([change_of(row) for row in rows])
 
     def _check_learner(self, database, student):
         ids = sql.select(LEARNER.c.student)
@@ -798,15 +813,7 @@ class Gradebook:
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
         """
         for row, by_lesson, instructions in self._each_learner(student, lesson, section):
-            columns = {header: text for header, text in row.columns.items() if header != SECRET}
-            learner = Learner(
-                row.student,
-                row.name,
-                columns,
-                instructions.comments(None),
-                row.columns.get(SECRET, ""),
-                row.state or "",
-            )
+            learner = _learner_of(row, instructions.comments(None))
             grades = [
                 counting_grade(learner, mine, instructions, self.rules)
                 for mine in by_lesson.values()
@@ -850,13 +857,13 @@ class Gradebook:
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
-                instructions = Instructions(self._instructions(database, name))
+                instructions = self._said(database, name)
             yield row, _by_lesson(rows), instructions
 
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
             for lesson, rows in _by_lesson(_result_rows(database, student)).items()
@@ -873,6 +880,7 @@ class Gradebook:
             with transaction(self.engine) as database:
                 query = sql.select(LEARNER).where(LEARNER.c.student.in_(some))
                 learners = {row.student: row for row in database.execute(query)}
+                items = rubric_items(database)
                 for entry in self._instructions(database, students=some):
                     said.setdefault(entry.student, []).append(entry)
                 query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
@@ -880,7 +888,7 @@ class Gradebook:
                 for student, *values in database.execute(query.order_by(RESULT.c.number)):
                     wanted[student].setdefault(values[0], []).append(_Row(*values))
             for student, by_lesson in wanted.items():
-                instructions = Instructions(said.get(student, ()))
+                instructions = Instructions(said.get(student, ()), items)
                 for rows in by_lesson.values():
                     yield counting_grade(learners[student], rows, instructions, self.rules)
 
@@ -901,7 +909,7 @@ class Gradebook:
             with transaction(self.engine) as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
             for row in page:
-                yield _change_of(row)
+                yield change_of(row)
             if len(page) < PAGE:
                 return
             last = page[-1].id
@@ -967,12 +975,19 @@ class Gradebook:
             data = database.execute(sql.select(CODE.c.data).filter_by(sha256=sha256)).scalar()
         return None if data is None else unpacked(data)
 
+    def _said(self, database, student):
+        """The Instructions about one learner."""
+        entries = self._instructions(database, student)
+        judged = any(entry.kind == "judged" for entry in entries)
+        return Instructions(entries, rubric_items(database) if judged else None)
+
     @staticmethod
     def _instructions(database, student=None, kind=None, students=None):
         """The entries of the history that still say something, oldest first: of a learner, of
         several, or of all; of one kind, or of all.
         """
         columns = CHANGE.c[
+            "id",
             "student",
             "lesson",
             "check_id",
@@ -986,7 +1001,8 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = CHANGE.c.kind.in_((kind,) if kind else ("override", "comment", "extension"))
+        kinds = (kind,) if kind else ("override", "judged", "comment", "extension")
+        kinds = CHANGE.c.kind.in_(kinds)
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
@@ -1005,8 +1021,8 @@ def _learner_of(row, comments=()):
 _HISTORY = [column for column in CHANGE.c if column.name != "replaced"]
 
 
-def _change_of(row):
-    """The Change of a row of the table `change`."""
+def change_of(row) -> Change:
+    """The Change in a row of the table `change`."""
     return Change(
         row.student,
         row.lesson,
@@ -1030,6 +1046,21 @@ def _about(student, lesson):
     if lesson is not None:
         said_of |= CHANGE.c.lesson == lesson
     return (CHANGE.c.student == student, said_of)
+
+
+def rubric_items(
+    database: sql.Connection, lesson: str | None = None, question: str | None = None
+) -> dict[int, Item]:
+    """{id: Item} of the rubrics, as they are now; of one question, or of all."""
+    newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
+    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
+    if question is not None:
+        query = query.filter_by(lesson=lesson, question=question)
+    places, found = {}, {}
+    for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
+        place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
+        found[row.item] = Item(row.item, place, row.points, row.text, row.version)
+    return found
 
 
 def _learner_query(student):

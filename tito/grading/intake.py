@@ -955,19 +955,20 @@ def _choose(entry, items, reading):
         pair for pair in good if pair[0].is_notebook
     ]
     best = script_first[0][0]
-    if any(_code(file) != _code(best) for file, _ in good):
+    if any(_work(entry, file) != _work(entry, best) for file, _ in good):
         best = max(
             script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed))
         )[0]
-    total = len(entry.declared.exercises)
+    total = len(entry.declared.exercises) + len(entry.declared.questions)
     others = [file for file, _ in good if file is not best]
-    if all(_code(file) == _code(best) for file in others):
+    if all(_work(entry, file) == _work(entry, best) for file in others):
         why = f"the code in {some((file.path for file in others), 150)} is the same"
     else:
         counted = ", ".join(f"{file.path} ({written[id(file)]})" for file in others[:5])
         tied = any(written[id(file)] == written[id(best)] for file in others)
         later = ", and it is the later one" if tied else ""
-        why = f"{written[id(best)]} of {total} exercises are written in it{later}; not {counted}"
+        what = "exercises and answers" if entry.declared.questions else "exercises"
+        why = f"{written[id(best)]} of {total} {what} are written in it{later}; not {counted}"
     reading.notes.append(f"{entry.name}: {best.path} counts: {why}.")
     return best
 
@@ -1056,11 +1057,16 @@ def _code(file):
     return [cell.source for cell in file.source.exported]
 
 
+def _work(entry, file):
+    """The code and the answers in a file."""
+    return _code(file), entry.declared.answers(file.source)
+
+
 def _written(entry, file):
     """How many exercises are written in this file: those whose code is there without the line that
-    is released in it.
+    is released in it; and how many questions answered.
     """
-    count = 0
+    count = sum(bool(answer) for answer in entry.declared.answers(file.source).values())
     for exercise in entry.declared.exercises:
         line = stub(entry.name, exercise.name)
         cell = file.source.cell(exercise.name)

@@ -41,7 +41,7 @@ from tito.errors import TitoError
 from tito.grading import enrollment, intake, leases
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import EXCUSED, GRACE, blank, whole
+from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
 from tito.grading.result import LessonResult, Seen
 from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
@@ -537,7 +537,7 @@ def with_checks(results, before, progress):
                 old,
                 checks=checks,
                 points=points,
-                max_points=sum(check.max_points for check in checks),
+                max_points=sum(one.max_points for one in [*checks, *old.answers]),
                 verdict=verdict,
                 reason=reasons[verdict],
                 base="reference" if on_reference else "own",
@@ -630,11 +630,12 @@ def judged(result, entry, task):
         entry.name,
         entry.number,
         entry.declared.title,
-        entry.declared.points,
+        entry.declared.most,
         verdict="crashed",
         reason=reason,
         checks=checks,
         key=DIED + task.work,
+        answers=answers_in(entry),
     )
 
 

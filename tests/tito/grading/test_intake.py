@@ -1145,3 +1145,17 @@ def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
             ).files["numbers"]
             assert bool(file.problem) != bool(file.source) and (not file.problem or file.text == "")
         (inbox / "ada" / f"numbers_dev.{kind}").unlink()
+
+
+def test_what_a_grader_is_shown_is_the_script_or_the_cells_of_the_notebook(inbox, lessons):
+    made = notebook.to_notebook(NUMBERS, lessons[0].declared)
+    put(inbox / "ada" / "numbers_dev.py", NUMBERS)
+    put(inbox / "bob" / "numbers_dev.ipynb", made)
+    put(inbox / "eve" / "numbers_dev.py", b"# %%\nx = '\xff'\n")
+    put(inbox / "zoe" / "numbers_dev.py", "# %%\n" + "x = 1\n" * (intake.CODE // 5))
+    shown = {name: one.files["numbers"].code for name, one in all_of(inbox, lessons).items()}
+    assert shown["ada"] == NUMBERS
+    assert '# %% exercise="double"\n#| export\ndef double(x):' in shown["bob"]
+    assert "# %% [markdown]\n# ## Doubling" in shown["bob"] and "nbformat" not in shown["bob"]
+    assert shown["eve"] == "# %%\nx = '\\xff'\n", "what cannot be read is shown all the same"
+    assert len(shown["zoe"]) == intake.CODE

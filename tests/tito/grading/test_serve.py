@@ -3,15 +3,13 @@
 `test_serve_browser.py` opens it in one.
 """
 
-import asyncio
 import html
 import re
 import sys
-from html.parser import HTMLParser
 from types import SimpleNamespace
-from urllib.parse import unquote, urlencode
 
 import pytest
+from grader_page import EVIL, Client, Grader, Tags
 from some_results import result
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
@@ -20,73 +18,7 @@ from tito.grading.result import packed
 from tito.grading.serve import app, board, guard
 from tito.grading.serve.trials import Trials
 
-EVIL = "</code></title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"
 CODE = f'# %% exercise="exercise"\ndef double(x):\n    """{EVIL}"""\n    return 2 * x\n'
-
-
-class Response:
-    """What the page answered."""
-
-    def __init__(self, status, headers, body):
-        self.status_code, self.text = status, body.decode("utf-8")
-        self.headers = {name.decode(): value.decode() for name, value in headers}
-
-
-class Client:
-    """Asks an ASGI application, without a network."""
-
-    def __init__(self, app):
-        self.app = app
-
-    def ask(self, method, address, form=None, kind=guard.FORM.decode(), **headers):
-        path, _, query = address.partition("?")
-        body = urlencode(form or {}).encode()
-        headers = {"host": "127.0.0.1:8801", "content-type": kind} | headers
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": unquote(path),
-            "query_string": query.encode(),
-            "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
-            "server": ("127.0.0.1", 8801),
-            "scheme": "http",
-        }
-        sent = []
-
-        async def receive():
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message):
-            sent.append(message)
-
-        asyncio.run(self.app(scope, receive, send))
-        return Response(
-            sent[0]["status"],
-            sent[0]["headers"],
-            b"".join(message.get("body", b"") for message in sent[1:]),
-        )
-
-    def get(self, address, **headers):
-        response = self.ask("GET", address, **headers)
-        to = response.headers.get("location")
-        return self.get(to) if to else response
-
-    def post(self, address, form, **headers):
-        return self.ask("POST", address, form, **headers)
-
-
-class Grader:
-    """A grader's browser: pages by path, forms by their address."""
-
-    def __init__(self, client, session):
-        self.client, self.session = client, session
-
-    def get(self, path="/", **more):
-        return self.client.get(f"/{self.session.token}{path}", **more)
-
-    def post(self, path, **form):
-        form = {"csrf": self.session.csrf} | form
-        return self.client.post(f"/{self.session.token}{path}", form)
 
 
 @pytest.fixture
@@ -97,7 +29,7 @@ def page(book, tmp_path):
         one.code = packed(CODE)
         book.save([one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
     sessions = guard.Sessions()
-    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", None))
+    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", options=["--base=own"]))
     client = Client(made.app())
     ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
     handles = {one: made.board.handle(one) for one in ("ada", "bob", "eve")}
@@ -197,23 +129,6 @@ def pages_of(page):
     here = f"/of/{page.of['ada']}/numbers"
     lists = ["/", "/lesson/numbers", "/lesson/numbers?show=needs", "/appeals?state=all"]
     return [*lists, here, here + "/file", "/regrade", "/who", "/lesson/nothing"]
-
-
-class Tags(HTMLParser):
-    """Every tag and attribute of a page, and its text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.words, self.spaced = [], "", ""
-        self.feed(text)
-        self.spaced = " ".join(self.spaced.split())
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, *sorted(name for name, _ in attributes)))
-
-    def handle_data(self, text):
-        self.words += text
-        self.spaced += f" {text}"
 
 
 def test_markup_in_names_code_messages_comments_and_appeals_is_text(page):
@@ -534,5 +449,6 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     assert "The new grades count." in page.ta2.get("/regrade").text
     assert page.ta1.post("/regrade", lesson="nothing").status_code == 409
     dry, real = started
-    assert dry[:3] == ["grade", str(trials.submissions), "numbers"] and "--dry-run" in dry
+    assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
+    assert {"--dry-run", "--base=own"} <= set(dry)
     assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real

@@ -245,6 +245,7 @@ def grade(
             views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
             *views.arrivals(standing),
             *views.others_count(standing, progress.given),
+            *views.to_judge(standing),
         )
         if dry_run:
             echo(views.trial(differences))

@@ -1,5 +1,6 @@
 """`tito gradebook serve`."""
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,14 @@ def gradebook_serve(
             show_default=False,
         ),
     ] = None,
+    grade_options: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help='How the page grades again, such as "--check-seconds 30 --base own": as you do.',
+            show_default=False,
+        ),
+    ] = "",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="0: any that is free.", show_default=False)
     ] = 0,
@@ -62,7 +71,7 @@ def gradebook_serve(
     if not all(0 < len(name) <= app.LONGEST_NAME for name in names):
         raise TitoError("--as has no name, or a long one.", f"1 to {app.LONGEST_NAME} characters.")
     if submissions:
-        submissions = current_folder() / submissions.expanduser()
+        submissions = (current_folder() / submissions.expanduser()).resolve()
         if not submissions.exists():
             raise TitoError(f"There is no {submissions}.", "Name what `tito grade` grades.")
 
@@ -75,9 +84,19 @@ def gradebook_serve(
         app.serve(
             book,
             root.name,
-            trials.Trials(root.path, where, submissions),
+            trials.Trials(root.path, where, submissions, shlex.split(grade_options)),
             list(dict.fromkeys(names)),
             port,
             anonymous,
+            questions_of(root),
             tell,
         )
+
+
+def questions_of(root):
+    """{(lesson, name): form.Question} of the course."""
+    return {
+        (entry.name, question.name): question
+        for entry in root.lessons
+        for question in entry.declared.questions
+    }

@@ -3,6 +3,7 @@
 guard.py   who is let in: the token in the address, loopback, forms; what browsers are told
 board.py   the class as lists show it, pseudonyms, what needs a person
 parts.py   a submission, part by part
+questions.py  free answers and their rubrics
 trials.py  `tito grade` as a process beside the page: what it would change, before it counts
 app.py     the pages and what their forms do
 *.html     the pages, made by `pages.render`, so that every value is escaped

@@ -27,8 +27,10 @@ from tito.grading.result import VERDICTS
 from tito.grading.serve import board, parts
 from tito.grading.serve.board import Board, Filter
 from tito.grading.serve.guard import Guard, Session, Sessions
+from tito.grading.serve.questions import Questions
 from tito.grading.serve.trials import Trials
 from tito.grading.tables import clean
+from tito.lesson.form import Question
 
 HOST = "127.0.0.1"
 NEEDING = 50  # submissions that need a person, on the first page
@@ -39,9 +41,17 @@ STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 class Page:
     """The application: what all requests share, and a method for each page or form."""
 
-    def __init__(self, book: Gradebook, course: str, sessions: Sessions, trials: Trials):
+    def __init__(
+        self,
+        book: Gradebook,
+        course: str,
+        sessions: Sessions,
+        trials: Trials,
+        asked: dict[tuple[str, str], Question] | None = None,
+    ):
         self.book, self.course, self.sessions, self.trials = book, course, sessions, trials
         self.board = Board(book)
+        self.questions = Questions(self, asked or {})
 
     def app(self) -> Guard:
         """The ASGI application."""
@@ -63,6 +73,12 @@ class Page:
             at("/appeals", self.appeals),
             at("/appeals/{number:int}", self.answer, "POST"),
             at("/regrade", self.regrade, "GET", "POST"),
+            at("/questions", self.questions.overview),
+            at("/question/{lesson}/{question}", self.questions.answers),
+            at("/question/{lesson}/{question}/next", self.questions.next, "POST"),
+            at("/question/{lesson}/{question}/rubric", self.questions.rubric, "POST"),
+            at("/question/{lesson}/{question}/{handle}", self.questions.answer),
+            at("/question/{lesson}/{question}/{handle}/judge", self.questions.judge, "POST"),
         ]
         return Guard(Starlette(routes=routes), self.sessions)
 
@@ -92,6 +108,7 @@ class Page:
             fixed=self.sessions.anonymous,
             verdicts=VERDICTS,
             shows=Filter.SHOWS,
+            asks=bool(self.questions.asked),
             **values,
         )
         return HTMLResponse(page, status)
@@ -488,19 +505,21 @@ def serve(
     who: list[str],
     port: int = 0,
     anonymous: bool = False,
+    asked: dict[tuple[str, str], Question] | None = None,
     told: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
     """Serve the page until the process is told to stop.
 
     who   names of graders, each of whom gets an address; without any, one where one says one's name
     port  0: any that is free
+    asked {(lesson, name): form.Question} of the course
     told  called with [(name or "", address)] when the page can be opened
 
     Raises TitoError (3) when the port is taken.
     """
     sessions = Sessions(anonymous)
     made = [sessions.new(name) for name in who or [""]]
-    app = Page(book, course, sessions, trials).app()
+    app = Page(book, course, sessions, trials, asked).app()
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

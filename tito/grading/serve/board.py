@@ -9,8 +9,8 @@ import hmac
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from tito.grading import appeals, claims
@@ -18,6 +18,7 @@ from tito.grading.claims import Claim, Place
 from tito.grading.grade import Grade, Learner
 from tito.grading.gradebook import Gradebook
 from tito.grading.late import shown
+from tito.grading.rubric import WAITING
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
 DOUBTFUL = (
@@ -105,10 +106,6 @@ class Filter:
         return {name: text for name, text in vars(self).items() if text}
 
 
-# Further reasons why a submission needs a person: functions of a Grade that give sentences.
-NEEDS: list[Callable[[Grade], Iterable[str]]] = []
-
-
 def needs_of(grade: Grade) -> tuple[str, ...]:
     """Why a person should look at a grade, in words."""
     reasons = [grade.result.verdict] if grade.result.verdict in DOUBTFUL else []
@@ -118,8 +115,8 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
         by_hand.append((override, check.points, check.max_points))
     if any(one and one.doubt(graded, most) for one, graded, most in by_hand):
         reasons.append("doubtful override")
-    for more in NEEDS:
-        reasons += more(grade)
+    if any(answer.state == WAITING for answer in grade.answers):
+        reasons.append("an answer to be judged")
     return tuple(reasons)
 
 
@@ -187,8 +184,6 @@ class Board:
                     mine = grades[learner.student]
                     rows[learner.student] = [self._row(learner, grade) for grade in mine]
                 elif old and (old[0].name, old[0].section) != (learner.name, _section(learner)):
-                    from dataclasses import replace
-
                     new = {"name": learner.name, "section": _section(learner)}
                     rows[learner.student] = [replace(row, **new) for row in old]
                 else:

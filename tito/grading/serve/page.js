@@ -2,7 +2,7 @@
 // list, j and k go from row to row. Everything works without this, too.
 "use strict";
 
-const FIELDS = "input:not([type=hidden]), textarea, select";
+const FIELDS = "input:not([type=hidden], [type=checkbox]), textarea, select";
 
 function press(key) {
   const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);

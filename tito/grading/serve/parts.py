@@ -137,6 +137,12 @@ def exercises(view: View) -> Part | None:
     return Part("exercises", "Code and checks", "exercises.html", {"all": shown, "kept": kept})
 
 
+def answers(view: View) -> Part | None:
+    """The answers to the lesson's questions, with the way to where they are judged."""
+    found = view.grade.answers
+    return Part("answers", "Answers", "answers_of.html", {"all": found}) if found else None
+
+
 def points(view: View) -> Part:
     """The points that are set by hand, and the form that sets some."""
     result = view.grade.result
@@ -164,7 +170,7 @@ def history(view: View) -> Part:
     return Part("history", "History", "history.html", {"lines": lines})
 
 
-PARTS: list[Callable[[View], Part | None]] = [exercises, points, comments, asked, history]
+PARTS: list[Callable[[View], Part | None]] = [exercises, answers, points, comments, asked, history]
 
 
 def parts_of(view: View) -> list[Part]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -63,10 +64,18 @@ class Trials:
     """The runs that this page starts, one at a time.
 
     submissions  the folder or zip that is graded, None: the page cannot grade
+    options      of `tito grade`, with which the class is graded: other limits are other grades
     """
 
-    def __init__(self, root: Path, gradebook: str, submissions: Path | None):
+    def __init__(
+        self,
+        root: Path,
+        gradebook: str,
+        submissions: Path | None = None,
+        options: Iterable[str] = (),
+    ):
         self.root, self.gradebook, self.submissions = root, gradebook, submissions
+        self.options = list(options)
         self.last: Trial | None = None
         self._lock = threading.Lock()
 
@@ -82,7 +91,7 @@ class Trials:
                 "Start it with --submissions DIR.",
             )
         words = [str(self.submissions), lesson, "--root", str(self.root), "--json"]
-        words += ["--gradebook", self.gradebook]
+        words += ["--gradebook", self.gradebook, *self.options]
         words += [f"--check={check}"] if check else []
         words += ["--dry-run"] if why is None else [f"--why={why} ({who}, on the page)"]
         with self._lock:
