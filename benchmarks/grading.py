@@ -853,7 +853,7 @@ def measure_lessons(root, copies, folder):
     """[{lesson, checks, seconds, judge, jail, passed}]: the medians over some copies of the
     course's own solutions, one worker; judge and jail are their CPU seconds.
     """
-    submissions, level = folder / "reference", jail.strongest()
+    submissions, level = folder / "reference", jail.strongest(None, ())
     for number in range(copies + 1):
         for entry in root.lessons:
             path = submissions / f"copy{number}" / entry.script.name
