@@ -375,7 +375,7 @@ def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
         press(page, "s")
         page.get_by_label("Points of 1").fill("0.5")
         press(page, "Enter")
-        assert "1 grades changed" in page.locator("[role=status]").inner_text()
+        assert "1 grade changed" in page.locator("[role=status]").inner_text()
     with open_gradebook(where) as book:
         found = {row.student: row.graded for row in answers.rows(book, "numbers", "why")}
     assert [str(found[one].points) for one in CLASS[:3]] == ["0.5", "0.75", "0"]
