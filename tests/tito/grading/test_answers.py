@@ -1,14 +1,15 @@
 """Free answers: what they count before and after a person judged them, rubrics, the history."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
-from some_results import DAY, MONDAY, handed_in, save_each
+from some_results import DAY, MONDAY, RULES, handed_in, save_each
 
 from tito.errors import TitoError
 from tito.grading import answers, enrollment, exports, feedback
-from tito.grading.gradebook import ChangedMeanwhile
+from tito.grading.gradebook import ChangedMeanwhile, open_gradebook
 
 HOSTILE = '<script>alert(1)</script>=cmd|"\0{{ 7*7 }}"'
 
@@ -211,3 +212,33 @@ def test_pages_and_exports_show_what_a_person_said(book):
     last = results["bob/results.json"]["tests"][-1]
     assert (last["name"], last["score"], last["max_score"]) == ("Numbers: why", 1.5, 2)
     assert results["ada/results.json"]["tests"][-1]["output"] == "to be judged"
+
+
+@pytest.mark.slow
+def test_two_graders_judge_at_once_on_postgresql(postgres):
+    """Each answer is judged once, each item is there once, and nobody is overwritten unseen."""
+    where = postgres()
+    with open_gradebook(where, RULES) as book:
+        save_each(book, *(handed_in(f"s{n}") for n in range(8)))
+        item = answers.add_item(book, "numbers", "why", "first", 1, "prof").id
+
+    def work(who):
+        told = 0
+        with open_gradebook(where, RULES) as book:
+            answers.add_item(book, "numbers", "why", f"by {who}", "0.5", who)
+            for n in range(8):
+                try:
+                    judge(book, f"s{n}", items=[item], comment=who, seen=0)
+                except ChangedMeanwhile:
+                    told += 1
+        return told
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(work, ("ta1", "ta2"))) == 8
+    with open_gradebook(where, RULES) as book:
+        moved = answers.change_item(book, "numbers", "why", item, "prof", points=2)
+        assert sorted(one.student for one in moved) == [f"s{n}" for n in range(8)]
+        assert {one.points for one in book.rows(lesson="numbers")} == {5}
+        kinds = [change.kind for change in book.history()]
+        assert kinds.count("judged") == kinds.count("rubric") == 8
+        assert [one.place for one in answers.rubric(book, "numbers", "why")] == [1, 2, 3]

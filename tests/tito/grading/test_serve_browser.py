@@ -15,12 +15,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from browsers import chromium
-from small_course import make_course
-from some_results import result
+from small_course import make_course, with_question
+from some_results import handed_in, result, save_each
 
 pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
 
-from tito.grading import appeals, claims
+from tito.grading import answers, appeals, claims
 from tito.grading.gradebook import open_gradebook
 from tito.grading.result import packed
 
@@ -45,7 +45,11 @@ def browser():
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    return make_course(tmp_path_factory.mktemp("serve") / "course")
+    """A course whose first lesson asks a question."""
+    folder = make_course(tmp_path_factory.mktemp("serve") / "course")
+    path = folder / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(with_question(), encoding="utf-8")
+    return folder
 
 
 def fill(where, students=CLASS):
@@ -334,6 +338,51 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
     assert claim.done and claim.who == "ta1"
 
 
+def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        save_each(book, *(handed_in(one, text=f"{one} says so.") for one in CLASS[:3]))
+        for words, points in (("says four", 1), ("says why", "0.5")):
+            answers.add_item(book, "numbers", "why", words, points, "prof")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "question/numbers/why") as page,
+    ):
+        press(page, "n")
+        assert page.locator("h1").inner_text() == "S00"
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        page.keyboard.press("1")
+        page.keyboard.press("c")
+        page.keyboard.type("1 and d are letters here")
+        page.keyboard.press("Escape")
+        press(page, "d")
+        assert page.locator("h1").inner_text() == "S01"
+        assert "1 of 3 judged" in page.get_by_label("Answers").inner_text()
+        page.keyboard.press("p")
+        page.keyboard.type("-0.25")
+        page.keyboard.press("Escape")
+        page.keyboard.press("1")
+        press(page, "d")
+        press(page, "k")
+        assert page.get_by_label("says four").is_checked()
+        page.keyboard.press("i")
+        page.keyboard.type("names the rule")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.type("0.5")
+        press(page, "Enter")
+        page.keyboard.press("3")
+        press(page, "s")
+        page.get_by_label("Points of 1").fill("0.5")
+        press(page, "Enter")
+        assert "1 grade changed" in page.locator("[role=status]").inner_text()
+    with open_gradebook(where) as book:
+        found = {row.student: row.graded for row in answers.rows(book, "numbers", "why")}
+    assert [str(found[one].points) for one in CLASS[:3]] == ["0.5", "0.75", "0"]
+    assert found["s00"].judgement.comment == "1 and d are letters here"
+    assert found["s02"].state == "to be judged"
+
+
 def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, course, tmp_path):
     """Axe-core finds nothing, in light and dark, on a screen and on a phone, where nothing is wider
     than it; nothing that a learner or a grader wrote is run.
@@ -345,7 +394,11 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
         evil = result("evil", points=(0, 0), sha256="e" * 64, reason=EVIL, notes=[EVIL])
         evil.checks[0].message = evil.checks[0].name = EVIL
         evil.code = packed(f'# %% exercise="exercise"\n{EVIL}\n')
+        evil.answers = handed_in(text=EVIL + "\n" + "x" * 500).answers
         book.save([evil], None, EVIL, EVIL)
+        answers.add_item(book, "numbers", "why", EVIL, 1, EVIL)
+        item = answers.add_item(book, "numbers", "why", "y" * 300, "-0.5", "ta2").id
+        answers.judge(book, "evil", "numbers", "why", EVIL, [item], "0.25", EVIL)
         for text in (EVIL, "See me."):
             book.comment("evil", "numbers", text, EVIL)
             book.comment("s00", "numbers", text, "ta2")
@@ -358,9 +411,11 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
         from tito.grading.serve.board import Board
 
         here = f"of/{Board(book).handle('evil')}/numbers"
+        asked = f"question/numbers/why/{Board(book).handle('evil')}"
         there = f"of/{Board(book).handle('s01')}/numbers"
     paths = ["", "lesson/numbers", here, f"{here}/file", there, "appeals", "appeals?state=all"]
-    paths += ["regrade", "who", "lesson/nothing", "items", "items/numbers"]
+    paths += ["regrade", "who", "lesson/nothing", "questions", "question/numbers/why", asked]
+    paths += ["items", "items/numbers"]
     with Server(course, where, "--as=ta1") as server:
         for size, scheme in (("screen", "light"), ("phone", "dark")):
             address = server.addresses["ta1"]

@@ -8,7 +8,7 @@ from grader_page import EVIL, Client, Grader, Tags
 from some_results import handed_in, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading import answers
+from tito.grading import answers, claims
 from tito.grading.serve import app, guard
 from tito.grading.serve.trials import Trials
 from tito.lesson.form import Question
@@ -119,3 +119,13 @@ def test_names_are_hidden_and_what_is_not_there_is_told(page):
     assert page.ta1.post(page.of["ada"] + "/judge", **form | {"seen": "x"}).status_code == 409
     wrong = page.ta1.post(page.of["ada"] + "/judge", **form | {"csrf": "x"})
     assert wrong.status_code == 403 and points_of(page) == "3"
+
+
+def test_next_leads_to_an_answer_that_waits_and_that_nobody_else_has(page):
+    claims.take(page.book, "ada", "numbers", "ta2")
+    assert page.ta1.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
+    assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["ada"])
+    form = hidden(page.ta1.get(page.of["bob"]), "judge")
+    page.ta1.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
+    page.ta1.post(f"{WHY}/next")
+    assert "No answer waits here" in page.ta1.get(WHY).text

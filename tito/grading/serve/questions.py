@@ -194,7 +194,8 @@ class Questions:
                     moved = answers.remove_item(*at, seen=seen)
                 else:
                     moved = answers.change_item(*at, points, words, seen=seen)
-                said = f"The item is changed for all answers; {len(moved)} grades changed with it."
+                grades = f"{len(moved)} grade{'s' * (len(moved) != 1)}"
+                said = f"The item is changed for all answers; {grades} changed with it."
         except ValueError:
             said = "Not done: this form is damaged. Reload the page."
         except TitoError as error:
