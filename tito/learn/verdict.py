@@ -136,11 +136,12 @@ def test(
 
     Returns its Verdict; records it in the progress unless only a part was asked for.
 
-    keyword     run only the checks that pytest's -k would select
+    keyword     run only the checks that pytest's -k would select; with checks_only, an exercise's
     first_only  stop at the first check that fails
     seconds     time limit of a check
     process     a Process to run in, else a new one is made
-    checks_only leave the demonstrations out; then nothing is recorded
+    checks_only leave the demonstrations and pytest out; then nothing is recorded. A warm process
+                is taken to be asked about one lesson, and nothing below it to change
     """
     began = time.perf_counter()
     lesson = entry.declared
@@ -176,10 +177,10 @@ def test(
         result.changed = [name for name in now if before and now[name] != before.get(name)]
         run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
         if process:
-            run.go(process, keyword, first_only, seconds)
+            run.go(process, keyword, first_only, seconds, checks_only)
         else:
             with Process() as process:
-                run.go(process, keyword, first_only, seconds)
+                run.go(process, keyword, first_only, seconds, checks_only)
         if not result.partial:
             run.show(record.get("last", {}).get("checks", {}))
     except TitoError as error:
@@ -446,19 +447,22 @@ class Run:
         )
         self.outcomes = {o.id: o for o in result.checks}
         self.arose = {}  # {check: the exercise in whose cell its error arose}
-        self.rows = demonstrations(entry, source)
-        self.kept = results.load(entry)  # what demonstrations that ran well before showed
+        self.rows, self.kept = [], {}  # demonstrations, and what those that ran well before showed
         self.fresh = {}  # what those of this run show
 
-    def go(self, process, keyword, first_only, seconds):
+    def go(self, process, keyword, first_only, seconds, checks_only=False):
         """Run all that is asked for, again without the check that killed its process when
         one did; fill in the result.
         """
         request = request_of(self.entry, self.source, self.texts, seconds) | {
-            "keyword": keyword,
             "first_only": first_only,
         }
-        request["rest"] = [] if self.result.partial else needed(self.rows, self.kept)
+        request |= (
+            {"checks_only": True, "exercise": keyword} if checks_only else {"keyword": keyword}
+        )
+        self.rows = [] if self.result.partial else demonstrations(self.entry, self.source)
+        self.kept = {} if self.result.partial else results.load(self.entry)
+        request["rest"] = needed(self.rows, self.kept)
         self.keys = {row["number"]: row["key"] for row in self.rows}
         own = [
             Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
@@ -485,7 +489,8 @@ class Run:
                     f"{'ran out of time' if late else 'ended the process'}"
                 )
         self.result.stubs = self.unwritten()
-        self._wait()
+        if not checks_only:
+            self._wait()
         self.result.own_checks = [
             o for o in own if o.status != "not run" or not self.result.partial
         ]

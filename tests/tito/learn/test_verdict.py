@@ -550,6 +550,42 @@ def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspa
             edit(entry, "twice = (x", "twice = x + x")
 
 
+@pytest.mark.fresh
+def test_checks_only_say_what_a_whole_test_says_of_each_text_of_a_lesson(entry, small_workspace):
+    """One process tests many texts, as the author's gate has it do."""
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    right = later.script.read_text(encoding="utf-8")
+    texts = {
+        "right": right,
+        "wrong": right.replace("return sum(", "return 1 + sum("),
+        "stops": right.replace("return sum(", "raise KeyError(7)\n    return sum("),
+        "exits": right.replace("return sum(", "import sys; sys.exit(3)\n    return sum("),
+        "is no import": right.replace("import double", "import triple_"),
+    }
+    assert len(set(texts.values())) == len(texts)
+
+    def said(**options):
+        result = verdict.test(later, **options)
+        return result.reason, [(c.status, c.points, c.message) for c in result.checks]
+
+    with Process(warm=True) as process:
+        for name, text in [*texts.items(), ("right", right)]:
+            later.script.write_text(text, encoding="utf-8")
+            reason, checks = said(process=process, checks_only=True)
+            assert checks == said()[1], name
+            assert ("stops while it is imported" in reason) == (name == "is no import")
+
+
+def test_checks_only_run_those_of_an_exercise_and_end_at_the_first_that_fails(entry):
+    edit(entry, f"    {stub('numbers', 'double')}", "    return x * x * x")
+    run = verdict.test(entry, "numbers-double", first_only=True, checks_only=True)
+    assert [c.status for c in run.checks] == ["failed", "not run", "not run"]
+    run = verdict.test(entry, "numbers-double", checks_only=True)
+    assert [c.status for c in run.checks] == ["failed", "failed", "not run"]
+
+
 def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
     later = small_workspace.lesson("sums")
     solve(later)
