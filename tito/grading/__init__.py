@@ -28,6 +28,9 @@ gradebook.py   the operations: what is written into a gradebook and read from it
 enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
 items.py       how a class did in each check and exercise, and where it stops
 bulk.py        overrides, extensions and comments of many, from a table
+claims.py      which person looks at which submission
+appeals.py     what learners asked about a grade, and what came of it
+serve/         a page for graders, on this machine
 exports.py     the gradebook as other systems read it
 spreadsheet.py their cells: never a formula, and how they read back
 nbgrader_book.py  the gradebook as nbgrader's database

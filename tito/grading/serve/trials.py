@@ -55,7 +55,10 @@ class Trial:
         if code:
             self.problem = self.said or f"It ended with exit code {code}."
         elif not self.counts:
-            self.differences = json.loads(self.out.read())
+            try:
+                self.differences = json.loads(self.out.read())
+            except ValueError:
+                self.problem = self.said or "It printed no list of differences."
         self.out.close()
         self.err.close()
 
