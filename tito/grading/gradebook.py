@@ -39,6 +39,7 @@ from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
 from tito.grading.rubric import Item
 from tito.grading.tables import (
+    ALIAS,
     ANSWER,
     ATTEMPT,
     CHANGE,
@@ -346,6 +347,7 @@ class Gradebook:
         self, database, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
     ):
         student = learner_id(student)
+        student = _merged_into(database, student) or student  # maybe since the run began
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
         instructions = self._said(database, student)
@@ -390,7 +392,7 @@ class Gradebook:
                         known = merged(known, arrival_of(row)) if row.sha256 else known
             if not known.fetched and not known.when:
                 known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
-            value = one.as_json()
+            value = one.as_json() | {"student": student}
             new = _Row(
                 one.lesson,
                 one.number,
@@ -740,6 +742,8 @@ class Gradebook:
         ids = sql.select(LEARNER.c.student)
         if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
             return
+        if now := _merged_into(database, learner_id(student)):
+            raise TitoError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
         names = database.execute(ids).scalars().all()
         close = difflib.get_close_matches(learner_id(student), names, n=1)
         raise TitoError(
@@ -853,7 +857,9 @@ class Gradebook:
         for name in ids:
             learners = sql.select(LEARNER).where(LEARNER.c.student == name)
             with transaction(self.engine) as database:
-                row = database.execute(learners).one()
+                row = database.execute(learners).first()
+                if row is None:  # merged into another since the ids were read
+                    continue
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
@@ -869,27 +875,28 @@ class Gradebook:
             for lesson, rows in _by_lesson(_result_rows(database, student)).items()
         }
 
-    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> list[Grade]:
-        """The Grades of these lessons of these learners, in their order, all in memory."""
+    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
+        """The Grades of these lessons of these learners, in their order; those of PAGE learners are
+        in memory at a time.
+        """
         students, lessons = [learner_id(student) for student in students], set(lessons)
-        wanted = {student: {} for student in students}
-        with transaction(self.engine) as database:
-            learners = {row.student: row for row in database.execute(sql.select(LEARNER))}
-            said, items = {}, rubric_items(database)
-            for entry in self._instructions(database):
-                said.setdefault(entry.student, []).append(entry)
-            query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
-            query = query.where(RESULT.c.lesson.in_(lessons)).order_by(RESULT.c.number)
-            for student, *values in database.execute(query):
-                if student in wanted:
+        for start in range(0, len(students), PAGE):
+            some = students[start : start + PAGE]
+            wanted, said = {student: {} for student in some}, {}
+            with transaction(self.engine) as database:
+                query = sql.select(LEARNER).where(LEARNER.c.student.in_(some))
+                learners = {row.student: row for row in database.execute(query)}
+                items = rubric_items(database)
+                for entry in self._instructions(database, students=some):
+                    said.setdefault(entry.student, []).append(entry)
+                query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
+                query = query.where(RESULT.c.student.in_(some), RESULT.c.lesson.in_(lessons))
+                for student, *values in database.execute(query.order_by(RESULT.c.number)):
                     wanted[student].setdefault(values[0], []).append(_Row(*values))
-        return [
-            counting_grade(
-                learners[student], rows, Instructions(said.get(student, ()), items), self.rules
-            )
-            for student, by_lesson in wanted.items()
-            for rows in by_lesson.values()
-        ]
+            for student, by_lesson in wanted.items():
+                instructions = Instructions(said.get(student, ()), items)
+                for rows in by_lesson.values():
+                    yield counting_grade(learners[student], rows, instructions, self.rules)
 
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
         """The Changes, oldest first: of all, of one learner, of one lesson.
@@ -981,9 +988,9 @@ class Gradebook:
         return Instructions(entries, rubric_items(database) if judged else None)
 
     @staticmethod
-    def _instructions(database, student=None, kind=None):
-        """The entries of the history that still say something, oldest first: of a learner, or of
-        all; of one kind, or of all.
+    def _instructions(database, student=None, kind=None, students=None):
+        """The entries of the history that still say something, oldest first: of a learner, of
+        several, or of all; of one kind, or of all.
         """
         columns = CHANGE.c[
             "id",
@@ -1005,6 +1012,8 @@ class Gradebook:
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
+        if students is not None:
+            query = query.where(CHANGE.c.student.in_(students))
         return database.execute(query).all()
 
 
@@ -1058,6 +1067,11 @@ def rubric_items(
         place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
         found[row.item] = Item(row.item, place, row.points, row.text, row.version)
     return found
+
+
+def _merged_into(database, student):
+    """The id that this one was merged into, or None."""
+    return database.execute(sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)).scalar()
 
 
 def _learner_query(student):

@@ -18,6 +18,7 @@ submission, the checks or the limits change.
 import atexit
 import contextlib
 import difflib
+import functools
 import getpass
 import hashlib
 import itertools
@@ -25,6 +26,7 @@ import json
 import os
 import pickle
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -41,6 +43,7 @@ from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
 from tito.grading.result import LessonResult, Seen
+from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
@@ -48,6 +51,7 @@ AHEAD = 2
 TOGETHER = 8  # submissions that the gradebook says in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
+ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
 PATIENCE = 120  # seconds for a submission, besides those of its checks
 
@@ -62,8 +66,8 @@ ENDED = JudgeDied("the whole run was ended")  # while it was busy with this subm
 class Worker:
     """A judge process, from outside."""
 
-    def __init__(self, setting):
-        self.setting, self.process, self.busy = setting, None, False
+    def __init__(self, setting, course):
+        self.setting, self.course, self.process, self.busy = setting, course, None, False
 
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission.
@@ -144,16 +148,23 @@ class Workers:
             False,
         )
 
-    def of_this_thread(self, setting):
+    def of_this_thread(self, setting, course):
+        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
+        worker outlives a run. Raises JudgeDied once the run is being stopped.
+        """
+        if self.stopping:
+            raise JudgeDied("the run was stopped")
         found = getattr(self.local, "worker", None)
-        if found is None or found.setting != setting:
-            found = self.local.worker = Worker(setting)
+        if found is None or (found.setting, found.course) != (setting, course):
+            if found:
+                self.local.worker.close()
+            new = self.local.worker = Worker(setting, course)
             with self.lock:
-                self.all.append(found)
-        return found
+                self.all = [one for one in self.all if one is not found] + [new]
+        return self.local.worker
 
     def close(self, stopping=False):
-        """End the judges. `stopping`: whoever loses one to this shall not start another."""
+        """End the judges. `stopping`: no thread shall start another."""
         with self.lock:
             self.stopping = stopping
             for worker in self.all:
@@ -166,16 +177,69 @@ WORKERS = Workers()
 atexit.register(WORKERS.close)
 
 
-def grade_one(setting, arrival, known, seconds):
+def grade_one(setting, course, home, arrival, known, seconds):
     """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
-    It never raises over a submission.
+    course  its hash, see `course_hash`
+    home    the run that asks, see `leases.run_name`
+
+    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
+    another one, or the submissions are not.
     """
+    if home != leases.run_name():
+        check_here(setting, course, arrival)
     try:
-        return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
+        return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
     except JudgeDied as error:
         return [error] * len(setting.lessons)
+
+
+def check_here(setting, course, arrival):
+    """Raise TitoError where this machine has not what the run's own machine has."""
+    _check_course(setting.root, setting.lessons, course)
+    for part in arrival.parts:
+        if not os.path.lexists(part.path):
+            raise TitoError(
+                f"The worker on {socket.gethostname()} does not see {part.path}.",
+                "Put the submissions where all workers find them at the same path.",
+                3,
+            )
+
+
+@functools.lru_cache(maxsize=4)  # of those that are right: what raises is asked again
+def _check_course(root, lessons, course):
+    try:
+        entries = open_root(root).lessons
+        asked = [entry for entry in entries if entry.name in lessons]
+        is_same = len(asked) == len(lessons) and course_hash(asked, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise TitoError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
+            "another tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+            3,
+        )
+
+
+def result_of(future, lessons):
+    """What a task returned; JudgeDied for all its lessons where it ended the workers that tried it.
+    Raises TitoError when that is not its fault: it runs again with the next run.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return [JudgeDied("it ended the worker that graded it")] * lessons
+        raise TitoError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+            3,
+        ) from None
 
 
 @dataclass
@@ -199,7 +263,8 @@ class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
     tried again), elsewhere (another run is grading them), total: submissions; other: of the
     unchanged, those whose single check was not graded again, since what was graded is not what is
-    there now. given: {(learner, lesson): SHA-256 of the file that came}.
+    there now. ended: learners whose submission got its row since whole runs ended over it. given:
+    {(learner, lesson): SHA-256 of the file that came}.
     """
 
     total: int
@@ -212,6 +277,7 @@ class Progress:
     student: str = ""
     verdicts: dict = field(default_factory=dict)
     given: dict = field(default_factory=dict)
+    ended: list = field(default_factory=list)
 
     @property
     def done(self):
@@ -232,6 +298,7 @@ def grade_class(
     only=lambda arrival: True,
     collected=intake.Collected(),
     anew=False,
+    who=None,
 ):
     """Grade every submission that the gradebook does not know yet.
 
@@ -251,6 +318,7 @@ def grade_class(
     only         of an intake.Arrival: whether it is graded in this run
     collected    intake.Collected: when all that arrived
     anew         what earlier runs knew of the arrival of these files is forgotten
+    who          grades, for the history; None: the login name
     """
     arrivals = named(students, intake.find(submissions, entries, roster, collected))
     arrivals = [one for one in arrivals if only(one)]
@@ -261,7 +329,7 @@ def grade_class(
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
-    progress, began, who = Progress(len(every)), time.monotonic(), getpass.getuser()
+    progress, began, who = Progress(len(every)), time.monotonic(), who or getpass.getuser()
     told(progress)
     WORKERS.stopping = False
     this, decides = leases.run_name(), decisive(setting, asked, entries)
@@ -339,7 +407,7 @@ def grade_class(
         elif not regrade:
             lessons = before.keys() | task.known.keys()
             before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
-        running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
+        running[pool.submit(grade_one, setting, course, this, task.arrival, before, seconds)] = task
 
     def finish(task, results):
         arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
@@ -348,6 +416,7 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
+        progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
         now = done_now.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)
@@ -399,7 +468,7 @@ def grade_class(
                     continue
                 ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
                 for done in ended:
-                    finish(running.pop(done), done.result())
+                    finish(running.pop(done), result_of(done, len(asked)))
                 if not ended:
                     progress.seconds = time.monotonic() - began
                     told(progress)
@@ -428,7 +497,7 @@ def named(students, arrivals):
         if student not in by_id:
             close = difflib.get_close_matches(student, by_id, n=1)
             raise TitoError(
-                f"No submission and no line of the roster is {student!r}'s.",
+                f"No submission and no line of the roster belongs to {student!r}.",
                 f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
             )
     return [by_id[student] for student in dict.fromkeys(students)]
@@ -440,8 +509,8 @@ def with_checks(results, before, progress):
 
     before  {(lesson, SHA-256): LessonResult}
 
-    Such a result keeps its key, that of the checks of before: a run without `--check` grades the
-    lesson anew.
+    Such a result has a key of its own: whichever checks the course has, a run without `--check`
+    grades the lesson anew.
     """
     merged, other = [], False
     for part in results:
@@ -476,6 +545,7 @@ def with_checks(results, before, progress):
         merged.append(
             replace(
                 old,
+                key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
                 checks=checks,
                 points=points,
                 max_points=sum(one.max_points for one in [*checks, *old.answers]),
@@ -489,6 +559,12 @@ def with_checks(results, before, progress):
         )
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
     return merged
+
+
+def _mixed(old, part):
+    """A hash of what decided a result, and the checks that were put into it."""
+    names = sorted(check.id for check in part.checks)
+    return hashlib.sha256(json.dumps([old.key, part.key, names]).encode()).hexdigest()[:32]
 
 
 def batched(items, size):

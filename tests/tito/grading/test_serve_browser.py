@@ -415,6 +415,7 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
         there = f"of/{Board(book).handle('s01')}/numbers"
     paths = ["", "lesson/numbers", here, f"{here}/file", there, "appeals", "appeals?state=all"]
     paths += ["regrade", "who", "lesson/nothing", "questions", "question/numbers/why", asked]
+    paths += ["items", "items/numbers"]
     with Server(course, where, "--as=ta1") as server:
         for size, scheme in (("screen", "light"), ("phone", "dark")):
             address = server.addresses["ta1"]

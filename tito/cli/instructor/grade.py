@@ -17,6 +17,7 @@ from tito.cli.app import (
     current_folder,
     echo,
     echo_json,
+    echo_json_list,
     select_lessons,
     warn,
 )
@@ -25,6 +26,7 @@ from tito.cli.instructor.options import (
     RosterOption,
     SectionOption,
     Submissions,
+    Who,
     author_name,
     current_course,
     gradebook_of,
@@ -121,6 +123,7 @@ def grade(
             show_default=False,
         ),
     ] = None,
+    who: Who = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -144,7 +147,7 @@ def grade(
     from tito.grading.intake import Collected
     from tito.grading.judge import BASES, Setting
 
-    root = current_course(root)
+    root, who = current_course(root), author_name(who)
     entries = select_lessons(root, lessons, None, all_)
     if base not in BASES:
         raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
@@ -175,7 +178,7 @@ def grade(
         )
         expected = None
         if roster:
-            enrolled = enrollment.enroll(book, current_folder() / roster, author_name(None))
+            enrolled = enrollment.enroll(book, current_folder() / roster, who)
             expected = set(enrolled.learners)
             if enrolled.id_column != "student":
                 warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
@@ -210,11 +213,13 @@ def grade(
                     only=is_asked_for,
                     collected=collected,
                     anew=correct_arrival,
+                    who=who,
                 )
         finally:
             if not dry_run:
                 tell_falls(book)
-        standing = book.standing([one.student for one in arrivals], setting.lessons)
+        place = [one.student for one in arrivals], setting.lessons
+        standing = [views.without_checks(grade) for grade in book.standing(*place)]
         if views.may_be_a_download(standing):
             warn(
                 "all of these arrived within a minute, and some late: is that the download? See "
@@ -237,7 +242,7 @@ def grade(
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
-            echo_json([grade.as_json() for grade in standing])
+            echo_json_list(grade.as_json() for grade in book.standing(*place))
     if not json:
         echo(
             views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
@@ -251,13 +256,20 @@ def grade(
         warn(line) if line is doubted[0] else print(line, file=sys.stderr)
     if progress.elsewhere:
         warn(
-            f"{progress.elsewhere} are being graded by another run; when it has ended, the same "
-            "command does what it left."
+            f"{progress.elsewhere} are being graded by another run, which is at work; should it be "
+            "ended, the same command does what it left."
         )
     if progress.other:
         warn(
             f"{progress.other} were left as they are: --check needs a grade of the same file. "
             "Without --check they are graded."
+        )
+    if progress.ended:
+        warn(
+            f"{run.ATTEMPTS} whole runs ended while they graded this: "
+            f"{', '.join(map(views.plain, progress.ended[:10]))}"
+            f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
+            f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
         )
     if progress.failed:
         raise TitoError(

@@ -7,7 +7,7 @@ its work once.
 
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -27,9 +27,11 @@ from tito.grading.result import VERDICTS
 from tito.grading.serve import board, parts
 from tito.grading.serve.board import Board, Filter
 from tito.grading.serve.guard import Guard, Session, Sessions
+from tito.grading.serve.items import Items
 from tito.grading.serve.questions import Questions
 from tito.grading.serve.trials import Trials
 from tito.grading.tables import clean
+from tito.lesson.course import Entry
 from tito.lesson.form import Question
 
 HOST = "127.0.0.1"
@@ -48,10 +50,12 @@ class Page:
         sessions: Sessions,
         trials: Trials,
         asked: dict[tuple[str, str], Question] | None = None,
+        entries: Iterable[Entry] = (),
     ):
         self.book, self.course, self.sessions, self.trials = book, course, sessions, trials
         self.board = Board(book)
         self.questions = Questions(self, asked or {})
+        self.items = Items(self, entries)
 
     def app(self) -> Guard:
         """The ASGI application."""
@@ -73,6 +77,8 @@ class Page:
             at("/appeals", self.appeals),
             at("/appeals/{number:int}", self.answer, "POST"),
             at("/regrade", self.regrade, "GET", "POST"),
+            at("/items", self.items.overview),
+            at("/items/{lesson}", self.items.lesson),
             at("/questions", self.questions.overview),
             at("/question/{lesson}/{question}", self.questions.answers),
             at("/question/{lesson}/{question}/next", self.questions.next, "POST"),
@@ -508,20 +514,21 @@ def serve(
     port: int = 0,
     anonymous: bool = False,
     asked: dict[tuple[str, str], Question] | None = None,
+    entries: Iterable[Entry] = (),
     told: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
     """Serve the page until the process is told to stop.
 
     who   names of graders, each of whom gets an address; without any, one where one says one's name
     port  0: any that is free
-    asked {(lesson, name): form.Question} of the course
+    asked {(lesson, name): form.Question} of the course; entries: its lessons
     told  called with [(name or "", address)] when the page can be opened
 
     Raises TitoError (3) when the port is taken.
     """
     sessions = Sessions(anonymous)
     made = [sessions.new(name) for name in who or [""]]
-    app = Page(book, course, sessions, trials, asked).app()
+    app = Page(book, course, sessions, trials, asked, entries).app()
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
