@@ -30,7 +30,7 @@ MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
 )  # %time, !ls, ?x, x?, x = !ls
 # In a learner's answer: a line that a script would take for the head of a cell.
-HEAD_OF_CELL = re.compile(r"^(\\*)(?=(?:#\s*)?%%)", re.M)
+HEAD_OF_CELL = re.compile(r"^(\\*)(?=[ \t]*(?:#[ \t]*)?(?:%%|<codecell>|In\[[0-9 ]*\]))", re.M)
 COMMENTED = re.compile(
     r"# (?!\s*[\w.]+\?)" + MAGIC.pattern
 )  # as `comment_magics` writes them; `# right?` is more likely a question

@@ -45,7 +45,17 @@ def test_no_line_on_hints_is_put_below_an_answer():
     assert form.STUCK[:6] not in source.task_cell("why").source
 
 
-@pytest.mark.parametrize("answer", [ODD, "One line.", "x\n\n\n\ny", "# a heading\n    indented"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ODD,
+        "In[3]:\n  %% x\n<codecell>\n#\n%%",
+        "\\\\ %% \n# ### BEGIN SOLUTION",
+        "One line.",
+        "x\n\n\n\ny",
+        "# a heading\n    indented",
+    ],
+)
 def test_an_answer_goes_to_the_notebook_and_back_byte_for_byte(answer):
     script = script_with(answer)
     assert form.answer_in(script, "why") == answer

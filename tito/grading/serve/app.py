@@ -179,7 +179,7 @@ class Page:
         lines = self._lines(session)
         sections = sorted({line.row.section for line in lines} - {""})
         mine = [line for line in lines if chosen.section in ("", line.row.section)]
-        needing = [line for line in mine if line.needs and line.state != claims.DONE]
+        needing = [line for line in mine if line.needs]
         return self._show(
             session,
             "overview.html",
@@ -202,15 +202,7 @@ class Page:
         if not lines:
             return self._missing(session, f"Nothing of a lesson {lesson!r} is graded.")
         wanted = request.query_params.get("find", "").strip()
-        shown = [line for line in lines if chosen.takes(line, session.who)]
-        if wanted:
-            shown = [
-                line
-                for line in shown
-                if wanted.lower() in self._named(session, line.row).lower()
-                or not session.anonymous
-                and wanted.lower() in line.row.student.lower()
-            ]
+        shown = self._chosen(session, lines, chosen, wanted)
         return self._show(
             session,
             "lesson.html",
@@ -222,6 +214,15 @@ class Page:
             name=partial(self._named, session),
             of=len(lines),
         )
+
+    def _chosen(self, session, lines, chosen, wanted):
+        """Of these Lines those that a list shows. wanted: a part of a name or id, or ""."""
+
+        def is_wanted(row):
+            names = [self._named(session, row), *([] if session.anonymous else [row.student])]
+            return any(wanted.lower() in name.lower() for name in names)
+
+        return [line for line in lines if chosen.takes(line, session.who) and is_wanted(line.row)]
 
     def _missing(self, session, words):
         return self._show(session, "problem.html", 404, error=TitoError(words, "Go back."))
@@ -256,7 +257,8 @@ class Page:
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self._filter(form)
         lines = self._lines(session, lesson)
-        places = [line.row.place for line in lines if chosen.takes(line, session.who)]
+        shown = self._chosen(session, lines, chosen, form.get("find", "").strip())
+        places = [line.row.place for line in shown]
         count = claims.take_all(self.book, places, session.who)
         words = f"{count} submissions are yours now." if count else "Nothing of these is free."
         return self._to(session, f"/lesson/{lesson}", words, **chosen.query())
