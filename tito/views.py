@@ -442,6 +442,8 @@ def _sum(result, following, whole, course, end):
         word, style = result.verdict, STYLES.get(result.verdict, "red")
     lines = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
     lines += [Pieces([line]) for line in (reason, result.remedy) if line]
+    if result.answers:
+        lines.append(Pieces([Text(for_a_person(result.answers), "dim")]))
     if whole and not result.partial:
         groups = _in_order(result.checks, ())
         right = sum(all(c.passed for c in checks) for checks in groups.values())
@@ -451,6 +453,16 @@ def _sum(result, following, whole, course, end):
     if result.passed and following:
         lines.append(Text.assemble("next: ", (following, "bold")))
     return lines + saved
+
+
+def for_a_person(answers):
+    """What no check judges: "1 answer is for a person to judge: why-softmax (written)".
+
+    answers  {question: whether an answer is written}
+    """
+    be = "is" if len(answers) == 1 else "are"
+    names = (f"{name} ({'written' if is_ else 'empty'})" for name, is_ in answers.items())
+    return f"{count(len(answers), 'answer')} {be} for a person to judge: {', '.join(names)}"
 
 
 def _untested(result):
@@ -526,11 +538,16 @@ def status(root, rows, step):
             str(row.hints_used or ""),
             ago(row.last_run) + _since(row),
         )
+    notes = [
+        Text(f"{row.name}: {for_a_person(row.answers)}", "dim")
+        for row in rows
+        if row.answers and row.state not in ("new", "skipped")
+    ]
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     else:
         last = Text("\nEvery lesson is done.", "green")
-    return Group(title, "", table, last)
+    return Group(title, "", table, *notes, last)
 
 
 def _since(row):
@@ -565,7 +582,9 @@ def lesson_card(entry, place, needs, first, line):
         Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.meta['summary']}"),
         Text(
             f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, "
-            f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points",
+            f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points"
+            + f", {count(len(lesson.questions), 'question')}"
+            * bool(lesson.questions),
             "dim",
         ),
     ]

@@ -20,6 +20,7 @@ PAGE = (REPOSITORY / "book" / "security.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M))
 PROMISES = (
     "What an attacker may try, and what is promised",
+    "The page for graders",
     "What learners are told of hidden checks",
 )
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")

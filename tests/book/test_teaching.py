@@ -7,9 +7,11 @@ another name there.
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,9 @@ from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "book" / "teaching.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
+# `test_teaching_answers.py` runs this section on a course that asks a question.
+REST = re.sub(r"^## Free answers\n.*?(?=^## )", "", PAGE, flags=re.S | re.M)
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", REST, re.S | re.M)  # [(language, text)]
 
 REPLACED = [
     ("tensor, activations, ...", "numbers, sums)..."),
@@ -90,6 +94,27 @@ class Run:
         self.output = done.stdout.replace(f"{base}/course/", "").replace(f"{base}/", "../")
 
 
+def served(words, timeout, **options):
+    """What `subprocess.run` returns of a command that serves pages until Ctrl-C: the pages whose
+    addresses it prints are opened first.
+    """
+    with subprocess.Popen(words, start_new_session=True, **options) as process:
+        output = ""
+        for line in process.stdout:
+            output += line
+            if "Ctrl-C ends it" in line:
+                break
+        opened = [
+            urllib.request.urlopen(address, timeout=timeout).status
+            for address in re.findall(r"http://\S+", output)
+        ]
+        os.killpg(process.pid, signal.SIGINT)
+        output += process.stdout.read()
+        code = process.wait(timeout)
+    assert opened and set(opened) == {200}, output
+    return subprocess.CompletedProcess(words, code, output)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Every block of commands, run in its order on a small course. What else the page asks for is
@@ -120,7 +145,7 @@ def runs(tmp_path_factory):
                 text.replace("assert triple(2) == 6", "assert triple(2) in (6, 8)"),
                 encoding="utf-8",
             )
-        done = subprocess.run(
+        done = (served if "gradebook serve" in block else subprocess.run)(
             ["bash", "-e", "-c", replaced(block)],
             cwd=folder,
             env=environment,

@@ -223,6 +223,28 @@ return result
 '''
 """
 
+QUESTION = """\
+# %% [markdown] question="why" points=2
+# Why does doubling twice
+# multiply by four?
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# Because
+#
+# $2 \\cdot 2 = 4$.
+# ### END SOLUTION
+
+"""
+
+
+def with_question(chapter=NUMBERS, before="# %%\n#| exporti"):
+    """The chapter with a free-answer question, before a place of it."""
+    assert chapter.count(before) == 1
+    return chapter.replace(before, QUESTION + before)
+
+
 FILES = {
     "01_numbers/numbers_dev.py": NUMBERS,
     "01_numbers/checks.py": NUMBERS_CHECKS,

@@ -2,11 +2,14 @@
 tests of what comes after the judge.
 """
 
+import hashlib
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 from tito.grading.late import Rules
 from tito.grading.result import CheckResult, LessonResult
+from tito.grading.rubric import Answer
 
 LESSONS = {"numbers": 1, "sums": 2}
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
@@ -102,3 +105,21 @@ INSERT INTO change VALUES (
     NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL
 );
 """
+
+
+def answer(text="Sums to one.", most=2, question="why"):
+    """A free answer as the judge returns it."""
+    sha256 = hashlib.sha256(text.encode()).hexdigest() if text else ""
+    return Answer(question, most, sha256, len(text), text)
+
+
+def handed_in(student="ada", text="Sums to one.", key="key", most=2, **more):
+    """A result with an answer; its checks earned 3 of 6."""
+    made = result(student, key=key, sha256=key.ljust(64, "a"), **more)
+    return replace(made, max_points=6 + most, answers=[answer(text, most)])
+
+
+def save_each(book, *results, arrived=None):
+    """Save each result, as it is handed in."""
+    for one in results:
+        book.save([one], arrived, "me", one.student.title())

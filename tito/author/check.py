@@ -147,6 +147,11 @@ def _form(entry, lesson):
     text = lesson.source.text
     if notebook.to_script(notebook.to_notebook(text, lesson), text) != text:
         problems.append("script -> notebook -> script does not give the same bytes")
+    problems += [
+        f"question {question.name} has no sample answer for those who judge it"
+        for question in lesson.questions
+        if not question.sample
+    ]
     prose = glossary.sections(lesson.source)
     problems += [
         f"the term {term!r} is nowhere explained: set it in bold where a sentence says what it is"

@@ -39,6 +39,8 @@ def notebook(entry, edition, outputs, links):
     for cell in lesson.source.cells:
         if cell.kind == "code":
             parts = _code(lesson, cell, released, edition, outputs.get(str(cell.number), []))
+        elif cell.question:
+            parts = _question(lesson.question(cell.question), edition)
         elif cell.kind == "markdown":
             parts = [_prose(0, cell.source)]
             if not titled and (match := TITLE.match(cell.source)):
@@ -264,6 +266,17 @@ def _exercise(lesson, cell, released, edition, outputs):
         )
         solution = "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
         parts.append(_cell(skipped, solution, f"The solution of {exercise.id}", []))
+    return parts
+
+
+def _question(question, edition):
+    """What a question asks; to an author its sample answer, too, folded."""
+    worth = f", {question.points} point{'s' * (question.points != 1)}" if question.points else ""
+    parts = [_prose(0, f"{question.text}\n\n*For a person to judge{worth}.*")]
+    if edition == AUTHOR and question.sample:
+        title = f"A sample answer to {question.name}"
+        folded = f"<details><summary>{title}</summary>\n\n{question.sample}\n\n</details>"
+        parts.append(_prose(0, folded))
     return parts
 
 

@@ -637,6 +637,14 @@ def submit_(
             show_default=False,
         ),
     ] = None,
+    with_hints: Annotated[
+        bool,
+        typer.Option(
+            "--with-hints",
+            help="Also tell how many hints you opened, so that the course can be mended where it "
+            "is hard. No grade depends on it.",
+        ),
+    ] = False,
     json: Json = False,
     root: RootOption = None,
 ):
@@ -656,6 +664,7 @@ def submit_(
         output and current_folder() / output.expanduser(),
         warn,
         lambda result: None if json else echo(views.tested(result)),
+        with_hints,
     )
     if json:
         echo_json(

@@ -11,6 +11,7 @@ commits.py     when a clone's last commit claims to be made
 intake.py      what learners handed in: folders and zips become texts, whatever they hold
 run.py         the class: tasks on workers, each result into the gradebook, again after an
                interruption
+leases.py      which runs hold submissions, so that two share a class
 trial.py       what a run would change: into a copy of the gradebook
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
 proxy.py       what stands in the judge for the learner's classes, functions and objects
@@ -25,7 +26,11 @@ tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
 enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
+items.py       how a class did in each check and exercise; item_plots.py: as pictures
 bulk.py        overrides, extensions and comments of many, from a table
+claims.py      which person looks at which submission
+appeals.py     what learners asked about a grade, and what came of it
+serve/         a page for graders, on this machine
 exports.py     the gradebook as other systems read it
 spreadsheet.py their cells: never a formula, and how they read back
 nbgrader_book.py  the gradebook as nbgrader's database

@@ -95,6 +95,62 @@ def _add_states_and_settings(database):
 MIGRATIONS[4] = _add_states_and_settings
 
 
+def _add_code_claims_and_appeals(database):
+    """Version 5: the files that were graded, who looks at which submission, what learners asked."""
+    dialect = database.dialect
+    moment = sql.DateTime().compile(dialect=dialect)
+    data = sql.LargeBinary().compile(dialect=dialect)
+    number = "SERIAL" if dialect.name == "postgresql" else "INTEGER"
+    learner = "FOREIGN KEY(student) REFERENCES learner (student)"
+    for statement in (
+        f"CREATE TABLE code (sha256 VARCHAR(64) NOT NULL, data {data} NOT NULL, "
+        "PRIMARY KEY (sha256))",
+        "CREATE TABLE claim (student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, "
+        f"who TEXT NOT NULL, at {moment} NOT NULL, done {moment}, sha256 VARCHAR(64), "
+        f"PRIMARY KEY (student, lesson), {learner})",
+        f"CREATE TABLE appeal (id {number} NOT NULL, student VARCHAR(500) NOT NULL, "
+        "lesson VARCHAR(100) NOT NULL, asked TEXT NOT NULL, entered_by TEXT NOT NULL, "
+        f"at {moment} NOT NULL, state VARCHAR(20) NOT NULL, answer TEXT, answered_by TEXT, "
+        f"answered_at {moment}, PRIMARY KEY (id), {learner})",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[5] = _add_code_claims_and_appeals
+
+
+def _add_answers_and_rubrics(database):
+    """Version 6: free answers, and the rubrics by which persons judge them."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    number = "SERIAL" if database.dialect.name == "postgresql" else "INTEGER"
+    for statement in (
+        "CREATE TABLE answer (sha256 VARCHAR(64) NOT NULL, text TEXT NOT NULL, "
+        "PRIMARY KEY (sha256))",
+        f"CREATE TABLE rubric (version {number} NOT NULL, item INTEGER NOT NULL, "
+        "lesson VARCHAR(100) NOT NULL, question VARCHAR(100) NOT NULL, place INTEGER NOT NULL, "
+        f"points INTEGER, text TEXT NOT NULL, who TEXT NOT NULL, at {moment} NOT NULL, "
+        "PRIMARY KEY (version))",
+    ):
+        database.execute(sql.text(statement))
+
+
+MIGRATIONS[6] = _add_answers_and_rubrics
+
+
+def _add_runs(database):
+    """Version 7: the leases of the processes that grade."""
+    moment = sql.DateTime().compile(dialect=database.dialect)
+    database.execute(
+        sql.text(
+            f"CREATE TABLE run (run VARCHAR(255) NOT NULL, who TEXT NOT NULL, began {moment} "
+            f"NOT NULL, until {moment} NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (run))"
+        )
+    )
+
+
+MIGRATIONS[7] = _add_runs
+
+
 @contextmanager
 def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.

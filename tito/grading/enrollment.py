@@ -20,6 +20,7 @@ from tito.grading.tables import (
     ALIAS,
     ATTEMPT,
     CHANGE,
+    CLAIM,
     ID_COLUMN,
     LEARNER,
     LEFT,
@@ -235,6 +236,9 @@ def _merge(book, database, old, into, who, why, alias=True):
         database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
     )
     before = book.grades(database, into)
+    # Of a lesson that both have, whoever looks at it looks at `into`'s.
+    claimed = database.execute(sql.select(CLAIM.c.lesson).filter_by(student=into)).scalars().all()
+    database.execute(sql.delete(CLAIM).where(CLAIM.c.student == old, CLAIM.c.lesson.in_(claimed)))
     # Tables of the history and of whatever else is kept about a learner.
     for table in TABLES.sorted_tables:
         if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT):

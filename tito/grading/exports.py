@@ -16,7 +16,8 @@ gradescope   a folder per learner with a results.json, as an autograder hands it
 classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
              in whole points, half a point upward; the owner is the roster's column github
 
-Who left the class and who is in no roster is left out. The maximum of a lesson is today's, and
+An answer that nobody has judged yet counts 0. Who left the class and who is in no roster is left
+out. The maximum of a lesson is today's, and
 nobody has more. A learner's text never becomes a formula, see `spreadsheet.py`. Points are never
 touched otherwise. A lesson that was not graded is an empty cell, not a 0.
 """
@@ -32,6 +33,7 @@ from tito import files
 from tito.errors import TitoError
 from tito.grading import enrollment, late, pages
 from tito.grading.result import VERDICTS
+from tito.grading.rubric import WAITING
 from tito.grading.spreadsheet import Id, line
 from tito.learn import junit
 
@@ -97,6 +99,15 @@ class Selection:
                 if grade.max_points != today[grade.lesson]:
                     counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
         return counts
+
+    def waiting(self):
+        """How many answers nobody has judged: they count 0."""
+        return sum(
+            one.state == WAITING
+            for _, grades in self.learners()
+            for grade in grades
+            for one in grade.answers
+        )
 
 
 def of_today(grade, most):
@@ -223,7 +234,10 @@ def summary(grade):
     )
     lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.penalty_percent else []
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
-    return " ".join([points, *lateness, *(comment.text for comment in grade.comments)])
+    parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
+    judged = [one.judgement.comment for one in grade.answers if one.judgement]
+    said = [*filter(None, judged), *(comment.text for comment in grade.comments)]
+    return " ".join([points, *parts, *lateness, *said])
 
 
 def tree(chosen, kind):
@@ -255,6 +269,11 @@ def _gradescope(learner, grades):
                         _gradescope_test(grade, check, f"{grade.number}.{place}")
                         for grade in grades
                         for place, check in enumerate(grade.result.checks, 1)
+                    ]
+                    + [
+                        _gradescope_answer(grade, one, f"{grade.number}.{place}")
+                        for grade in grades
+                        for place, one in enumerate(grade.answers, 1 + len(grade.result.checks))
                     ],
                 }
             ),
@@ -275,6 +294,18 @@ def _gradescope_test(grade, check, number):
         cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
         value["output"] = pages.visible(check.message) + cause
     return value
+
+
+def _gradescope_answer(grade, one, number):
+    said = f"{one.state}\n{one.judgement.comment if one.judgement else ''}".strip()
+    return {
+        "number": number,
+        "name": f"{grade.title}: {one.question}",
+        "score": late.plain_number(one.points),
+        "max_score": one.max_points,
+        "visibility": "visible",
+        "output": pages.visible(said),
+    }
 
 
 def _check_points(grade, check):
@@ -340,6 +371,15 @@ def _classroom50_result(learner, grade, classroom):
                 "max-score": check.max_points,
             }
             for check in grade.result.checks
+        ]
+        + [
+            {
+                "test-name": one.question,
+                "passed": bool(one.max_points) and one.points == one.max_points,
+                "score": _whole(one.points),
+                "max-score": one.max_points,
+            }
+            for one in grade.answers
         ],
     }
 

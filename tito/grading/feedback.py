@@ -110,7 +110,7 @@ def arithmetic(grade):
             f"{shown(grade.points)} "
             f"by {grade.override.who}."
         ]
-    said = []
+    said = [f"{grade.parts()}.".capitalize()] if grade.answers else []
     by_hand = sum(override.points for override in grade.check_overrides.values())
     earned = grade.before_late - by_hand  # what lateness can take from
     if grade.check_overrides:

@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from tito.errors import TitoError
-from tito.grading import late
+from tito.grading import late, rubric
 from tito.grading.arrived import SAID, Arrived, merged
 from tito.grading.result import CheckResult, LessonResult
 
@@ -111,6 +111,7 @@ class Grade:
     marked_late      whether the collector marked it late and no time is known; with an extension
                      given here that costs nothing
     submissions      how many different files of this lesson were handed in, this one included
+    answers          rubric.Graded for each of the lesson's questions: what persons gave for them
     due              the date that counts for this learner, extension included, or None
     extension        late.Extension or None
     late_days        started days after `due` and the grace
@@ -149,6 +150,27 @@ class Grade:
     arrived_how: str = ""
     marked_late: bool = False
     submissions: int = 1
+    answers: list[rubric.Graded] = field(default_factory=list)
+
+    @property
+    def to_judge(self) -> int:
+        """Points that a person has still to give or refuse; they count 0 so far."""
+        return sum(one.max_points for one in self.answers if one.state == rubric.WAITING)
+
+    def parts(self) -> str:
+        """What the checks and what persons gave, where the lesson has questions: "automatic 8 of 8,
+        judged 1 of 2, 2 points to be judged"; else "".
+        """
+        if not self.answers:
+            return ""
+        judged = [one for one in self.answers if one.state in (rubric.JUDGED, rubric.EMPTY)]
+        sums = sum(one.points for one in judged), sum(one.max_points for one in judged)
+        checks = sum((self.check_points(check) for check in self.result.checks), Decimal(0))
+        words = [f"automatic {late.shown(checks)} of {self.result.check_points}"]
+        words += [f"judged {late.shown(sums[0])} of {sums[1]}"] * bool(judged)
+        if waiting := self.to_judge:
+            words.append(f"{waiting} point{'s' * (waiting != 1)} to be judged")
+        return ", ".join(words)
 
     @property
     def is_late(self) -> bool:
@@ -180,6 +202,8 @@ class Grade:
         for item, check in zip(value["checks"], self.result.checks):
             item |= {"graded_points": item["points"], "points": number(self.check_points(check))}
         return value | {
+            "answers": [answer.as_json() for answer in self.answers],
+            "to_judge": self.to_judge,
             "name": self.name,
             "points": number(self.points),
             "graded_points": self.result.points,
@@ -274,23 +298,27 @@ def _iso(when):
 
 
 def sum_points(
-    result: LessonResult, override: Override | None, check_overrides: dict[str, Override]
+    result: LessonResult,
+    override: Override | None,
+    check_overrides: dict[str, Override],
+    answers: Iterable[rubric.Graded] = (),
 ) -> Decimal:
     """Points of a lesson before the late rules."""
     if override:
         return override.points
-    earned, by_hand = _split_points(result, check_overrides)
+    earned, by_hand = _split_points(result, check_overrides, answers)
     return late.tidy(earned + by_hand)
 
 
-def _split_points(result, check_overrides):
+def _split_points(result, check_overrides, answers):
     """(what was graded and is not overridden, what was set by hand).
 
-    Lateness can take from the first only.
+    Lateness can take from the first only; what a person gave for an answer belongs to it.
     """
     replaced = sum(check.points for check in result.checks if check.id in check_overrides)
     by_hand = sum((override.points for override in check_overrides.values()), Decimal(0))
-    return Decimal(max(0, result.points - replaced)), by_hand
+    judged = sum((answer.points for answer in answers), Decimal(0))
+    return Decimal(max(0, result.points - replaced)) + judged, by_hand
 
 
 @dataclass(frozen=True)
@@ -368,6 +396,7 @@ def make_grade(learner, one: Submitted, instructions: "Instructions", rules: lat
     row = one.row
     result = LessonResult.from_json(row.value)
     override, check_overrides = instructions.select_overrides(result)
+    answers = instructions.graded(result)
     extension = instructions.extension(row.lesson)
     due = rules.due.get(row.lesson)
     arrived, how = one.arrived.when, one.arrived.how
@@ -381,9 +410,9 @@ def make_grade(learner, one: Submitted, instructions: "Instructions", rules: lat
     if marked and not extension:
         percent, told = rules.mark, f"marked {SAID.get(how, how)}"
     percent = Decimal(0) if override else percent
-    before_late = points = sum_points(result, override, check_overrides)
+    before_late = points = sum_points(result, override, check_overrides, answers)
     if percent:
-        earned, by_hand = _split_points(result, check_overrides)
+        earned, by_hand = _split_points(result, check_overrides, answers)
         points = late.tidy(late.penalised(earned, percent) + by_hand)
     return Grade(
         student=learner.student,
@@ -407,6 +436,7 @@ def make_grade(learner, one: Submitted, instructions: "Instructions", rules: lat
         graded=row.graded,
         arrived_how=how,
         marked_late=marked,
+        answers=answers,
     )
 
 
@@ -424,13 +454,19 @@ def _claimed(result, known, rules):
 class Instructions:
     """What instructors have said about one learner, and still holds.
 
-    entries  rows of the table `change`, oldest first: overrides, comments and extensions
+    entries  rows of the table `change`, oldest first: overrides, judgements, comments and
+             extensions
+    items    {id: rubric.Item} of the book
     """
 
-    def __init__(self, entries: Iterable):
+    def __init__(self, entries: Iterable, items: dict[int, rubric.Item] | None = None):
         self.overrides, self.comments_by_lesson, self.extensions = {}, {}, {}
+        self.judged, self.items = {}, items or {}  # {(lesson, question): its entries}
         for entry in entries:
-            if entry.kind == "override":
+            if entry.kind == "judged":
+                place = entry.lesson, entry.replaced["question"]
+                self.judged.setdefault(place, []).append(entry)
+            elif entry.kind == "override":
                 graded = (entry.replaced or {}).get("graded")
                 self.override(
                     entry.lesson,
@@ -444,10 +480,20 @@ class Instructions:
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = make_extension(entry)
             elif entry.text is None:
-                self.comments_by_lesson.pop(entry.lesson, None)
+                self._take_back(entry.lesson, (entry.replaced or {}).get("comment"))
             else:
                 comment = Comment(entry.text, entry.who, entry.at)
                 self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
+
+    def _take_back(self, lesson, comment):
+        """The comments on a lesson do not hold any more; `comment` [text, who]: only this one."""
+        kept = self.comments_by_lesson.pop(lesson, [])
+        for one in kept if comment else ():
+            if [one.text, one.who] == comment:
+                self.comments_by_lesson[lesson] = [other for other in kept if other is not one]
+                return
+        if comment and kept:
+            self.comments_by_lesson[lesson] = kept
 
     def override(
         self,
@@ -497,8 +543,15 @@ class Instructions:
             graded = place and place.points
             yield Standing(learner.student, learner.name, lesson, check, override, graded, doubt)
 
+    def graded(self, result: LessonResult) -> list[rubric.Graded]:
+        """What the answers of a result count."""
+        return [
+            rubric.graded(answer, self.judged.get((result.lesson, answer.question), ()), self.items)
+            for answer in result.answers
+        ]
+
     def sum_points(self, result: LessonResult) -> Decimal:
-        return sum_points(result, *self.select_overrides(result))
+        return sum_points(result, *self.select_overrides(result), self.graded(result))
 
     def comments(self, lesson: str | None) -> list[Comment]:
         return self.comments_by_lesson.get(lesson, [])

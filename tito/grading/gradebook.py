@@ -1,10 +1,14 @@
 """The operations on a gradebook: what grading and instructors write into it, what is read from it.
 
 One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `database.py` and `tables.py`, nowhere else.
+`enrollment.py` (who is in the class), `claims.py` and `appeals.py` (who looks at what, what was
+asked), `answers.py` (what persons judge), `leases.py` (who grades now), `database.py` and
+`tables.py`, nowhere else.
 """
 
 import difflib
+import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -18,6 +22,7 @@ from tito.grading.arrived import NOBODY, Arrived, is_time, merged
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
+    Comment,
     Grade,
     Instructions,
     Learner,
@@ -30,16 +35,22 @@ from tito.grading.grade import (
     select_check,
     submitted,
 )
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
+from tito.grading.rubric import Item
 from tito.grading.tables import (
     ALIAS,
+    ANSWER,
     ATTEMPT,
     CHANGE,
+    CODE,
     CUT,
     LEARNER,
     RESULT,
+    RUBRIC,
+    RUN,
     SECRET,
+    SETTING,
     TABLES,
     VERSION,
     clean,
@@ -85,7 +96,7 @@ class Attempt(NamedTuple):
     """Grading that began on a submission and has not ended.
 
     number  how often it was begun; 0: it has ended, and there is nothing more to do
-    run     the process that began it last, as `run.py` names it; at: when
+    run     the process that began it last, as `leases.run_name` names it, or ""; at: when
     seen    when it has ended: the results that the book has of it
     """
 
@@ -97,6 +108,23 @@ class Attempt(NamedTuple):
     @classmethod
     def of(cls, row) -> "Attempt":
         return cls(row.number, row.run, row.at, [Seen(*one) for one in row.seen or ()])
+
+
+class ChangedMeanwhile(TitoError):
+    """Somebody wrote about a grade after the one who wants to change it had last looked at it.
+
+    changes  the Changes since then, oldest first
+    what     who changed what; "" says it of the changes
+    """
+
+    def __init__(self, changes: list[Change], what: str = ""):
+        who = ", ".join(dict.fromkeys(change.who for change in changes))
+        super().__init__(
+            f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "
+            "written.",
+            "Look at what they wrote, then decide again.",
+        )
+        self.changes = changes
 
 
 class Gradebook:
@@ -117,13 +145,17 @@ class Gradebook:
         return sorted(one for one in self._moved.values() if one.new < one.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`."""
-        tables = [table for table in TABLES.sorted_tables if table is not VERSION]
+        """The same gradebook in the new, empty database of `engine`, into which nobody grades, and
+        without the graded files: they are most of its bytes, and no grade follows from them.
+        """
+        left_out = (VERSION, RUN, CODE)
+        tables = [table for table in TABLES.sorted_tables if table not in left_out]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
             for table in tables:
                 rows = database.execute(sql.select(table)).mappings()
                 while some := rows.fetchmany(PAGE):
                     target.execute(sql.insert(table), [dict(row) for row in some])
+            target.execute(sql.update(ATTEMPT).values(run=""))
         return Gradebook(engine, self.rules)
 
     # What grading writes
@@ -138,14 +170,6 @@ class Gradebook:
             for one in submitted(rows)
         }
 
-    def keys(self) -> dict[str, dict[str, set[str]]]:
-        """{learner: {lesson: keys}} of every result: what need not be graded again."""
-        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
-        with transaction(self.engine) as database:
-            for student, lesson, key in database.execute(query):
-                keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-        return keys
-
     def attempts(self) -> dict[tuple[str, str], Attempt]:
         """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
@@ -158,14 +182,15 @@ class Gradebook:
         self,
         works: Iterable[tuple[str, str]],
         run: str,
-        claim: Callable[[str, Attempt | None], bool],
-    ) -> list[tuple[bool, Attempt | None]]:
+        claim: Callable[[dict[str, set[str]], Attempt | None], bool],
+    ) -> list[tuple[bool, Attempt | None, dict[str, set[str]]]]:
         """Keep that this run grades these submissions: no other claims them meanwhile.
 
         works  (learner, hash as in `keep_attempts`) of each
-        claim  whether it does, given the learner's id and the Attempt of before
+        claim  whether it does, given {lesson: keys} of the learner's results and the Attempt of
+               before
 
-        Returns whether each is claimed, and the Attempt of before.
+        Returns, of each, whether it is claimed, the Attempt of before, and those keys.
         """
         works = [(learner_id(student), work) for student, work in works]
 
@@ -174,13 +199,28 @@ class Gradebook:
             query = sql.select(ATTEMPT).where(place).order_by(ATTEMPT.c.student, ATTEMPT.c.work)
             rows = database.execute(query.with_for_update())
             before = {(row.student, row.work): Attempt.of(row) for row in rows}
-            claimed = {one: claim(one[0], before.get(one)) for one in works}
+            keys = self._keys(database, {student for student, _ in works})
+            claimed = {one: claim(keys.get(one[0], {}), before.get(one)) for one in works}
             numbers = {one: before[one].number if one in before else 0 for one in works}
             mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
             self._keep_attempts(database, mine, run)
-            return [(claimed[one], before.get(one)) for one in works]
+            return [(claimed[one], before.get(one), keys.get(one[0], {})) for one in works]
 
         return write(self.engine, work)
+
+    def keys(self) -> dict[str, dict[str, set[str]]]:
+        """{learner: {lesson: keys}} of every result: what need not be graded again."""
+        with transaction(self.engine) as database:
+            return self._keys(database)
+
+    @staticmethod
+    def _keys(database, students=None):
+        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
+        if students is not None:
+            query = query.where(RESULT.c.student.in_(students))
+        for student, lesson, key in database.execute(query):
+            keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
+        return keys
 
     def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
@@ -310,7 +350,7 @@ class Gradebook:
         student = _merged_into(database, student) or student  # maybe since the run began
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
         rows = {lesson: [] for lesson in lessons}
         for row in _result_rows(database, student, lessons):
@@ -365,6 +405,9 @@ class Gradebook:
                 **time_columns(known),
             )
             put(one.lesson, new, replaced)
+            if one.sha256 and one.code and not self._has_code(database, one.sha256):
+                database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
+            self._keep_answers(database, one.answers)
             for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
                 put(one.lesson, row._replace(**time_columns(known)), [row])
             news.append(one)
@@ -394,6 +437,18 @@ class Gradebook:
         if changes:
             database.execute(sql.insert(CHANGE), changes)
         return news
+
+    @staticmethod
+    def _has_code(database, sha256):
+        return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
+
+    @staticmethod
+    def _keep_answers(database, answers):
+        for answer in answers:
+            known = sql.select(ANSWER.c.sha256).filter_by(sha256=answer.sha256)
+            if answer.text and not database.execute(known).first():
+                row = {"sha256": answer.sha256, "text": clean(answer.text)}
+                database.execute(sql.insert(ANSWER).values(row))
 
     @staticmethod
     def _change(instructions, was, now, told, why):
@@ -465,6 +520,7 @@ class Gradebook:
         who: str,
         why: str,
         check: str | None = None,
+        seen: int | None = None,
     ) -> tuple[Decimal, Decimal]:
         """Set the points of a lesson, or of one check of it, by hand; `points` None lifts that.
 
@@ -472,24 +528,29 @@ class Gradebook:
                 check can earn: 80 for 8.0 is a slip of the finger. They are final: no lateness is
                 taken from them, no grading changes them.
         check   its id, or a part of it that no other check of the lesson has
+        seen    the `last_change` that whoever sets them knows of; when there is a later one,
+                ChangedMeanwhile is raised
 
         Returns (points of the lesson before, points after), before the late rules.
         """
         return write(
             self.engine,
-            lambda database: self._override(database, student, lesson, points, who, why, check),
+            lambda database: self._override(
+                database, student, lesson, points, who, why, check, seen=seen
+            ),
         )
 
-    def _override(self, database, student, lesson, points, who, why, check, repeat=True):
+    def _override(self, database, student, lesson, points, who, why, check, repeat=True, seen=None):
         """What `override` does. Without `repeat`, None where that is set already."""
         learner = self._lock(database, student, who, why)
+        self._check_seen(database, learner, lesson, seen)
         rows = _result_rows(database, learner, [lesson])
         if not rows:
             raise TitoError(
                 f"{learner} has no grade in {lesson} yet.",
                 f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
             )
-        instructions = Instructions(self._instructions(database, learner))
+        instructions = self._said(database, learner)
         person = database.execute(sql.select(LEARNER).filter_by(student=learner)).one()
         result = counting_grade(person, rows, instructions, self.rules).result
         ids = [check.id for check in result.checks]
@@ -525,14 +586,28 @@ class Gradebook:
         )
         return before, after
 
-    def comment(self, student: str, lesson: str | None, text: str | None, who: str) -> None:
+    def comment(
+        self,
+        student: str,
+        lesson: str | None,
+        text: str | None,
+        who: str,
+        seen: int | None = None,
+        only: Comment | None = None,
+    ) -> None:
         """Tell the learner something about a lesson or (None) in general.
 
-        text  None takes those comments back
+        text  None takes those comments back; with `only`, that one
+        seen  as in `override`
         """
-        write(self.engine, lambda database: self._comment(database, student, lesson, text, who))
+        write(
+            self.engine,
+            lambda database: self._comment(
+                database, student, lesson, text, who, seen=seen, only=only
+            ),
+        )
 
-    def _comment(self, database, student, lesson, text, who, repeat=True):
+    def _comment(self, database, student, lesson, text, who, repeat=True, seen=None, only=None):
         """What `comment` does. Without `repeat`, False where that was said already."""
         if text is not None and not text.strip():
             raise TitoError("The comment is empty.", "Write what the learner should read.")
@@ -543,10 +618,12 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who)
-        said = Instructions(self._instructions(database, learner)).comments(lesson)
+        self._check_seen(database, learner, lesson, seen)
+        said = self._said(database, learner).comments(lesson)
         if not repeat and (text in [comment.text for comment in said] if text else not said):
             return False
-        self._add_change(database, learner, lesson, "comment", who, "", text=text)
+        one = {"comment": [only.text, only.who]} if only else None
+        self._add_change(database, learner, lesson, "comment", who, "", text=text, replaced=one)
         return True
 
     def extend(
@@ -587,7 +664,7 @@ class Gradebook:
             )
 
         learner = self._lock(database, student, who, why)
-        given = Instructions(self._instructions(database, learner)).extensions.get(lesson)
+        given = self._said(database, learner).extensions.get(lesson)
         if not repeat and given == (late.Extension(until, days) if until or days else None):
             return False
         self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
@@ -634,7 +711,7 @@ class Gradebook:
                 learner = database.execute(
                     sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
                 ).one()
-                instructions = Instructions(self._instructions(database, student))
+                instructions = self._said(database, student)
                 results = [grade.result for grade in self.grades(database, student).values()]
                 found += instructions.standing(learner, results)
         return found
@@ -651,6 +728,15 @@ class Gradebook:
             )
         self._check_learner(database, student)
         return database.execute(_learner_query(learner_id(student))).scalar_one()
+
+    def _check_seen(self, database, learner, lesson, seen):
+        """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
+        if seen is None:
+            return
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
+        rows = database.execute(query.where(*_about(learner, lesson))).all()
+        if rows:
+            raise ChangedMeanwhile([change_of(row) for row in rows])
 
     def _check_learner(self, database, student):
         ids = sql.select(LEARNER.c.student)
@@ -730,6 +816,35 @@ class Gradebook:
 
         No transaction is open between two learners, so whoever writes meanwhile need not wait.
         """
+        for row, by_lesson, instructions in self._each_learner(student, lesson, section):
+            learner = _learner_of(row, instructions.comments(None))
+            grades = [
+                counting_grade(learner, mine, instructions, self.rules)
+                for mine in by_lesson.values()
+            ]
+            yield learner, grades
+
+    def histories(
+        self, lesson: str | None = None, section: str | None = None
+    ) -> Iterator[tuple[str, list[tuple[datetime, Grade]]]]:
+        """(lesson, [(when, the Grade that counted from then on)]) of each lesson of each learner in
+        the class, who has not left it: an entry for each submission, the earliest first.
+
+        when  it arrived; where nobody knows, when it was fetched or graded
+        """
+        for row, by_lesson, instructions in self._each_learner(None, lesson, section):
+            if row.state:
+                continue
+            for name, rows in by_lesson.items():
+                told, some = [], []
+                for one in sorted(submitted(rows), key=lambda each: each.order):
+                    some += [each for each in rows if each.sha256 == one.row.sha256]
+                    when = one.arrived.when or one.arrived.fetched or one.row.graded
+                    told.append((when, counting_grade(row, some, instructions, self.rules)))
+                yield name, told
+
+    def _each_learner(self, student, lesson, section):
+        """(row of `learner`, {lesson: rows of `result`}, Instructions) one after the other."""
         with transaction(self.engine) as database:
             if student is not None:
                 self._check_learner(database, student)
@@ -748,60 +863,47 @@ class Gradebook:
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
-                instructions = Instructions(self._instructions(database, name))
-            columns = {header: text for header, text in row.columns.items() if header != SECRET}
-            learner = Learner(
-                row.student,
-                row.name,
-                columns,
-                instructions.comments(None),
-                row.columns.get(SECRET, ""),
-                row.state or "",
-            )
-            yield (
-                learner,
-                [
-                    counting_grade(learner, mine, instructions, self.rules)
-                    for mine in _by_lesson(rows).values()
-                ],
-            )
+                instructions = self._said(database, name)
+            yield row, _by_lesson(rows), instructions
 
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
-        instructions = Instructions(self._instructions(database, student))
+        instructions = self._said(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
             for lesson, rows in _by_lesson(_result_rows(database, student)).items()
         }
 
-    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> list[Grade]:
-        """The Grades of these lessons of these learners, in their order, all in memory."""
+    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
+        """The Grades of these lessons of these learners, in their order; those of PAGE learners are
+        in memory at a time.
+        """
         students, lessons = [learner_id(student) for student in students], set(lessons)
-        wanted = {student: {} for student in students}
-        with transaction(self.engine) as database:
-            learners = {row.student: row for row in database.execute(sql.select(LEARNER))}
-            said = {}
-            for entry in self._instructions(database):
-                said.setdefault(entry.student, []).append(entry)
-            query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
-            query = query.where(RESULT.c.lesson.in_(lessons)).order_by(RESULT.c.number)
-            for student, *values in database.execute(query):
-                if student in wanted:
+        for start in range(0, len(students), PAGE):
+            some = students[start : start + PAGE]
+            wanted, said = {student: {} for student in some}, {}
+            with transaction(self.engine) as database:
+                query = sql.select(LEARNER).where(LEARNER.c.student.in_(some))
+                learners = {row.student: row for row in database.execute(query)}
+                items = rubric_items(database)
+                for entry in self._instructions(database, students=some):
+                    said.setdefault(entry.student, []).append(entry)
+                query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
+                query = query.where(RESULT.c.student.in_(some), RESULT.c.lesson.in_(lessons))
+                for student, *values in database.execute(query.order_by(RESULT.c.number)):
                     wanted[student].setdefault(values[0], []).append(_Row(*values))
-        return [
-            counting_grade(learners[student], rows, Instructions(said.get(student, ())), self.rules)
-            for student, by_lesson in wanted.items()
-            for rows in by_lesson.values()
-        ]
+            for student, by_lesson in wanted.items():
+                instructions = Instructions(said.get(student, ()), items)
+                for rows in by_lesson.values():
+                    yield counting_grade(learners[student], rows, instructions, self.rules)
 
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
         """The Changes, oldest first: of all, of one learner, of one lesson.
 
         Those of a lesson come with what was said of all lessons.
         """
-        columns = [column for column in CHANGE.c if column.name != "replaced"]
-        query = sql.select(*columns).order_by(CHANGE.c.id).limit(PAGE)
+        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:
             with transaction(self.engine) as database:
                 self._check_learner(database, student)
@@ -813,31 +915,85 @@ class Gradebook:
             with transaction(self.engine) as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
             for row in page:
-                yield Change(
-                    row.student,
-                    row.lesson,
-                    row.check_id,
-                    row.kind,
-                    row.who,
-                    row.at,
-                    row.why,
-                    row.old_points,
-                    row.new_points,
-                    row.points,
-                    row.text,
-                    make_extension(row),
-                    row.checks or [],
-                )
+                yield change_of(row)
             if len(page) < PAGE:
                 return
             last = page[-1].id
 
+    def last_change(self, student: str, lesson: str | None) -> int:
+        """A number that grows with each entry of the history about a lesson of a learner, or about
+        all their lessons; 0 without any.
+        """
+        query = sql.select(sql.func.max(CHANGE.c.id))
+        with transaction(self.engine) as database:
+            return database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
+
+    def changed_since(self, number: int) -> list[tuple[int, str]]:
+        """[(id, learner)] of the entries of the history with a greater number than this."""
+        query = sql.select(CHANGE.c["id", "student"]).where(CHANGE.c.id > number)
+        with transaction(self.engine) as database:
+            return [tuple(row) for row in database.execute(query.order_by(CHANGE.c.id))]
+
+    def learners(self) -> list[Learner]:
+        """The Learners, by id, without their comments."""
+        with transaction(self.engine) as database:
+            rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+        return [_learner_of(row) for row in rows]
+
+    def comments_again(self, lesson: str) -> list[tuple[str, int]]:
+        """[(text, for how many learners it stands)] of the comments on a lesson, the most used
+        first.
+        """
+        with transaction(self.engine) as database:
+            entries = [
+                entry
+                for entry in self._instructions(database, kind="comment")
+                if entry.lesson == lesson
+            ]
+        said = {}
+        for entry in entries:
+            said.setdefault(entry.student, []).append(entry)
+        used = Counter(
+            text
+            for mine in said.values()
+            for text in {comment.text for comment in Instructions(mine).comments(lesson)}
+        )
+        return sorted(used.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def secret(self, name: str) -> str:
+        """A secret that belongs to this gradebook, made when it is first asked for."""
+
+        def work(database):
+            query = sql.select(SETTING.c.value).filter_by(name=name)
+            if known := database.execute(query).scalar():
+                return known
+            new = secrets.token_hex(16)
+            database.execute(sql.insert(SETTING).values(name=name, value=new))
+            return new
+
+        return write(self.engine, work)
+
+    def code(self, sha256: str) -> str | None:
+        """The text of a lesson file that was graded, by its SHA-256; None where it was not kept:
+        the gradebook then was made by an earlier tito.
+        """
+        with transaction(self.engine) as database:
+            data = database.execute(sql.select(CODE.c.data).filter_by(sha256=sha256)).scalar()
+        return None if data is None else unpacked(data)
+
+    def _said(self, database, student):
+        """The Instructions about one learner."""
+        entries = self._instructions(database, student)
+        judged = any(entry.kind == "judged" for entry in entries)
+        return Instructions(entries, rubric_items(database) if judged else None)
+
     @staticmethod
-    def _instructions(database, student=None):
-        """The entries of the history that still say something, oldest first: of a learner, or of
-        all.
+    def _instructions(database, student=None, kind=None, students=None):
+        """The entries of the history that still say something, oldest first: of a learner, of
+        several, or of all; of one kind, or of all.
         """
         columns = CHANGE.c[
+            "id",
             "student",
             "lesson",
             "check_id",
@@ -851,11 +1007,66 @@ class Gradebook:
             "days",
             "replaced",
         ]
-        kinds = CHANGE.c.kind.in_(("override", "comment", "extension"))
+        kinds = (kind,) if kind else ("override", "judged", "comment", "extension")
+        kinds = CHANGE.c.kind.in_(kinds)
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
+        if students is not None:
+            query = query.where(CHANGE.c.student.in_(students))
         return database.execute(query).all()
+
+
+def _learner_of(row, comments=()):
+    """The Learner of a row of the table `learner`."""
+    columns = {header: text for header, text in row.columns.items() if header != SECRET}
+    page = row.columns.get(SECRET, "")
+    return Learner(row.student, row.name, columns, list(comments), page, row.state or "")
+
+
+_HISTORY = [column for column in CHANGE.c if column.name != "replaced"]
+
+
+def change_of(row) -> Change:
+    """The Change in a row of the table `change`."""
+    return Change(
+        row.student,
+        row.lesson,
+        row.check_id,
+        row.kind,
+        row.who,
+        row.at,
+        row.why,
+        row.old_points,
+        row.new_points,
+        row.points,
+        row.text,
+        make_extension(row),
+        row.checks or [],
+    )
+
+
+def _about(student, lesson):
+    """The conditions by which the entries of the history are about a lesson of a learner."""
+    said_of = CHANGE.c.lesson.is_(None)
+    if lesson is not None:
+        said_of |= CHANGE.c.lesson == lesson
+    return (CHANGE.c.student == student, said_of)
+
+
+def rubric_items(
+    database: sql.Connection, lesson: str | None = None, question: str | None = None
+) -> dict[int, Item]:
+    """{id: Item} of the rubrics, as they are now; of one question, or of all."""
+    newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
+    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
+    if question is not None:
+        query = query.filter_by(lesson=lesson, question=question)
+    places, found = {}, {}
+    for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
+        place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
+        found[row.item] = Item(row.item, place, row.points, row.text, row.version)
+    return found
 
 
 def _merged_into(database, student):

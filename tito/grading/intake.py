@@ -69,6 +69,7 @@ LITTER = {
 }
 # Folders of a workspace, besides the package's.
 OF_A_WORKSPACE = {"bin", "modules", "tests", "__pycache__"}
+MANIFEST, MOST_TOLD = "manifest.json", 1_000_000  # of `tito submit`; bytes of it
 METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
 EXPORT = re.compile(r"assignment_\d+_export")
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
@@ -76,6 +77,7 @@ NOTES = 30  # sentences about one submission
 ENTRIES = 20  # of one learner that are looked at
 # Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
 LONG_LINE = 10_000
+CODE = 400_000  # characters of a lesson file that are kept to be shown
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ class LessonFile:
     sha256   of its bytes; that of no bytes when they could not be read
     entry    of SUBMISSIONS, in which it came
     claimed  as boxes.Item has it
+    code     what a person is shown of it: a script as it is, of a notebook the cells in the same
+             form; not more than CODE characters
     """
 
     path: str
@@ -185,6 +189,7 @@ class LessonFile:
     sha256: str = hashlib.sha256().hexdigest()
     entry: str = ""
     claimed: dict = field(default_factory=dict)
+    code: str = ""
 
 
 @dataclass
@@ -740,8 +745,35 @@ def _from_part(items, part):
     made = []
     for item in items:
         zipped = item.changed if part.kind == "zip" else item.claimed.get("zip")
-        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped)))
+        hints = {"hints": item.claimed["hints"]} if "hints" in item.claimed else {}
+        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped) | hints))
     return made
+
+
+def _with_hints(found, items, reading):
+    """Each lesson's files with {exercise: how many hints were opened} as the manifest among these
+    items tells it, where their learner chose to (`tito submit --with-hints`). Whatever is no such
+    thing tells nothing.
+    """
+    manifests = [item for item in items if PurePosixPath(item.path).name == MANIFEST]
+    if not manifests:
+        return found
+    first = min(manifests, key=lambda item: (item.path.count("/"), item.path))
+    said = {}
+    with contextlib.suppress(Unreadable, ValueError, RecursionError, TypeError, KeyError):
+        said = dict(json.loads(first.read(MOST_TOLD))["hints"]) if not first.problem else {}
+    for lesson in reading.lessons:
+        hints = {
+            exercise.id: said[exercise.id]
+            for exercise in lesson.declared.exercises
+            if type(said.get(exercise.id)) is int and 0 <= said[exercise.id] <= len(exercise.hints)
+        }
+        if hints and lesson.name in found:
+            found[lesson.name] = [
+                replace(item, claimed=item.claimed | {"hints": hints})
+                for item in found[lesson.name]
+            ]
+    return found
 
 
 def _zip_claim(changed):
@@ -822,7 +854,7 @@ def _search(box, reading):
     latest zip in it that holds some.
     """
     reading.notes += box.notes
-    found = _candidates(box.items, reading)
+    found = _with_hints(_candidates(box.items, reading), box.items, reading)
     if len(found) < len(reading.lessons):
         zips = [
             item
@@ -847,11 +879,16 @@ def _search(box, reading):
                 for lesson, items in _candidates(inner.items, reading).items()
                 if lesson not in found
             }
+            more = _with_hints(more, inner.items, reading)
             if more:
                 reading.notes += inner.notes
                 found |= {
                     lesson: [
-                        replace(one, path=f"{item.path}/{one.path}", claimed={"zip": one.changed})
+                        replace(
+                            one,
+                            path=f"{item.path}/{one.path}",
+                            claimed=one.claimed | {"zip": one.changed},
+                        )
                         for one in items
                     ]
                     for lesson, items in more.items()
@@ -925,19 +962,20 @@ def _choose(entry, items, reading):
         pair for pair in good if pair[0].is_notebook
     ]
     best = script_first[0][0]
-    if any(_code(file) != _code(best) for file, _ in good):
+    if any(_work(entry, file) != _work(entry, best) for file, _ in good):
         best = max(
             script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed))
         )[0]
-    total = len(entry.declared.exercises)
+    total = len(entry.declared.exercises) + len(entry.declared.questions)
     others = [file for file, _ in good if file is not best]
-    if all(_code(file) == _code(best) for file in others):
+    if all(_work(entry, file) == _work(entry, best) for file in others):
         why = f"the code in {some((file.path for file in others), 150)} is the same"
     else:
         counted = ", ".join(f"{file.path} ({written[id(file)]})" for file in others[:5])
         tied = any(written[id(file)] == written[id(best)] for file in others)
         later = ", and it is the later one" if tied else ""
-        why = f"{written[id(best)]} of {total} exercises are written in it{later}; not {counted}"
+        what = "exercises and answers" if entry.declared.questions else "exercises"
+        why = f"{written[id(best)]} of {total} {what} are written in it{later}; not {counted}"
     reading.notes.append(f"{entry.name}: {best.path} counts: {why}.")
     return best
 
@@ -959,14 +997,25 @@ def _lesson_file(item, reading):
     try:
         file.raw = reading.bytes(item)
         file.sha256 = hashlib.sha256(file.raw).hexdigest()
+        file.code = file.raw[: 4 * CODE].decode("utf-8-sig", "backslashreplace")[:CODE]
         if file.sha256 in reading.refused:
             file.slow = True
             raise Unreadable("takes too much time or memory to read")
         reading.told(file.sha256)
         file.text, file.source = _parsed(path, file.raw)
+        if file.is_notebook:
+            file.code = "\n\n".join(map(_as_script, file.source.cells))[:CODE]
     except Unreadable as error:
         file.problem = f"{path} {error}."
     return file
+
+
+def _as_script(cell):
+    """A notebook's cell as it stands in a script."""
+    if cell.kind == "code":
+        name = f' exercise="{cell.exercise}"' if cell.exercise else ""
+        return f"# %%{name}\n{cell.source}"
+    return "\n# ".join(["# %% [markdown]", *cell.source.split("\n")])
 
 
 def _parsed(path, raw):
@@ -1015,11 +1064,16 @@ def _code(file):
     return [cell.source for cell in file.source.exported]
 
 
+def _work(entry, file):
+    """The code and the answers in a file."""
+    return _code(file), entry.declared.answers(file.source)
+
+
 def _written(entry, file):
     """How many exercises are written in this file: those whose code is there without the line that
-    is released in it.
+    is released in it; and how many questions answered.
     """
-    count = 0
+    count = sum(bool(answer) for answer in entry.declared.answers(file.source).values())
     for exercise in entry.declared.exercises:
         line = stub(entry.name, exercise.name)
         cell = file.source.cell(exercise.name)

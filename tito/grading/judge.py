@@ -35,10 +35,11 @@ import numpy as np
 from tito.errors import TitoError
 from tito.grading import intake, proxy, reader
 from tito.grading.jail import Jail, JailFailed, waited
-from tito.grading.result import CheckResult, LessonResult, Seen
+from tito.grading.result import CheckResult, LessonResult, Seen, packed
+from tito.grading.rubric import Answer
 from tito.lesson import cells, course, export, outcome
-from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
-from tito.lesson.form import Lesson
+from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines, words_in
+from tito.lesson.form import LONGEST_ANSWER, Lesson, answer_in
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
@@ -86,12 +87,14 @@ class Code:
     code     marshalled bytecode, or a sentence: why there is none
     places   for each line of the module where it stands in the learner's file, as
              "line 12: text", or ""
-    written  whether any exercise is other than it was released
+    written  whether any exercise is other than it was released, or any question answered
+    answers  rubric.Answer for each question
     """
 
     code: bytes | str
     places: list = field(default_factory=list)
     written: bool = True
+    answers: list = field(default_factory=list)
 
 
 @dataclass
@@ -171,12 +174,13 @@ class Judge:
                 entry.name,
                 entry.number,
                 entry.declared.title,
-                entry.declared.points,
+                entry.declared.most,
                 key=key,
                 checks=[blank(check) for check in self.checks(entry)],
                 notes=list(submission.notes),
                 entry=file.entry if file else "",
                 claimed=dict(file.claimed) if file else {},
+                answers=own(entry.name).answers or answers_in(entry),
             )
             halves.append((self.lesson(entry, result, submission, own), result))
             if not half(*halves[-1]):  # it cannot even be imported: no later lesson tries again
@@ -224,6 +228,7 @@ class Judge:
         Yields after the first whether the lesson could be imported.
         """
         file = submission.files.get(entry.name)
+        result.code = packed(file.code) if file and file.code else b""
         if file is None or file.problem:
             problem = file.problem if file else submission.problem
             slow = file.slow if file else submission.slow
@@ -567,7 +572,7 @@ class Prepared:
         """
         setup = self.lesson.setup
         text = check.cell.source + self.lesson.helpers
-        words = set(re.findall(r"\w+", text))
+        words = words_in(text)
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
         found = session.do(
             "load",
@@ -728,7 +733,9 @@ def compiled(entry, file):
     compiled. For `reader.read`: it takes as long as the text makes it.
     """
     exercises, lesson = entry.declared.exercises, entry.declared
+    answers = answers_in(entry, file.source)
     written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
+    written |= any(answer.sha256 for answer in answers)
     try:
         with warnings.catch_warnings(
             action="ignore"
@@ -737,17 +744,27 @@ def compiled(entry, file):
                 file.source, lesson, entry.relative(entry.script), entry.root.package
             )
             code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-        return Code(marshal.dumps(code), places_of(module, file.source), written)
+        return Code(marshal.dumps(code), places_of(module, file.source), written, answers)
     except TitoError as error:
-        return Code(
-            clean(
-                f"{error.what} {error.remedy}"
-                if "no cell that begins" not in error.what
-                else error.what
-            )
-        )
+        told = error.what
+        if "no cell that begins" not in told:
+            told = f"{error.what} {error.remedy}"
     except (SyntaxError, ValueError, RecursionError) as error:
-        return Code(clean(f"syntax error: {getattr(error, 'msg', None) or error}"))
+        told = f"syntax error: {getattr(error, 'msg', None) or error}"
+    return Code(clean(told), answers=answers)
+
+
+def answers_in(entry, source=None):
+    """The Answers in a learner's file, in the order of the lesson's questions; without a file,
+    empty ones.
+    """
+    found = []
+    for question in entry.declared.questions:
+        text = answer_in(source, question.name) if source else ""
+        sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest() if text else ""
+        kept = text[:LONGEST_ANSWER]
+        found.append(Answer(question.name, question.points, sha256, len(text), kept))
+    return found
 
 
 def places_of(module, source):
@@ -802,6 +819,7 @@ def checks_hash(entry):
         if one.number < entry.number
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
+    graded += [["question", question.name, question.points] for question in lesson.questions]
     around = [
         [name, hashlib.sha256(code or b"").hexdigest()]
         for name, code in front_doors(entry.root).items()

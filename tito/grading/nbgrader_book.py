@@ -1,9 +1,10 @@
 """The grades as nbgrader's database has them, so that its formgrader and its exporters show them.
 
 An assignment and a notebook for each lesson, and a grade cell for the visible and one for the
-hidden checks of each exercise: named as in what `tito release --nbgrader` writes. Points that were
-set by hand for a check are nbgrader's manual score; what a lesson was set to is extra credit of its
-first cell, above or below; what lateness took is its penalty.
+hidden checks of each exercise, and one for each answer: named as in what `tito release --nbgrader`
+writes. Points that were set by hand for a check, or given for an answer, are nbgrader's manual
+score, and an answer that nobody has judged needs a manual grade there, too; what a lesson was set
+to is extra credit of its first cell, above or below; what lateness took is its penalty.
 """
 
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
+from tito.grading.rubric import WAITING
 
 
 def write(chosen, path, force=False):
@@ -118,25 +120,33 @@ def _grade(book, cells, grade):
     lesson, parts = grade.lesson, {}
     for check in grade.result.checks:
         parts.setdefault(f"check-{check.exercise}{'-hidden' * check.hidden}", []).append(check)
-    for name, checks in parts.items():
-        most = sum(check.max_points for check in checks)
+    answers = {f"question-{one.question}": one for one in grade.answers}
+    kinds = {name: ("code", sum(one.max_points for one in part)) for name, part in parts.items()}
+    kinds |= {name: ("markdown", one.max_points) for name, one in answers.items()}
+    for name, (kind, most) in kinds.items():
         if cells.get((lesson, name)) != most:
-            book.update_or_create_grade_cell(name, lesson, lesson, max_score=most, cell_type="code")
+            book.update_or_create_grade_cell(name, lesson, lesson, max_score=most, cell_type=kind)
             cells[lesson, name] = most
     arrived = grade.arrived and grade.arrived.astimezone(timezone.utc).replace(tzinfo=None)
     submission = book.update_or_create_submission(lesson, grade.student, timestamp=arrived)
     (notebook,) = (one for one in submission.notebooks if one.name == lesson)
     known = {one.name: one for one in notebook.grades}
-    for name, checks in parts.items():
+    for name in kinds:
         if name not in known:
             cell = book.find_grade_cell(name, lesson, lesson)
             known[name] = Grade(cell_id=cell.id, notebook=notebook)
+    for name, one in answers.items():
+        cell = known[name]
+        cell.auto_score, cell.manual_score = None, float(one.points) if one.judgement else None
+        cell.needs_manual_grade = one.state == WAITING
+    for name, checks in parts.items():
         cell = known[name]
         cell.auto_score = float(sum(check.points for check in checks))
         by_hand = any(check.id in grade.check_overrides for check in checks)
         cell.manual_score = float(sum(map(grade.check_points, checks))) if by_hand else None
         cell.extra_credit, cell.needs_manual_grade = None, False
     earned = sum(float(grade.check_points(check)) for check in grade.result.checks)
+    earned += sum(float(one.points) for one in grade.answers)
     if grade.override and parts:
         known[next(iter(parts))].extra_credit = float(grade.points) - earned
     notebook.late_submission_penalty = (

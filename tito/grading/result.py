@@ -2,8 +2,10 @@
 feedback shows.
 """
 
+import zlib
 from dataclasses import asdict, dataclass, field, replace
 
+from tito.grading.rubric import Answer
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
@@ -44,6 +46,8 @@ class LessonResult:
     """One lesson of one learner, on the base that counts.
 
     lesson     the lesson's name; `number` and `title` beside it
+    points     that the checks earned; what persons give for answers is in no result
+    max_points of the checks and the answers
     base       "own" (on the learner's earlier lessons) or "reference" (on the course's)
     verdict    a key of VERDICTS
     reason     a sentence: why this verdict
@@ -53,7 +57,11 @@ class LessonResult:
     key        hash of all that decides the result: submission, checks, tito's version, limits
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
-    claimed    {"commit", "zip": when the learner's own work says that it was made}, ISO 8601
+    claimed    {"commit", "zip": when the learner's own work says that it was made, ISO 8601;
+               "hints": {exercise: how many hints they say to have opened}}
+    code       the text that was graded, as `packed` makes it, for the gradebook to keep
+               beside the results; b"" where it has been kept, or there is none
+    answers    rubric.Answer for each question of the lesson, when there was a file of it
     """
 
     student: str
@@ -73,6 +81,13 @@ class LessonResult:
     notes: list = field(default_factory=list)
     entry: str = ""
     claimed: dict = field(default_factory=dict)
+    answers: list = field(default_factory=list)
+    code: bytes = field(default=b"", compare=False, repr=False)
+
+    @property
+    def check_points(self):
+        """What the checks can earn."""
+        return self.max_points - sum(answer.max_points for answer in self.answers)
 
     @property
     def is_work(self):
@@ -113,12 +128,15 @@ class LessonResult:
 
     def as_json(self):
         """The object that `tito grade --json` prints."""
-        return asdict(self)
+        value = {name: value for name, value in asdict(self).items() if name != "code"}
+        return value | {"answers": [answer.as_json() for answer in self.answers]}
 
     @classmethod
     def from_json(cls, value):
         """The result that `as_json` gave, again."""
-        return cls(**value | {"checks": [CheckResult(**check) for check in value["checks"]]})
+        checks = [CheckResult(**check) for check in value["checks"]]
+        answers = [Answer(**answer) for answer in value.get("answers", ())]
+        return cls(**value | {"checks": checks, "answers": answers})
 
 
 @dataclass(frozen=True)
@@ -131,3 +149,13 @@ class Seen:
     key: str
     entry: str = ""
     sha256: str = ""
+
+
+def packed(code: str) -> bytes:
+    """The text of a lesson file as the gradebook keeps it; a chapter takes a third of its bytes."""
+    return zlib.compress(code.encode("utf-8", "backslashreplace"))
+
+
+def unpacked(data: bytes) -> str:
+    """The text that `packed` took."""
+    return zlib.decompress(data).decode("utf-8")

@@ -6,7 +6,10 @@ a jail of its own; or, given the address of a Dask scheduler, on its workers. A 
 takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
 transaction for each submission: killed at any moment, run it again.
 
-The gradebook knows on which submissions grading has begun. One whose judge died, or with which a
+The gradebook knows on which submissions grading has begun, and which run holds them: two runs share
+a class, see `leases.py`. A run ends when each submission is graded, or held by a run that lives.
+
+One whose judge died, or with which a
 whole run ended, is tried once more after all others, with nothing else running, so that none is
 blamed for a neighbour; when that ends in the same way, it gets a result, which is kept until the
 submission, the checks or the limits change.
@@ -15,8 +18,10 @@ submission, the checks or the limits change.
 import atexit
 import contextlib
 import difflib
+import functools
 import getpass
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -31,19 +36,19 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
-from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading import enrollment, intake
+from tito.grading import enrollment, intake, leases
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import EXCUSED, GRACE, blank, whole
+from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
 from tito.grading.result import LessonResult, Seen
+from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
-TOGETHER = 16  # submissions that the gradebook says in one transaction to have begun
+TOGETHER = 8  # submissions that the gradebook says in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
 ALONE = "~"  # in the key of a result into which checks were put that were graded alone
@@ -61,8 +66,8 @@ ENDED = JudgeDied("the whole run was ended")  # while it was busy with this subm
 class Worker:
     """A judge process, from outside."""
 
-    def __init__(self, setting):
-        self.setting, self.process, self.busy = setting, None, False
+    def __init__(self, setting, course):
+        self.setting, self.course, self.process, self.busy = setting, course, None, False
 
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission.
@@ -143,16 +148,20 @@ class Workers:
             False,
         )
 
-    def of_this_thread(self, setting):
-        """The worker of the thread that asks. Raises JudgeDied once the run is being stopped."""
+    def of_this_thread(self, setting, course):
+        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
+        worker outlives a run. Raises JudgeDied once the run is being stopped.
+        """
         if self.stopping:
             raise JudgeDied("the run was stopped")
         found = getattr(self.local, "worker", None)
-        if found is None or found.setting != setting:
-            found = self.local.worker = Worker(setting)
+        if found is None or (found.setting, found.course) != (setting, course):
+            if found:
+                self.local.worker.close()
+            new = self.local.worker = Worker(setting, course)
             with self.lock:
-                self.all.append(found)
-        return found
+                self.all = [one for one in self.all if one is not found] + [new]
+        return self.local.worker
 
     def close(self, stopping=False):
         """End the judges. `stopping`: no thread shall start another."""
@@ -168,16 +177,69 @@ WORKERS = Workers()
 atexit.register(WORKERS.close)
 
 
-def grade_one(setting, arrival, known, seconds):
+def grade_one(setting, course, home, arrival, known, seconds):
     """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
-    It never raises over a submission.
+    course  its hash, see `course_hash`
+    home    the run that asks, see `leases.run_name`
+
+    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
+    another one, or the submissions are not.
     """
+    if home != leases.run_name():
+        check_here(setting, course, arrival)
     try:
-        return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
+        return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
     except JudgeDied as error:
         return [error] * len(setting.lessons)
+
+
+def check_here(setting, course, arrival):
+    """Raise TitoError where this machine has not what the run's own machine has."""
+    _check_course(setting.root, setting.lessons, course)
+    for part in arrival.parts:
+        if not os.path.lexists(part.path):
+            raise TitoError(
+                f"The worker on {socket.gethostname()} does not see {part.path}.",
+                "Put the submissions where all workers find them at the same path.",
+                3,
+            )
+
+
+@functools.lru_cache(maxsize=4)  # of those that are right: what raises is asked again
+def _check_course(root, lessons, course):
+    try:
+        entries = open_root(root).lessons
+        asked = [entry for entry in entries if entry.name in lessons]
+        is_same = len(asked) == len(lessons) and course_hash(asked, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise TitoError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
+            "another tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+            3,
+        )
+
+
+def result_of(future, lessons):
+    """What a task returned; JudgeDied for all its lessons where it ended the workers that tried it.
+    Raises TitoError when that is not its fault: it runs again with the next run.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return [JudgeDied("it ended the worker that graded it")] * lessons
+        raise TitoError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+            3,
+        ) from None
 
 
 @dataclass
@@ -187,11 +249,13 @@ class Task:
     work   the hash of all that decides its results
     begun  how often grading it began, in this run or in one that was killed, without an end; the
            attempt that is due, or goes on, is one of them
+    known  {lesson: the keys of the learner's results} when this run took it
     """
 
     arrival: object
     work: str
     begun: int = 0
+    known: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -262,15 +326,17 @@ def grade_class(
     every = arrivals
     if book.rules.policy != "latest":
         every = [one for arrival in arrivals for one in arrival.rounds()]
-    known = book.keys()
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
     progress, began, who = Progress(len(every)), time.monotonic(), who or getpass.getuser()
     told(progress)
     WORKERS.stopping = False
-    this, decides = run_name(), decisive(setting, asked, entries)
-    running, ready, suspects, done_now = {}, deque(), deque(), {}
+    this, decides = leases.run_name(), decisive(setting, asked, entries)
+    course = course_hash(asked, entries)
+    leases.begin(book, this, who, described(setting, course, students))
+    began_at, renewed, living = datetime.now(timezone.utc), time.time(), leases.runs(book)
+    running, ready, suspects, held, done_now = {}, deque(), deque(), [], {}
 
     def note(*tasks):
         """Let the gradebook know how often these were begun."""
@@ -279,39 +345,46 @@ def grade_class(
                 [(task.arrival.student, task.work, task.begun) for task in tasks], this
             )
 
-    def claim(student, attempt):
+    def claim(keys, attempt):
         """Whether this run grades a submission, given its Attempt of before: not when that ended
         and the book still has its results, nor when another run is at it. Who names the learner and
         says `regrade` means it.
         """
-        if attempt is None or regrade and attempt.number == 0:
+        if attempt is None or not attempt.number and regrade and attempt.at < began_at:
             return True
         if attempt.number == 0:
-            keys = known.get(student, {})
             return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
         if regrade and students:
             return True
-        return attempt.run == this or not goes_on(attempt, seconds)
+        return attempt.run in ("", this) or not leases.is_alive(attempt.run, living)
 
-    def fresh():
-        """The tasks that no run ended over. Several at a time are said to have begun, shortly
-        before they do: that spares transactions.
+    def tend():
+        """Renew this run's lease, and look at those of others, when it is time to."""
+        nonlocal renewed, living
+        if time.time() - renewed > leases.RENEW:
+            leases.renew(book, this)
+            renewed, living = time.time(), leases.runs(book)
+
+    def take(tasks):
+        """Those of the tasks that no run ended over. Several at a time are said to have begun,
+        shortly before they do: that spares transactions.
         """
-        for some in batched(every, TOGETHER):
-            tasks = [Task(arrival, work_of(arrival, decides)) for arrival in some]
-            works = [(task.arrival.student, task.work) for task in tasks]
-            for task, (claimed, attempt) in zip(tasks, book.claim_attempts(works, this, claim)):
+        for some in batched(tasks, TOGETHER):
+            tend()
+            works = [(task.arrival.student, task.work) for task in some]
+            found = book.claim_attempts(works, this, claim)
+            for task, (claimed, attempt, task.known) in zip(some, found):
                 earlier = attempt.number if attempt else 0
                 if claimed:
                     task.begun = 1 if regrade else 1 + earlier
                     (ready if task.begun == 1 else suspects).append(task)
                 elif earlier:
-                    progress.elsewhere += 1
+                    held.append(task)
                 else:
                     progress.unchanged += 1
                     seen, times = attempt.seen, came(task.arrival, attempt.seen)
                     book.saw(task.arrival.student, seen, times, who, why, anew)
-            progress.seconds = time.monotonic() - began
+            progress.elsewhere, progress.seconds = len(held), time.monotonic() - began
             told(progress)
             while ready:
                 yield ready.popleft()
@@ -328,9 +401,13 @@ def grade_class(
         }
 
     def begin(task):
-        before = (done_now if regrade else known).get(learner_id(task.arrival.student), {})
-        before = {} if setting.checks else before
-        running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
+        before = done_now.get(learner_id(task.arrival.student), {})
+        if setting.checks:
+            before = {}
+        elif not regrade:
+            lessons = before.keys() | task.known.keys()
+            before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
+        running[pool.submit(grade_one, setting, course, this, task.arrival, before, seconds)] = task
 
     def finish(task, results):
         arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
@@ -340,7 +417,7 @@ def grade_class(
             return
         progress.failed += bool(died and died[0] is not ENDED)
         progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
-        graded = known.setdefault(learner_id(arrival.student), {})
+        now = done_now.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)
         seen = [result for result in results if isinstance(result, Seen)]
@@ -349,7 +426,7 @@ def grade_class(
             for result, entry in zip(results, asked)
             if result is not None
             and not isinstance(result, Seen)
-            and not (isinstance(result, JudgeDied) and entry.name in graded)
+            and not (isinstance(result, JudgeDied) and entry.name in task.known | now)
         ]
         if arrival.partial:  # what comes later is not missing
             results = [result for result in results if result.sha256]
@@ -358,17 +435,17 @@ def grade_class(
         if results:
             again = regrade or bool(setting.checks)
             book.save(results, times, who, arrival.name, why, again, ended, seen=seen, anew=anew)
-            now = done_now.setdefault(learner_id(arrival.student), {})
             for result in results:
-                for keys in (graded, now):
-                    keys.setdefault(result.lesson, set()).add(result.key)
+                now.setdefault(result.lesson, set()).add(result.key)
         elif not died:
             book.saw(arrival.student, seen, times, who, why, anew, ended)
+        if book.rules.policy == "latest":  # this was the learner's only task
+            done_now.pop(learner_id(arrival.student), None)
         count(progress, arrival, results, began)
         told(progress)
 
     with executor(jobs) as (pool, most):
-        tasks = fresh()
+        tasks, looked = take(Task(arrival, work_of(arrival, decides)) for arrival in every), None
         try:
             while True:
                 for task in tasks:
@@ -383,13 +460,19 @@ def grade_class(
                     note(task)
                     begin(task)  # alone: whatever ends it, no neighbour did
                 if not running:
-                    break
+                    if len(held) in (0, looked):
+                        break
+                    looked, again = len(held), list(held)  # what held them may be gone by now
+                    held.clear()
+                    tasks = take(again)
+                    continue
                 ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
                 for done in ended:
-                    finish(running.pop(done), done.result())
+                    finish(running.pop(done), result_of(done, len(asked)))
                 if not ended:
                     progress.seconds = time.monotonic() - began
                     told(progress)
+                tend()
         finally:
             stopped = [*running.values(), *ready]  # not killed: that is nobody's fault
             for future in running:
@@ -398,6 +481,7 @@ def grade_class(
                 task.begun = task.begun - 1 or None  # None: as if this run had never been
             with contextlib.suppress(TitoError):
                 note(*stopped)
+                leases.end(book, this)
             WORKERS.close(stopping=True)
     return arrivals, progress
 
@@ -464,12 +548,13 @@ def with_checks(results, before, progress):
                 key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
                 checks=checks,
                 points=points,
-                max_points=sum(check.max_points for check in checks),
+                max_points=sum(one.max_points for one in [*checks, *old.answers]),
                 verdict=verdict,
                 reason=reasons[verdict],
                 base="reference" if on_reference else "own",
                 isolation=part.isolation or old.isolation,
                 seconds=part.seconds,
+                code=part.code,
             )
         )
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
@@ -484,7 +569,9 @@ def _mixed(old, part):
 
 def batched(items, size):
     """`items` in lists of so many; the last may be shorter."""
-    return [items[start : start + size] for start in range(0, len(items), size)]
+    items = iter(items)
+    while some := list(itertools.islice(items, size)):
+        yield some
 
 
 def work_of(arrival, decides):
@@ -494,52 +581,44 @@ def work_of(arrival, decides):
 
 def decisive(setting, asked, entries):
     """The hash of what decides results besides the submission: limits, the lessons asked for with
-    their checks, the course's lessons below them, and the package around them.
+    their checks, and the course around them.
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    last = max(entry.number for entry in asked)
+    names = [entry.name for entry in asked]
+    what = [setting.level, setting.base, limits, names, list(setting.checks)]
+    return hashlib.sha256(json.dumps([*what, course_hash(asked, entries)]).encode()).hexdigest()
+
+
+def course_hash(asked, entries):
+    """The hash of these lessons, of those below them, of the package around them, and of tito;
+    wherever the course lies.
+    """
+    root, last = asked[0].root, max(entry.number for entry in asked)
     below = [entry.script.parent for entry in entries if entry.number <= last]
     paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
-    for root in {entry.root.path: entry.root for entry in asked}.values():
-        package = root.path / root.package
-        paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
-    texts = [[str(path), hashlib.sha256(path.read_bytes()).hexdigest()] for path in paths]
-    names = [entry.name for entry in asked]
-    what = [
-        *(setting.level, setting.base, limits, names, list(setting.checks), texts),
-        metadata.version("tinytorch"),
+    package = root.path / root.package
+    paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
+    texts = [
+        [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in paths
     ]
+    what = [texts, metadata.version("tinytorch")]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
-def run_name(pid=None):
-    """What the gradebook calls this run, or that of another process: host, process, its start."""
-    pid = pid or os.getpid()
-    try:
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        start = ""
-    return f"{socket.gethostname()} {pid} {start}"
-
-
-def goes_on(attempt, seconds):
-    """Whether the run that began this attempt may still be busy with it: then nothing has ended.
-
-    seconds  the most that a submission takes: of a run elsewhere, nothing else is known
+def described(setting, course, students):
+    """What another run must have in common with this one, to grade the same lessons meanwhile: see
+    leases.SAME. Who names learners knows what they do.
     """
-    host, _, rest = attempt.run.partition(" ")
-    pid = int(rest.split(" ")[0])
-    if host != socket.gethostname():
-        return (datetime.now(timezone.utc) - attempt.at).total_seconds() < AHEAD * seconds
-    if pid == os.getpid() or attempt.run != run_name(pid):
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        pass
-    except OSError:
-        return False
-    return True
+    return {
+        "lessons": [] if students else list(setting.lessons),
+        "checks": list(setting.checks),
+        "base": setting.base,
+        "seconds": setting.seconds,
+        "memory": setting.memory,
+        "level": setting.level,
+        "course": course,
+    }
 
 
 def longest(setting):
@@ -568,11 +647,12 @@ def judged(result, entry, task):
         entry.name,
         entry.number,
         entry.declared.title,
-        entry.declared.points,
+        entry.declared.most,
         verdict="crashed",
         reason=reason,
         checks=checks,
         key=DIED + task.work,
+        answers=answers_in(entry),
     )
 
 

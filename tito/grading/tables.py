@@ -4,12 +4,18 @@
 holds for the whole book. `result`: what became of each file that a learner handed in for a lesson,
 with when it arrived; which of them counts is decided when grades are read. A row without `sha256`
 is of a lesson that was not handed in, or of a submission that could not be read at all. `change`:
-an entry for each change of a grade, comment or extension, never edited;
-overrides, comments and extensions are read from it, so the history cannot disagree with the
-grades. A result that is replaced stays in the entry that tells of it. The points in the history
-are those before the late rules. `attempt`: on which submissions grading began and has not ended, so
-that one that ends every run is known by it, and that two runs share the work; `number` 0: it ended,
-and there is nothing to do until the submission or what decides its results changes.
+an entry for each change of a grade, judgement of an answer, comment or extension, never edited;
+overrides, judgements, comments and extensions are read from it, so the history cannot disagree with
+the grades. `answer`: the texts of free answers, by their SHA-256. `rubric`: every version of each
+item of the questions' rubrics; the newest holds. A result that is replaced stays in the entry that
+tells of it. The points in the history are those before the late rules. `attempt`: on which
+submissions grading began and has not ended, so that one that ends every run is known by it, and
+that two runs share the work; `number` 0: it ended, and there is nothing to do until the submission
+or what decides its results changes. `run`: the processes that grade, each with the lease by which
+it holds its attempts. `code`: the text of lesson files that were graded, by the SHA-256 of their
+bytes, so that many who hand in the same file need one row. `claim`: which person looks at a
+submission, and when they had done so. `appeal`: what a learner asked about a grade, and what came
+of it.
 `tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
 `database.py` changes the tables when the version does.
 """
@@ -17,7 +23,7 @@ and there is nothing to do until the submission or what decides its results chan
 import json
 import re
 import secrets
-from datetime import timezone
+from datetime import datetime, timezone
 from decimal import Decimal
 
 from tito.errors import TitoError
@@ -153,23 +159,46 @@ CHANGE = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", Words),  # of an override of a single check
-    # graded, regraded, override, comment, extension, left, returned or merged
+    # graded, regraded, override, judged, rubric, comment, extension, left, returned or merged
     sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),
     sql.Column("why", Words, nullable=False),
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
-    sql.Column("points", Points),  # of an override; NULL lifts it
-    # of a comment, NULL takes the comments back; else what there is to say besides
+    # of an override; of a judgement, those besides the rubric's items; NULL takes it back
+    sql.Column("points", Points),
+    # of a comment, NULL takes the comments back; of a judgement, what the learner reads with it;
+    # else what there is to say besides
     sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", sql.Integer),
     # of a grade: [{id, name, old, new}], the checks whose points changed
     sql.Column("checks", Json),
-    # of a grade: the result before; of an override: {"graded": what was earned then}
+    # of a grade: the result before; of an override: {"graded": what was earned then}; of a
+    # judgement: {"question", "answer": its SHA-256, "items": [ids]}
     sql.Column("replaced", Json),
     sql.Index("change_of_learner", "student", "lesson"),
+)
+ANSWER = sql.Table(
+    "answer",
+    TABLES,
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the whole answer
+    # its first `form.LONGEST_ANSWER` characters, `clean`
+    sql.Column("text", sql.Text, nullable=False),
+)
+RUBRIC = sql.Table(
+    "rubric",
+    TABLES,
+    sql.Column("version", sql.Integer, primary_key=True),
+    sql.Column("item", sql.Integer, nullable=False),  # the version by which it was made
+    sql.Column("lesson", sql.String(100), nullable=False),
+    sql.Column("question", sql.String(100), nullable=False),
+    sql.Column("place", sql.Integer, nullable=False),
+    sql.Column("points", Points),  # NULL: the item was removed
+    sql.Column("text", Words, nullable=False),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
 )
 ATTEMPT = sql.Table(
     "attempt",
@@ -177,9 +206,48 @@ ATTEMPT = sql.Table(
     sql.Column("student", sql.String(LONGEST), primary_key=True),
     sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
     sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
-    sql.Column("run", sql.String(255), nullable=False),  # the process that began it last
+    sql.Column("run", sql.String(255), nullable=False),  # of `run`: the process that began it last
     sql.Column("at", Moment, nullable=False),
     sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
+)
+CODE = sql.Table(
+    "code",
+    TABLES,
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, as in `result`
+    sql.Column("data", sql.LargeBinary, nullable=False),  # see result.packed
+)
+CLAIM = sql.Table(
+    "claim",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("done", Moment),  # NULL: they are at it
+    sql.Column("sha256", sql.String(64)),  # of the file that they had looked at then
+)
+APPEAL = sql.Table(
+    "appeal",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", sql.String(100), nullable=False),
+    sql.Column("asked", Words, nullable=False),
+    sql.Column("entered_by", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("state", sql.String(20), nullable=False),  # open, granted or declined
+    sql.Column("answer", Words),  # it and the next two: NULL while it is open
+    sql.Column("answered_by", Words),
+    sql.Column("answered_at", Moment),
+)
+RUN = sql.Table(
+    "run",
+    TABLES,
+    sql.Column("run", sql.String(255), primary_key=True),  # host, process, its start
+    sql.Column("who", Words, nullable=False),
+    sql.Column("began", Moment, nullable=False),
+    sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
+    sql.Column("setting", Json, nullable=False),  # see run.described
 )
 
 
@@ -200,6 +268,10 @@ def kept(value):
 def clean(text: str) -> str:
     """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
     return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def now() -> datetime:
+    return datetime.now(timezone.utc)
 
 
 def new_page() -> str:

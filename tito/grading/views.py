@@ -4,6 +4,7 @@ Nothing here prints, reads or decides.
 """
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from tito.grading.late import shown
 from tito.grading.pages import visible
+from tito.grading.rubric import WAITING
 from tito.views import count
 
 HIDING = re.compile(
@@ -98,11 +100,17 @@ def enrollment(enrolled, whole_class=False):
         yield f"in the gradebook, and not in this roster: {those(enrolled.absent)}; {what}"
 
 
-def left_out(absent, outdated):
+def left_out(absent, outdated, waiting=0):
     """What an export leaves out, or says differently: sentences.
 
-    absent  {id: state}; outdated: {lesson: number of grades of another maximum}
+    absent   {id: state}; outdated: {lesson: number of grades of another maximum}
+    waiting  answers that nobody has judged
     """
+    if waiting:
+        yield (
+            f"{count(waiting, 'answer')} of those exported {'is' if waiting == 1 else 'are'} to be "
+            "judged, and count 0: tito gradebook judge"
+        )
     for state, what in (("left", "left the class"), ("stranger", "in no roster")):
         ids = [one for one in absent if absent[one] == state]
         if ids:
@@ -113,6 +121,11 @@ def left_out(absent, outdated):
             f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
             f"today's. Grade again: tito grade SUBMISSIONS {lesson}"
         )
+
+
+def without_checks(grade):
+    """The Grade without what takes most of its memory: of a large class all are held at once."""
+    return replace(grade, result=replace(grade.result, checks=[], notes=[]), check_overrides={})
 
 
 def arrivals(standing):
@@ -166,6 +179,16 @@ def others_count(standing, given):
         )
 
 
+def to_judge(standing):
+    """How many answers of these Grades wait for a person: a line, or none."""
+    waiting = sum(one.state == WAITING for grade in standing for one in grade.answers)
+    if waiting:
+        yield Text(
+            f"{count(waiting, 'answer')} to be judged, which count 0 until then: "
+            "tito gradebook judge"
+        )
+
+
 def may_be_a_download(standing):
     """Whether all of these arrived so close together, and some late, that somebody may have taken
     the time of the download.
@@ -203,11 +226,12 @@ def grades(rows, lessons):
     table.add_column(
         f"total\nof {sum(most for _, _, most in lessons.values())}", justify="right", no_wrap=True
     )
-    by_hand = late = absent = False
+    by_hand = late = waiting = absent = False
     for learner, grades in rows:
         found = {grade.lesson: grade for grade in grades}
         by_hand |= any(_by_hand(grade) for grade in grades)
         late |= any(grade.is_late for grade in grades)
+        waiting |= any(grade.to_judge for grade in grades)
         absent |= bool(learner.state)
         table.add_row(
             Text(plain(learner.student, 40)),
@@ -223,6 +247,7 @@ def grades(rows, lessons):
     notes = (
         (by_hand, "* set by hand"),
         (late, "~ late"),
+        (waiting, "? with an answer to be judged"),
         (absent, "(left), (stranger: in no roster): not exported"),
     )
     legend += [words for wanted, words in notes if wanted]
@@ -234,7 +259,7 @@ def _by_hand(grade):
 
 
 def _points(grade):
-    marks = "*" * _by_hand(grade) + "~" * grade.is_late
+    marks = "*" * _by_hand(grade) + "~" * grade.is_late + "?" * bool(grade.to_judge)
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
 
 
@@ -255,6 +280,7 @@ def grade_table(grades, notes=False):
     )
     for grade in grades:
         why = [grade.result.reason, *(grade.result.notes if notes else ()), grade.late_reason]
+        why.insert(1, grade.parts())
         if notes and grade.due or grade.marked_late and not grade.late_reason:
             why.append(grade.arrival())
         if notes and grade.submissions > 1:
@@ -300,6 +326,16 @@ def grade_checks(grade):
                 f"\n{check.status}: {visible(check.message, 300, 3)}", "dim" if check.passed else ""
             )
         table.add_row(points, about)
+    for one in grade.answers:
+        about = Text(f"answer {plain(one.question)}: {one.state}", overflow="fold")
+        if one.judgement:
+            about.append(f" by {plain(one.judgement.who)}")
+            for item in one.judgement.items:
+                words = visible(item.text, 300, 3)
+                about.append(f"\n{shown(item.points)}: {words}", "dim")
+            if one.judgement.comment:
+                about.append(f"\n{visible(one.judgement.comment, 300, 3)}", "dim")
+        table.add_row(f"{shown(one.points)} of {one.max_points}", about)
     return table
 
 
@@ -420,6 +456,85 @@ def history(changes):
         )
 
 
+def claims(found):
+    """A row per grader and lesson: how many submissions they have, and how many they looked at."""
+    counted = {}
+    for claim in found:
+        row = counted.setdefault((claim.who, claim.lesson), [0, 0, claim.at])
+        row[0] += 1
+        row[1] += claim.done is not None
+        row[2] = max(row[2], claim.done or claim.at)
+    if not counted:
+        return Text("No grader has claimed a submission.")
+    table = Table("grader", "lesson", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("has", "looked at"):
+        table.add_column(name, justify="right")
+    table.add_column("last")
+    for (who, lesson), (number, done, last) in sorted(counted.items()):
+        when = f"{last:%Y-%m-%d %H:%M} UTC"
+        table.add_row(Text(plain(who)), lesson, str(number), str(done), when)
+    return table
+
+
+def items(found, checks=False):
+    """A lesson's items: a row for each exercise and, if asked for, for each check."""
+    told = [f"{count(found.learners, 'learner')}, {found.finished} with everything right"]
+    told += [f"{number} {verdict}" for verdict, number in found.not_run.items()]
+    parts = [
+        Text.assemble((f"{found.number:02} {plain(found.title)}", "bold"), f": {'; '.join(told)}")
+    ]
+    then = f"{found.since:%m-%d}"
+    told_hints = any(item.hints for item in found.exercises)
+    table = _items_table("exercise", then)
+    for name in ("stop here", "unwritten", *["hints*"] * told_hints):
+        table.add_column(name, justify="right")
+    table.add_column("commonest mistake", overflow="fold")
+    for item in found.exercises:
+        hints = "" if item.mean_hints is None else f"{item.mean_hints:.1f} of {item.of_hints}"
+        table.add_row(
+            *_item_cells(item, item.id),
+            str(item.stops or ""),
+            str(item.unwritten or ""),
+            *[hints] * told_hints,
+            _commonest(item),
+        )
+    parts.append(table)
+    if checks:
+        table = _items_table("check", then)
+        table.add_column("commonest mistake", overflow="fold")
+        for item in found.checks:
+            hidden = " (hidden)" if item.hidden else ""
+            label = f"{item.name.removeprefix('test_')}{hidden}"
+            table.add_row(*_item_cells(item, label), _commonest(item))
+        parts.append(table)
+    if told_hints:
+        note = "* opened on average, as learners say who used tito submit --with-hints"
+        parts.append(Text(note, "dim"))
+    return Group(*parts, "")
+
+
+def _items_table(first, then):
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(first, overflow="fold", max_width=48)
+    for name in ("right", "of", then, "discrimination"):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _item_cells(item, label):
+    before = "" if item.before is None else f"{item.before[0] / item.before[1]:.0%}"
+    share = "" if item.share is None else f"{item.share:.0%}"
+    tells = "" if item.discrimination is None else f"{item.discrimination:.2f}"
+    return Text(plain(label)), share, str(item.learners), before, tells
+
+
+def _commonest(item):
+    if not item.mistakes:
+        return ""
+    first = item.mistakes[0]
+    return Text(f"{first.learners}: {plain(first.name)}")
+
+
 def similar(pairs, threshold):
     """A row per pair of submissions of one lesson."""
     if not pairs:
@@ -436,3 +551,75 @@ def similar(pairs, threshold):
             count(pair.tokens, "word"),
         )
     return Group(table, Text("Alike is not copied: look at both before you judge.", "dim"))
+
+
+def questions(found):
+    """How far the answers to each question are judged, an `answers.Progress` in a row."""
+    if not found:
+        return "No question is in what was graded."
+    table = Table("lesson", "question", "points", box=None, padding=(0, 2, 0, 0))
+    for name in ("answers", "judged", "to judge", "empty"):
+        table.add_column(name, justify="right")
+    table.header_style = "dim"
+    for one in found:
+        numbers = (one.written, one.judged, one.waiting, one.empty)
+        place = (f"{one.number:02} {one.lesson}", one.question, str(one.max_points))
+        table.add_row(*place, *map(str, numbers))
+    return table
+
+
+def rubric(items, used):
+    """The items of a rubric, by number; `used` {id: in how many answers that count}."""
+    if not items:
+        return "This question has no rubric yet: --add TEXT --points P"
+    table = Table("", "points", "item", "used", box=None, padding=(0, 2, 0, 0))
+    table.header_style = "dim"
+    for item in items:
+        words = Text(visible(item.text, 1000, 10), overflow="fold")
+        table.add_row(str(item.place), shown(item.points), words, str(used.get(item.id, 0)))
+    return table
+
+
+def answers(rows):
+    """Answers to one question, `answers.Row` by `answers.Row`, each with its beginning."""
+    if not rows:
+        return "Nobody's answer to this question is graded."
+    table = Table("student", "state", "points", "by", "answer", box=None, padding=(0, 2, 0, 0))
+    table.header_style = "dim"
+    for row in rows:
+        one = row.graded
+        table.add_row(
+            Text(plain(row.student, 40)),
+            one.state + ", changed since" * bool(one.earlier and one.state == WAITING),
+            f"{shown(one.points)} of {one.max_points}",
+            Text(plain(one.judgement.who if one.judgement else "", 40)),
+            Text(plain(" ".join(row.text.split()), 60)),
+        )
+    return table
+
+
+def answer(row, items):
+    """One answer, whole, and what a person said about it."""
+    one = row.graded
+    judgement = one.judgement or one.earlier
+    cut = one.answer.length - len(row.text)
+    state = f"{plain(row.student)}: {one.state}, {shown(one.points)} of {one.max_points} points"
+    parts = [Text(state, "bold"), "", Text(visible(row.text, 50_000, 5_000), overflow="fold")]
+    if one.answer.sha256 and cut > 0:
+        parts.append(Text(f"... {cut:,} more characters were not kept", "dim"))
+    parts.append("")
+    if judgement:
+        word = "judged" if one.judgement else "an earlier answer was judged"
+        adjusted = f", {shown(judgement.adjustment)} besides" if judgement.adjustment else ""
+        points = f"{shown(judgement.points)} points{adjusted}"
+        parts.append(
+            Text(f"{word} by {plain(judgement.who)} {judgement.when:%Y-%m-%d %H:%M} UTC: {points}")
+        )
+        if judgement.comment:
+            parts.append(Text(visible(judgement.comment), overflow="fold"))
+    ticked = judgement.ids if judgement else ()
+    for item in items:
+        mark = "x" if item.id in ticked else " "
+        words = f"{shown(item.points)}  {visible(item.text, 300, 3)}"
+        parts.append(Text(f"[{mark}] {item.place}  {words}"))
+    return Group(*parts)

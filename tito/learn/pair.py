@@ -77,12 +77,12 @@ def agree(entry: Entry) -> bool:
 
 
 def differing(entry: Entry) -> list[str]:
-    """The ids of the exercises that differ between the two files; text and
+    """The ids of the exercises and questions that differ between the two files; text and
     other cells are not compared.
     """
     try:
         script, book = (
-            {f"{entry.name}-{c.exercise}": c.source for c in cells.read(path).cells if c.exercise}
+            {f"{entry.name}-{c.task}": c.source for c in cells.read(path).cells if c.task}
             for path in (entry.script, entry.notebook)
         )
     except TitoError:
@@ -179,10 +179,12 @@ def remember(record: dict, pair: dict[str, str | None], source: cells.Source) ->
 
 
 def _key(cell):
-    """What `remember` keeps of a cell: "exercise:hash", or of any other cell a hash alone."""
+    """What `remember` keeps of a cell: "exercise:hash", "question:hash", or of any other cell a
+    hash alone.
+    """
     text = json.dumps([cell.kind, cell.source]).encode("utf-8")
     digest = hashlib.sha256(text).hexdigest()[:16]
-    return f"{cell.exercise}:{digest}" if cell.exercise else digest
+    return f"{cell.task}:{digest}" if cell.task else digest
 
 
 # Both were edited
@@ -264,7 +266,7 @@ def _agreed(entry, record):
 
 def _chunks(base, mine, theirs):
     """The three versions of a lesson, cut where all have the same cell: (keys, rows, rows) of each
-    piece. An exercise is the same cell whatever code it holds.
+    piece. An exercise is the same cell whatever code it holds, a question whatever answer.
     """
 
     def names(keys):
@@ -294,8 +296,8 @@ def _names(entry, source, rows, others):
     """
     gone = len(others) - len(rows)
     names = [
-        f"{entry.name}-{cell.exercise}"
-        if cell.exercise
+        f"{entry.name}-{cell.task}"
+        if cell.task
         else (source.place(cell) if not source.is_notebook else f"a cell of {source.path.name}")
         for cell, key in rows
         if key not in others

@@ -171,6 +171,7 @@ def state_of(entry: Entry, source: cells.Source | None, record: dict) -> str:
     untouched = source is not None and (
         source.cells is released.cells
         or code_of(source, entry.declared) == code_of(released, entry.declared)
+        and not any(entry.declared.answers(source).values())
     )
     if not last and not record.get("started") and (untouched or entry.root.is_course):
         return "new"

@@ -19,6 +19,7 @@ class Row:
 
     edited  whether the lesson was edited since that run
     below   lessons that it needs and whose code is another than in that run
+    answers {question: whether an answer to it is written}
     """
 
     number: int
@@ -31,6 +32,7 @@ class Row:
     last_run: str | None
     edited: bool = False
     below: list = field(default_factory=list)
+    answers: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -105,6 +107,7 @@ def row(entry: Entry, record: dict) -> Row:
         sum(record.get("hints", {}).values()),
         last.get("when"),
         edited,
+        answers=entry.declared.written_answers(source) if source else {},
     )
 
 

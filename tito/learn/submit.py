@@ -55,12 +55,20 @@ class Restored:
     notes: list = field(default_factory=list)
 
 
-def submit(root, lessons=None, output=None, warn=lambda text: None, report=lambda verdict: None):
+def submit(
+    root,
+    lessons=None,
+    output=None,
+    warn=lambda text: None,
+    report=lambda verdict: None,
+    with_hints=False,
+):
     """Test lessons of a workspace and put them into a zip. Returns a Submission.
 
-    lessons  Entries; None for all that were begun
-    output   where the zip goes; None for the next free number in the workspace's folder
-    report   is called with each Verdict as it comes
+    lessons     Entries; None for all that were begun
+    output      where the zip goes; None for the next free number in the workspace's folder
+    report      is called with each Verdict as it comes
+    with_hints  also tell how many hints of each exercise were opened
 
     A lesson that fails is handed in all the same. Raises TitoError when there is nothing to
     hand in, or `output` is there.
@@ -117,7 +125,8 @@ def submit(root, lessons=None, output=None, warn=lambda text: None, report=lambd
         for name, data in contents.items()
         if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
     ]
-    contents[MANIFEST] = _manifest(root, verdicts, contents)
+    hints = _hints(lessons, progress.load(root, warn)["lessons"]) if with_hints else None
+    contents[MANIFEST] = _manifest(root, verdicts, contents, hints)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)
 
@@ -133,7 +142,17 @@ def _notes(entry, result, before):
     ]
 
 
-def _manifest(root, verdicts, contents):
+def _hints(lessons, records):
+    """{exercise: how many of its hints were opened} of these lessons."""
+    return {
+        exercise.id: min(records.get(entry.name, {}).get("hints", {}).get(exercise.id, 0), most)
+        for entry in lessons
+        for exercise in entry.declared.exercises
+        if (most := len(exercise.hints))
+    }
+
+
+def _manifest(root, verdicts, contents, hints=None):
     """The manifest's bytes: the same for the same work, so no time is in it.
 
     When it arrived, the collector knows.
@@ -160,7 +179,7 @@ def _manifest(root, verdicts, contents):
         "tito": course.version(),
         "files": listed,
         "lessons": lessons,
-    }
+    } | ({} if hints is None else {"hints": hints})
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 

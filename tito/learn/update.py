@@ -1,7 +1,8 @@
 """Bring a newer edition of the course under a learner's work.
 
 The course's files are replaced: prose, checks, hints, support code. What the learner wrote stays:
-the code of each exercise, by the exercise's id, and cells of their own where they stood. What has
+the code of each exercise, by the exercise's id, each answer, by its question's, and cells of their
+own where they stood. What has
 no place any more is set aside in a file beside the lesson. Everything that is overwritten is saved
 first, `tito undo` takes all of it back, and an update that is killed is taken back by the next
 command.
@@ -22,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from tito import files
 from tito.errors import TitoError
 from tito.learn import pair, progress, workspace
-from tito.lesson import cells, course, export, notebook
+from tito.lesson import cells, course, export, form, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.form import CHECKS, FOLDER, HINTS, Lesson
 
@@ -261,9 +262,8 @@ def _lesson(entry, folder, new, records, done, pairs, changes):
         parts = [f"# {name}, of edition {done.before}\n\n{code}\n" for name, code in aside.items()]
         out[path] = held + ("\n\n" * bool(held) + "\n\n".join(parts)).encode("utf-8")
         done.aside |= {name: path.relative_to(root.path).as_posix() for name in aside}
-    if any(
-        not entry.declared.is_unwritten(exercise, mine) for exercise in entry.declared.exercises
-    ):
+    declared = entry.declared
+    if any(not declared.is_unwritten(exercise, mine) for exercise in declared.exercises):
         done.test.append(entry.name)
     if entry.module_path.exists() and not export.is_skipped(entry):
         try:
@@ -286,7 +286,7 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
     mine  the learner's script
     done  is told what was replaced, and which tasks changed
 
-    Returns (text, {exercise that has no place in it: its code}).
+    Returns (text, {exercise or question that has no place in it: its code or answer}).
     """
     text, aside = new.source.text, {}
     names = {exercise.name for exercise in new.exercises}
@@ -303,6 +303,21 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
         source = cells.parse(mine.path, text)
         code = adopted(exercise.cell.source, cell.source, stub)
         text = source.replaced(source.cell(exercise.name), code)
+    asked = {question.name: question for question in new.questions}
+    for question in old.questions:
+        cell = mine.task_cell(question.name)
+        if cell is None or cell.source.strip() == question.cell.source.strip():
+            continue
+        answer = form.answer_in(mine, question.name)
+        if question.name not in asked:
+            if answer:
+                aside[f"{old.name}-{question.name}"] = cells.comment(answer)
+            continue
+        if asked[question.name].text != question.text:
+            done.tasks.append(f"{old.name}-{question.name}")
+        source = cells.parse(mine.path, text)
+        cell = source.task_cell(question.name)
+        text = source.replaced(cell, form.answered(cell.source, answer))
     return _with_own(old, mine, text, done), aside
 
 
@@ -331,9 +346,7 @@ def _with_own(old, mine, text, done):
     """`text` with the cells that the learner added, each behind the cell that it stood behind."""
 
     def keys(source):
-        return [
-            ("exercise", c.exercise) if c.exercise else (c.kind, c.source) for c in source.cells
-        ]
+        return [("task", c.task) if c.task else (c.kind, c.source) for c in source.cells]
 
     before, after = keys(old.source), keys(mine)
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
@@ -344,10 +357,10 @@ def _with_own(old, mine, text, done):
         if kind == "equal":
             anchor = after[last - 1]
             continue
-        gone = [key[1] for key in before[low:high] if key[0] != "exercise"]
+        gone = [key[1] for key in before[low:high] if key[0] != "task"]
         for number in range(first, last):
             cell = mine.cells[number]
-            if cell.exercise:
+            if cell.task:
                 anchor = after[number]
                 continue
             close = difflib.get_close_matches(cell.source, gone, 1, ALIKE)

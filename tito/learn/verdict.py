@@ -62,6 +62,8 @@ class Verdict:
     changed the exercises whose code is another than in the run before
     stubs   the exercises that are as released
     again   whether the lesson had passed in the run before, too
+    answers {question: whether an answer to it is written}: for a person to judge, whatever the
+            verdict
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
@@ -90,6 +92,7 @@ class Verdict:
     changed: list = field(default_factory=list)
     stubs: list = field(default_factory=list)
     again: bool = False
+    answers: dict = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -110,7 +113,8 @@ class Verdict:
     def as_json(self) -> dict:
         """The object that `tito test --json` prints."""
         keys = (
-            "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
+            "lesson number verdict reason points max_points source sha256 seconds checks "
+            "own_checks answers"
         )
         out = {key: value for key, value in asdict(self).items() if key in keys.split()}
         out["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
@@ -158,6 +162,7 @@ def test(
         result.verdict = "syntax error"
         result.source = entry.relative(source.path)
         result.sha256 = source.sha256
+        result.answers = lesson.written_answers(source)
         result.places = {
             f"{entry.name}-{c.exercise}": short(source.place(c), entry)
             for c in source.cells
@@ -366,7 +371,7 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
         section.clear()
 
     for cell in source.cells:
-        if cell.kind == "markdown":
+        if cell.kind == "markdown" and not cell.question:
             text = cell.source
             if found := HEADING.search(text):
                 close()

@@ -29,6 +29,8 @@ DECODER = json.JSONDecoder()
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
 )  # %time, !ls, ?x, x?, x = !ls
+# In a learner's answer: a line that a script would take for the head of a cell.
+HEAD_OF_CELL = re.compile(r"^(\\*)(?=[ \t]*(?:#[ \t]*)?(?:%%|<codecell>|In\[[0-9 ]*\]))", re.M)
 COMMENTED = re.compile(
     r"# (?!\s*[\w.]+\?)" + MAGIC.pattern
 )  # as `comment_magics` writes them; `# right?` is more likely a question
@@ -75,12 +77,27 @@ class Cell:
         """The name of the exercise whose checks this cell runs, or None."""
         return self._named("checks", "grade")
 
-    def _named(self, key, flag):
+    @property
+    def question(self) -> str | None:
+        """The name of the free-answer question whose answer this text cell holds, or None."""
+        return self._named("question", "grade", "solution") if self.kind == "markdown" else None
+
+    @property
+    def task(self) -> str | None:
+        """The name of the exercise or question that a learner fills in here, or None."""
+        return self.exercise or self.question
+
+    def _named(self, key, *flags):
         name = self.metadata.get(key)
         if name is None:
             meta = self.metadata.get("nbgrader")
-            if isinstance(meta, dict) and meta.get(flag) and isinstance(meta.get("grade_id"), str):
-                name = meta["grade_id"].partition("-")[2]  # tensor-strides, check-strides
+            marks = ("grade", "solution")
+            if (
+                isinstance(meta, dict)
+                and all(bool(meta.get(mark)) == (mark in flags) for mark in marks)
+                and isinstance(meta.get("grade_id"), str)
+            ):  # tensor-strides, check-strides, question-strides
+                name = meta["grade_id"].partition("-")[2]
         return name if isinstance(name, str) and name else None
 
     @property
@@ -153,9 +170,15 @@ class Source:
         """The first cell that is the exercise of that name, or None."""
         return next((c for c in self.cells if c.exercise == exercise), None)
 
+    def task_cell(self, name: str) -> Cell | None:
+        """The first cell that is the exercise or question of that name, or None."""
+        return next((c for c in self.cells if c.task == name), None)
+
     def replaced(self, cell: Cell, text: str) -> str:
         """The script's text with the source of one cell replaced."""
         lines = self.text.split("\n")
+        if cell.kind != "code":
+            text = comment(text)
         lines[cell.line - 1 : cell.line - 1 + len(cell.source.split("\n"))] = text.split("\n")
         return "\n".join(lines)
 
@@ -241,8 +264,11 @@ def _script(path, text):
             first += 1
         body = lines[first:last]
         if kind != "code":
-            body = _uncomment(path, first + 1, body)
-        cells.append(Cell(kind, "\n".join(body), first + 1, n, metadata, first - mark))
+            body = _uncomment(path, first + 1, body, metadata.get("question"))
+        cell = Cell(kind, "\n".join(body), first + 1, n, metadata, first - mark)
+        if cell.question:
+            cell.source = without_escapes(cell.source)
+        cells.append(cell)
     return Source(path, text, header, cells)
 
 
@@ -316,7 +342,25 @@ def _before_keys(text):
     return text[:at].rstrip()
 
 
-def _uncomment(path, line, body):
+def comment(text: str) -> str:
+    """The text of a markdown cell as a script has it."""
+    rows = with_escapes(text).split("\n")
+    return "\n".join(f"# {row}" if row else "#" for row in rows)
+
+
+def with_escapes(answer: str) -> str:
+    """A learner's answer with a backslash before what a script would take for the head of a cell
+    (`%% so`, `# %% so`); Markdown shows it without.
+    """
+    return HEAD_OF_CELL.sub(r"\\\1", answer)
+
+
+def without_escapes(answer: str) -> str:
+    """What `with_escapes` was given."""
+    return HEAD_OF_CELL.sub(lambda found: found[1][1:], answer)
+
+
+def _uncomment(path, line, body, question=None):
     """The text of a markdown cell: comment lines without their `# `, or one string literal."""
     if body and re.match(r'[rRuU]?("""|\'\'\')', body[0]):
         return re.sub(
@@ -326,7 +370,9 @@ def _uncomment(path, line, body):
         if text.strip() and not text.startswith("#"):
             raise TitoError(
                 f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
-                "Put a line `# %%` before it, or `# ` in front of it.",
+                f"Begin each line of your answer to {question} with `# `."
+                if question
+                else "Put a line `# %%` before it, or `# ` in front of it.",
                 1,
             )
     return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]

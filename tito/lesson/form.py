@@ -2,6 +2,7 @@
 and the form that learners get.
 
     tensor_dev.py           the chapter: prose, exercises with solutions, demonstrations
+                            and the questions that a person judges
     checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
                             `# %% strides hidden points=2`, `# %% learner-side`
     hints.md                `## strides`, then a numbered list, gentlest first
@@ -46,6 +47,9 @@ KINDS = {
     list: "a list",
     (int, float): "a number",
 }
+ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write
+NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
+LONGEST_ANSWER = 20_000  # characters that are collected; what is longer is cut, and said to be
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
 
@@ -93,6 +97,23 @@ class Exercise:
         return sum(check.points for check in self.checks)
 
 
+@dataclass
+class Question:
+    """A text cell that the learner fills in, and a person judges.
+
+    name    "why-softmax"; no exercise of the lesson has it
+    points  that a person may give for it, 0 or more
+    text    what is asked, as Markdown
+    sample  an answer that earns all of them, which learners do not get; "" in a release
+    """
+
+    name: str
+    points: int
+    text: str
+    cell: cells.Cell
+    sample: str = ""
+
+
 class Lesson:
     """A lesson of the course, held to its form.
 
@@ -119,6 +140,7 @@ class Lesson:
         self.meta = self._meta()
         self.module = self._module()
         self.exercises = self._exercises()
+        self.questions = self._questions()
         self.setup, self.learner_side = None, []
         self._add_checks()
         self._add_hints()
@@ -138,7 +160,32 @@ class Lesson:
 
     @property
     def points(self) -> int:
+        """What the checks can earn; the questions' points are a person's to give."""
         return sum(check.points for check in self.checks)
+
+    @property
+    def most(self) -> int:
+        """All points of the lesson: of its checks and its questions."""
+        return self.points + sum(question.points for question in self.questions)
+
+    def question(self, name: str) -> Question:
+        """The question of that name. Raises TitoError naming the others."""
+        for question in self.questions:
+            if question.name == name:
+                return question
+        there = ", ".join(question.name for question in self.questions)
+        raise TitoError(
+            f"Lesson {self.name} has no question {name!r}.",
+            f"There are: {there}." if there else "It has none.",
+        )
+
+    def answers(self, source: cells.Source) -> dict[str, str]:
+        """{question: the answer in a learner's file}, "" where nothing is written."""
+        return {question.name: answer_in(source, question.name) for question in self.questions}
+
+    def written_answers(self, source: cells.Source) -> dict[str, bool]:
+        """{question: whether an answer to it is in a learner's file}."""
+        return {name: bool(answer) for name, answer in self.answers(source).items()}
 
     def exercise(self, key: str) -> Exercise:
         """The exercise with that id or name. Raises TitoError naming the others."""
@@ -192,15 +239,16 @@ class Lesson:
             cell = cell_of.get(number)
             if number in answers:
                 continue
-            mark = MARK.match(line) if cell and cell.kind == "code" else None
+            text = line.removeprefix("#") if cell and cell.question else line
+            mark = MARK.match(text) if cell and (cell.kind == "code" or cell.question) else None
             if mark:
                 solution = mark[1] == "BEGIN"
-                if solution:
+                if solution and not cell.question:
                     out.append(_indent(line) + stub(self.name, cell.exercise))
             elif not solution:
                 out.append(line)
             cell = last_of.get(number)
-            if cell and cell.kind == "markdown" and cell in following:
+            if cell and cell.kind == "markdown" and not cell.question and cell in following:
                 name = following[cell].exercise
                 words = STUCK.format(lesson=self.name, exercise=name)
                 if name in hinted and words not in cell.source:
@@ -227,8 +275,8 @@ class Lesson:
             for exercise in self.exercises
         )
 
-    def stub_of(self, exercise: Exercise) -> str:
-        """The code of an exercise as learners get it."""
+    def stub_of(self, exercise: Exercise | Question) -> str:
+        """The code of an exercise, or the text of a question, as learners get it."""
         return self._stubs[exercise.name]
 
     def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
@@ -238,9 +286,9 @@ class Lesson:
 
     @cached_property
     def _stubs(self):
-        """{exercise: its cell as learners get it}."""
+        """{exercise or question: its cell as learners get it}."""
         released = cells.parse(self.path.with_suffix(".py"), self.released)
-        return {cell.exercise: cell.source.strip() for cell in released.cells if cell.exercise}
+        return {cell.task: cell.source.strip() for cell in released.cells if cell.task}
 
     # What follows reads and refuses.
 
@@ -334,7 +382,64 @@ class Lesson:
             )
         return list(exercises.values())
 
+    def _questions(self):
+        questions, taken = [], {exercise.name for exercise in self.exercises}
+        for cell in self.source.cells:
+            if not (name := cell.question):
+                continue
+            mark = 0 if self.source.is_notebook else -cell.gap  # its `# %%` line
+            if not NAME.fullmatch(name) or name in (SETUP, LEARNER_SIDE):
+                self._refuse(
+                    f"question={name!r} is no name.",
+                    "It needs letters, digits, - and _ only.",
+                    cell,
+                    mark,
+                )
+            if name in taken:
+                self._refuse(
+                    f"{name!r} is the name of an exercise or question already.",
+                    "Give each its own name.",
+                    cell,
+                    mark,
+                )
+            taken.add(name)
+            points = cell.metadata.get("points")
+            if type(points) is not int or not 0 <= points <= 1000:
+                self._refuse(
+                    f"question {name} has points={points!r}.",
+                    "It takes a whole number, 0 for an answer that is only read: points=2.",
+                    cell,
+                    mark,
+                )
+            text, below, answer = cell.source.partition(f"\n{ANSWER}\n")
+            if not below:
+                text, below = cell.source.removesuffix(f"\n{ANSWER}"), cell.source.endswith(ANSWER)
+            if not below or not text.strip():
+                self._refuse(
+                    f"question {name} lacks its text, or a line that says where to write.",
+                    f"Ask, then a line of its own: `# {ANSWER}`",
+                    cell,
+                    mark,
+                )
+            sample, outside = _split_sample(answer)
+            if outside.strip():
+                self._refuse(
+                    f"learners would get an answer to question {name}: {outside.strip()[:60]}",
+                    "Put the sample answer between `# ### BEGIN SOLUTION` and `# ### END "
+                    "SOLUTION`.",
+                    cell,
+                    mark,
+                )
+            questions.append(Question(name, points, text.strip(), cell, sample.strip()))
+        return questions
+
     def _check_markers(self, cell):
+        if "question" in cell.metadata and cell.kind != "markdown":
+            self._refuse(
+                "a question in a cell of code.",
+                'Its answer is text: `# %% [markdown] question="why" points=2`.',
+                cell,
+            )
         opened = None
         for number, line in enumerate(cell.source.split("\n") if "### " in cell.source else ()):
             mark = MARK.match(line)
@@ -355,9 +460,9 @@ class Lesson:
                         cell,
                         number,
                     )
-                if not cell.exercise:
+                if not cell.task:
                     self._refuse(
-                        "BEGIN SOLUTION in a cell that is no exercise.",
+                        "BEGIN SOLUTION in a cell that is no exercise and no question.",
                         'Mark the cell: `# %% exercise="name"`.',
                         cell,
                         number,
@@ -521,6 +626,39 @@ def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
                 "A hint goes on over lines that are indented by three spaces.",
             )
     return [(line, name, [hint.strip() for hint in hints]) for line, name, hints in sections]
+
+
+def answer_in(source: cells.Source, question: str) -> str:
+    """The answer to a question in a learner's file: what stands below the line ANSWER of its cell;
+    without that line, the whole cell. Of several such cells, the first that holds something.
+    """
+    for cell in source.cells:
+        if cell.question != question:
+            continue
+        lines = cell.source.split("\n")
+        at = next((n for n, line in enumerate(lines) if line.strip() == ANSWER), -1)
+        answer = "\n".join(lines[at + 1 :]).strip()
+        if answer not in ("", NBGRADER_STUB):
+            return answer
+    return ""
+
+
+def answered(text: str, answer: str) -> str:
+    """The text of a question's cell with an answer below its line ANSWER."""
+    above = text.partition(f"\n{ANSWER}")[0]
+    return f"{above}\n{ANSWER}\n\n{answer}".rstrip()
+
+
+def _split_sample(answer):
+    """(what stands between the markers of a solution, what stands outside of them)."""
+    parts = {True: [], False: []}
+    inside = False
+    for line in answer.split("\n"):
+        if mark := MARK.match(line):
+            inside = mark[1] == "BEGIN"
+        else:
+            parts[inside].append(line)
+    return "\n".join(parts[True]), "\n".join(parts[False])
 
 
 def stub(lesson: str, exercise: str) -> str:

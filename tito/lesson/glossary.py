@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tito.errors import TitoError
+from tito.lesson.form import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")
@@ -104,7 +105,8 @@ def sections(source) -> list[Section]:
     for cell in source.cells:
         if cell.kind != "markdown":
             continue
-        for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", cell.source, flags=re.S)):
+        text = cell.source.partition(ANSWER)[0] if cell.question else cell.source
+        for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", text, flags=re.S)):
             if heading := HEADING.match(block.strip()):
                 parts.append(Section(heading.group(2).strip()))
                 block = block.strip()[heading.end() :]

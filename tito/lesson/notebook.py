@@ -49,6 +49,8 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.source = cells.uncomment_magics(cell.source)
+        elif cell.metadata.get("question"):
+            cell.source = cells.without_escapes(cell.source)
         if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
             text = hints_of(hints)
             rows.append(nbformat.v4.new_markdown_cell(text, metadata=cells.hint_metadata(text)))
@@ -85,9 +87,18 @@ def hints_of(hints: list[str]) -> str:
 
 
 def _add_nbgrader(cell, lesson, exercises):
-    """Give a cell of an exercise or of checks nbgrader's metadata;
+    """Give a cell of an exercise, of checks or of a question nbgrader's metadata;
     returns its grade_id, or None.
     """
+    asked = cell.metadata.get("question")
+    for question in lesson.questions:
+        if question.name == asked and cell.cell_type == "markdown":
+            grade_id = f"question-{asked}"
+            cell.metadata["nbgrader"] = nbgrader(grade_id, question.points) | {
+                "locked": False,
+                "solution": True,
+            }
+            return grade_id
     name = cell.metadata.get("exercise") or cell.metadata.get("checks")
     if name not in exercises:
         return None
@@ -132,6 +143,10 @@ def to_script(notebook: str, old: str | None = None) -> str:
         if cell.metadata.pop("hints", None):  # edited, so it is the learner's text
             del cell.metadata["tags"]
         # Of a cell in another language, jupytext notes which.
+        if cell.cell_type == "markdown" and cell.metadata.get("question"):
+            cell.source = cells.with_escapes(cell.source)
+            name = cell.metadata.pop("question")  # first, though a notebook's keys are sorted
+            cell.metadata = nbformat.from_dict({"question": name} | cell.metadata)
         if cell.cell_type == "code" and not cell.source.startswith("%%"):
             cell.source = cells.comment_magics(cell.source)
     script = jupytext.writes(book, fmt=dict(PERCENT))

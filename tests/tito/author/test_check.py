@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_course import MULTIPLIES, NUMBERS_RIGHTS
+from small_course import MULTIPLIES, NUMBERS_RIGHTS, with_question
 
 from tito.author import check
 from tito.learn import pair
@@ -325,3 +325,16 @@ def test_chapters_run_with_one_blas_thread(monkeypatch, tmp_path):
     code = "import os; print(os.environ['OMP_NUM_THREADS'])"
     assert check._python(["-c", code], tmp_path) == ("1\n", "")
     assert check._python(["-c", "1 / 0"], tmp_path) == ("", "ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("sample", [True, False])
+def test_a_question_needs_a_sample_answer(small_course, sample):
+    chapter = with_question()
+    if not sample:
+        start, end = chapter.index("# ### BEGIN SOL"), chapter.index("# ### END SOLUTION\n")
+        chapter = chapter[:start] + chapter[end + len("# ### END SOLUTION\n") :]
+    path = small_course.lesson("numbers").script
+    path.write_text(chapter, encoding="utf-8")
+    form = next(check.check(course.open_root(small_course.path).lesson("numbers")))
+    needed = ["question why has no sample answer for those who judge it"]
+    assert form.problems == ([] if sample else needed)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import tito
-from small_course import edit, make_course
+from small_course import edit, make_course, with_question
 
 from tito import files
 from tito.author import release
@@ -595,3 +595,16 @@ def test_a_lesson_where_the_folder_should_be_is_told(small_course):
         not (small_course.path / "numbers").exists()
         and not (small_course.path.parent / "a.zip").exists()
     )
+
+
+@pytest.mark.slow
+def test_a_sample_answer_is_in_no_byte_of_a_release(small_course, tmp_path):
+    chapter = small_course.path / "modules/source/01_numbers/numbers_dev.py"
+    said = "Because two times two is four."
+    chapter.write_text(with_question().replace("# Because\n", f"# {said}\n"), encoding="utf-8")
+    root = course.open_root(small_course.path)
+    released = release.release(root, tmp_path / "release").path
+    assert not [name for name, text in everything_in(released) if said in text]
+    (small_course.path / "LICENSE").write_text(said, encoding="utf-8")
+    with pytest.raises(TitoError, match="give away a line of a solution"):
+        release.release(course.open_root(small_course.path), tmp_path / "other")

@@ -37,6 +37,7 @@ def run(seed=0):
 STAYING = {  # they run until they are stopped, and have tests that do that
     "tito watch": "tests/tito/learn/test_watch.py",
     "tito book serve": "tests/tito/book/test_build.py",
+    "tito gradebook serve": "tests/tito/grading/test_serve_browser.py",
 }
 
 # A command: (where it runs, what precedes it, its words, what it prints).
@@ -93,8 +94,22 @@ INSTRUCTOR = {
         "gradebook extend ada numbers --until 2027-01-02T12:00Z --why ill",
         "extension until 2027",
     ),
+    "tito gradebook rubric": (
+        "graded",
+        [],
+        "gradebook rubric",
+        "No question is in what was graded.",
+    ),
+    "tito gradebook judge": (
+        "graded",
+        [],
+        "gradebook judge",
+        "No question is in what was graded.",
+    ),
     "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
+    "tito gradebook claim": ("graded", [], "gradebook claim --student ada --who me", "me has 1"),
+    "tito gradebook items": ("graded", [], "gradebook items numbers", "01 Numbers"),
     "tito gradebook leave": ("graded", [], "gradebook leave ada", "ada has left"),
     "tito gradebook merge": (
         "graded",

@@ -12,9 +12,11 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.errors import TitoError
-from tito.grading import gradebook
+from tito.grading import gradebook, trial
+from tito.grading.database import transaction
 from tito.grading.gradebook import open_gradebook
-from tito.grading.result import LessonResult
+from tito.grading.result import LessonResult, packed
+from tito.grading.tables import CODE, sql
 
 # Results
 
@@ -212,3 +214,87 @@ def test_the_history_tells_who_when_why_and_from_what_to_what(book):
     }
     assert before <= change.when <= datetime.now(timezone.utc)
     assert [change.student for change in book.history(lesson="numbers")] == ["ada", "bob", "ada"]
+
+
+# The files, and what several people write at once
+
+
+def test_the_file_that_was_graded_is_kept_once_for_all_who_handed_it_in(book):
+    text = "# %%\ndouble = 2  # größer \ud800"
+    for student in ("ada", "bob"):
+        one = result(student, sha256="c" * 64)
+        one.code = packed(text)
+        assert "code" not in one.as_json()
+        book.save([one], None, "me")
+    assert book.code("c" * 64) == "# %%\ndouble = 2  # größer \\ud800"
+    assert book.code("d" * 64) is None
+    with transaction(book.engine) as database:
+        assert database.execute(sql.select(sql.func.count()).select_from(CODE)).scalar() == 1
+
+
+def test_a_copy_to_try_something_on_has_the_grades_and_not_the_files(book, tmp_path):
+    one = result(sha256="c" * 64)
+    one.code = packed("code")
+    book.save([one], None, "me")
+    with trial.copied(book) as copy:
+        assert points(copy) == {"numbers": "3"} and copy.code("c" * 64) is None
+
+
+def test_who_has_not_seen_the_last_change_is_told_it_and_changes_nothing(book):
+    book.save([result()], None, "me")
+    seen = book.last_change("ada", "numbers")
+    book.override("ada", "numbers", "4", "ta1", "asked", seen=seen)
+    book.comment("ada", None, "in general", "ta1")
+    for write in (
+        lambda: book.override("ada", "numbers", "5", "ta2", "asked too", seen=seen),
+        lambda: book.comment("ada", "numbers", "Well done.", "ta2", seen=seen),
+    ):
+        with pytest.raises(gradebook.ChangedMeanwhile, match="ta1 changed this grade") as error:
+            write()
+        assert [(c.kind, c.who) for c in error.value.changes] == [
+            ("override", "ta1"),
+            ("comment", "ta1"),
+        ]
+    assert points(book) == {"numbers": "4"}
+    book.override(
+        "ada", "numbers", "5", "ta2", "asked too", seen=book.last_change("ada", "numbers")
+    )
+    assert points(book) == {"numbers": "5"}
+
+
+def test_what_happens_to_another_lesson_or_learner_is_no_change_of_this_grade(book):
+    book.save([result(), result(lesson="sums")], None, "me")
+    seen = book.last_change("ada", "numbers")
+    book.save([result("bob")], None, "me")
+    book.comment("ada", "sums", "Well done.", "ta1")
+    book.override("ada", "numbers", "5", "ta2", "asked", seen=seen)
+    assert points(book)["numbers"] == "5"
+
+
+def test_one_of_several_comments_can_be_taken_back(book):
+    book.save([result()], None, "me")
+    for text, who in (("one", "ta1"), ("two", "ta2"), ("one", "ta2")):
+        book.comment("ada", "numbers", text, who)
+    (grade,) = book.rows("ada")
+    book.comment("ada", "numbers", None, "ta1", only=grade.comments[0])
+    (grade,) = book.rows("ada")
+    assert [(c.text, c.who) for c in grade.comments] == [("two", "ta2"), ("one", "ta2")]
+    book.comment("ada", "numbers", None, "ta1")
+    (grade,) = book.rows("ada")
+    assert grade.comments == []
+
+
+def test_comments_are_counted_by_the_learners_for_whom_they_stand(book):
+    for student in ("ada", "bob", "eve"):
+        book.save([result(student)], None, "me")
+        book.comment(student, "numbers", "often", "ta1")
+        book.comment(student, "numbers", "often", "ta2")
+    book.comment("eve", "numbers", "once", "ta1")
+    book.comment("bob", "sums", "elsewhere", "ta1")
+    assert book.comments_again("numbers") == [("often", 3), ("once", 1)]
+    book.comment("ada", "numbers", None, "ta1")
+    assert book.comments_again("numbers") == [("often", 2), ("once", 1)]
+
+
+def test_a_secret_of_a_gradebook_stays_the_same(book):
+    assert book.secret("x") == book.secret("x") != book.secret("y")

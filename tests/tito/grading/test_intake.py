@@ -379,6 +379,25 @@ def test_names_that_point_outside_of_a_zip_are_ignored_and_told(inbox, lessons, 
     assert {p for p in inbox.parent.rglob("*") if "numbers_dev" in p.name} == before
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        b'{"hints": {"numbers-double": 99, "numbers-triple": true, "other": 1}}',
+        b'{"hints": [["numbers-double", -1]]}',
+        b'{"hints": ' + b"[" * 100_000,
+        b'{"hints": {"numbers-double": ' + b"1" * 100_000 + b"}}",
+        b"[1]",
+        b"\xff",
+        b'{"hints": {"numbers-double": 1}}' + b" " * 2_000_000,
+    ],
+)
+def test_hints_that_no_tito_tells_are_none(inbox, lessons, told):
+    files = {"numbers_dev.py": lessons[0].script.read_bytes(), "manifest.json": told}
+    put(inbox / "ada.zip", zipped(files))
+    work = only(inbox, lessons)
+    assert not work.files["numbers"].problem and "hints" not in work.files["numbers"].claimed
+
+
 def test_a_zip_with_a_nul_in_a_name_is_read_without_it(inbox, lessons):
     put(
         inbox / "ada.zip",
@@ -1126,3 +1145,17 @@ def test_random_text_as_a_lesson_never_raises(inbox, lessons, seed):
             ).files["numbers"]
             assert bool(file.problem) != bool(file.source) and (not file.problem or file.text == "")
         (inbox / "ada" / f"numbers_dev.{kind}").unlink()
+
+
+def test_what_a_grader_is_shown_is_the_script_or_the_cells_of_the_notebook(inbox, lessons):
+    made = notebook.to_notebook(NUMBERS, lessons[0].declared)
+    put(inbox / "ada" / "numbers_dev.py", NUMBERS)
+    put(inbox / "bob" / "numbers_dev.ipynb", made)
+    put(inbox / "eve" / "numbers_dev.py", b"# %%\nx = '\xff'\n")
+    put(inbox / "zoe" / "numbers_dev.py", "# %%\n" + "x = 1\n" * (intake.CODE // 5))
+    shown = {name: one.files["numbers"].code for name, one in all_of(inbox, lessons).items()}
+    assert shown["ada"] == NUMBERS
+    assert '# %% exercise="double"\n#| export\ndef double(x):' in shown["bob"]
+    assert "# %% [markdown]\n# ## Doubling" in shown["bob"] and "nbformat" not in shown["bob"]
+    assert shown["eve"] == "# %%\nx = '\\xff'\n", "what cannot be read is shown all the same"
+    assert len(shown["zoe"]) == intake.CODE

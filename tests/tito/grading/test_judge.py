@@ -14,6 +14,7 @@ from small_course import NUMBERS, SUMS
 from tito.grading import intake, result
 from tito.grading.jail import Jail
 from tito.grading.judge import Judge, Setting, clean, overflow_is_an_error
+from tito.grading.result import unpacked
 from tito.lesson import course
 
 DOUBLE = "    twice = x + x\n    return twice\n"
@@ -492,3 +493,8 @@ def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkey
     assert all(result.seconds > 0 for result in results)
     assert [hidden for hidden, _ in seen] == sorted(hidden for hidden, _ in seen)
     assert seen[-1] == (True, "vectors") and (False, "sums") in seen
+
+
+def test_a_result_brings_the_text_that_was_graded(numbers, grade):
+    assert unpacked(grade({"numbers": NUMBERS})["numbers"].code) == NUMBERS
+    assert grade({})["numbers"].code == b""

@@ -10,13 +10,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 
 import commands
 import pytest
 from processes import children
 from some_results import MONDAY
 
-from tito.grading import run
+from tito.errors import TitoError
+from tito.grading import gradebook, leases, run
 from tito.grading.judge import Setting
 from tito.learn import workspace
 from tito.lesson import course
@@ -254,7 +256,8 @@ def test_after_a_judges_death_its_submission_is_tried_again_alone(
 KILLS_THE_RUN = """
 import os, signal, sys
 from tito.cli import run as cli
-from tito.grading import run
+from tito.errors import TitoError
+from tito.grading import gradebook, leases, run
 real, tried = run.Worker.grade, sys.argv.pop()
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
@@ -293,6 +296,65 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
     assert "the whole run was ended" in rows["learner2", "sums"]["reason"]
 
 
+NOTES_WHAT_IT_GRADES = """
+import sys
+from tito.cli import run as cli
+from tito.grading import run
+real, tried = run.Worker.grade, sys.argv.pop()
+def grade(worker, arrival, *more):
+    with open(tried, "a") as file:
+        file.write(arrival.student + "\\n")
+    return real(worker, arrival, *more)
+run.Worker.grade = grade
+cli.run()
+"""
+
+
+@pytest.mark.slow
+@LINUX
+@pytest.mark.parametrize("database", ["a file", "PostgreSQL"])
+def test_two_runs_share_a_class_and_one_takes_over_what_the_other_held_when_it_was_killed(
+    small_course, tmp_path, request, database
+):
+    students = [f"learner{number:02}" for number in range(40)]
+    for number, student in enumerate(students):
+        (tmp_path / "class" / student).mkdir(parents=True)
+        text = small_course.lesson("numbers").script.read_text("utf-8")
+        (tmp_path / "class" / student / "numbers_dev.py").write_text(f"{text}\n# {number}\n")
+    where = tmp_path / "book.db"
+    if database == "PostgreSQL":
+        where = request.getfixturevalue("postgres")()
+    words = ("--jobs", 1, "--isolation", "process", "--gradebook", where)
+    line = [word for word in command(small_course, tmp_path / "class", *words) if word != "--all"]
+    line[1:3] = ["-c", NOTES_WHAT_IT_GRADES]
+    files = [tmp_path / "first", tmp_path / "second"]
+    runs = [
+        subprocess.Popen([*line, "numbers", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for file in files
+    ]
+
+    def tried(file):
+        return file.read_text().split() if file.exists() else []
+
+    wait_for(lambda: all(len(tried(file)) > 2 for file in files), 60)
+    kill(runs[0].pid)
+    said, complained = runs[1].communicate(timeout=120)
+    runs[0].communicate()
+    assert runs[1].returncode == 0, complained.decode()
+    rows = json.loads(said)
+    assert [(row["student"], row["verdict"]) for row in rows] == [
+        (student, "passed") for student in students
+    ]
+    first, second = map(tried, files)
+    assert len(second) == len(set(second)) and sorted({*first, *second}) == students
+    assert len({*first} & {*second}) <= run.AHEAD, "what was not in the gradebook yet"
+    with gradebook.open_gradebook(where) as book:
+        changes = [change.student for change in book.history()]
+        assert sorted(changes) == students, "each was kept once"
+        (left,) = leases.runs(book).values()  # the next run deletes it
+        assert left.run.split()[1] == str(runs[0].pid)
+
+
 @LINUX
 def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
@@ -301,7 +363,7 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
         decides = run.decisive(setting, asked, small_course.lessons)
         arrivals = run.intake.find(submissions, small_course.lessons)
         works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
-        parent = run.run_name(os.getppid())
+        parent = leases.run_name(os.getppid())
         book.keep_attempts([(*work, 2) for work in works[:4]], parent)
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.elsewhere) == (4, 4)
@@ -325,11 +387,83 @@ def test_two_runs_share_a_class(small_course, submissions):
     arrivals = run.intake.find(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, open_book(small_course) as other:
-        claimed = book.claim_attempts(works[:5], "a", lambda student, before: True)
-        assert all(mine for mine, _ in claimed)
-        claimed = other.claim_attempts(works, "b", lambda student, before: before is None)
-        assert [mine for mine, _ in claimed] == [False] * 5 + [True] * 3
-        assert [before and before.run for _, before in claimed] == ["a"] * 5 + [None] * 3
+        claimed = book.claim_attempts(works[:5], "a", lambda keys, before: True)
+        assert all(mine for mine, *_ in claimed)
+        claimed = other.claim_attempts(works, "b", lambda keys, before: before is None)
+        assert [mine for mine, *_ in claimed] == [False] * 5 + [True] * 3
+        assert [before and before.run for _, before, _ in claimed] == ["a"] * 5 + [None] * 3
+
+
+def test_what_a_run_that_is_gone_held_is_taken_over_by_one_that_lives(small_course, submissions):
+    """Another run began on all and ends one of them; it is killed while this run is at work."""
+    setting = Setting(small_course.path, ("numbers",), "process")
+    asked = [small_course.lesson("numbers")]
+    decides = run.decisive(setting, asked, small_course.lessons)
+    arrivals = run.intake.find(submissions, small_course.lessons)
+    works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
+    with open_book(small_course) as book, subprocess.Popen(["sleep", "60"]) as other:
+        book.keep_attempts([(*work, 1) for work in works[:3]], leases.run_name(other.pid))
+
+        def told(progress):
+            if progress.graded == 5 and other.poll() is None:
+                assert progress.elsewhere == 3
+                other.kill()
+                other.wait()
+
+        args = (setting, small_course.lessons, submissions, book, 2)
+        _, progress = run.grade_class(*args, told=told)
+        assert (progress.graded, progress.elsewhere) == (8, 0)
+        changes = [(change.student, change.lesson) for change in book.history()]
+        assert len(changes) == len(set(changes)) == 8
+        assert leases.runs(book) == {}
+
+
+def test_what_another_run_ended_meanwhile_is_not_graded_again(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    with open_book(small_course) as book, open_book(small_course) as other:
+        asked = []
+
+        def told(progress):
+            if not asked:  # this run has begun: the other ends all before it looks
+                asked.append(progress)
+                args = (setting, small_course.lessons, submissions, other, 2)
+                assert run.grade_class(*args)[1].graded == 8
+
+        args = (setting, small_course.lessons, submissions, book, 2)
+        _, progress = run.grade_class(*args, told=told)
+        assert (progress.graded, progress.unchanged, progress.elsewhere) == (0, 8, 0)
+
+
+def test_a_lease_lasts_until_it_is_over_elsewhere_and_as_long_as_its_process_here(book):
+    host, pid, start = leases.run_name().split(" ")
+    leases.begin(book, f"elsewhere {pid} {start}", "ta1", {})
+    found = leases.runs(book)
+    assert leases.is_alive(f"elsewhere {pid} {start}", found)
+    (lease,) = found.values()
+    over = {lease.run: dataclasses.replace(lease, until=lease.began)}
+    assert not leases.is_alive(lease.run, over)
+    assert not leases.is_alive(f"elsewhere 1 {start}", found), "it never had one"
+    assert leases.is_alive(f"{host} {pid} {start}", {})
+    assert not leases.is_alive(f"{host} {pid} 1", {}), "another process with its number"
+    leases.end(book, lease.run)
+    assert leases.runs(book) == {}
+
+
+def test_two_runs_that_grade_the_same_lessons_differently_are_refused(book):
+    mine = {"lessons": ["numbers", "sums"], "seconds": 10.0, "course": "a"}
+    leases.begin(book, "elsewhere 7 1", "ta1", mine)
+    leases.begin(book, leases.run_name(), "ta2", dict(mine))
+    leases.begin(book, leases.run_name(), "ta2", mine | {"lessons": ["products"], "seconds": 20})
+    leases.begin(book, leases.run_name(), "ta2", mine | {"lessons": [], "seconds": 20})
+    for change, words in (
+        ({"seconds": 20.0}, "--check-seconds differ"),
+        ({"lessons": ["sums"], "course": "b"}, ": lessons differ"),
+        ({"course": "b"}, "the course's files, or tito's version differ"),
+    ):
+        with pytest.raises(TitoError) as error:
+            leases.begin(book, leases.run_name(), "ta2", mine | change)
+        assert words in error.value.what
+        assert "ta1 (process 7 on elsewhere, since" in error.value.what
 
 
 def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions, monkeypatch):
@@ -365,15 +499,43 @@ def open_book(root):
     return gradebook.open_gradebook(root.path / "book.db")
 
 
-@pytest.mark.slow
-def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
-    """Each worker of the cluster has a judge of its own; the gradebook is written here."""
-    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
-    undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        assert grade(small_course, submissions, "--jobs", cluster.scheduler_address) == undisturbed
+def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    course_now = run.course_hash([small_course.lesson("numbers")], small_course.lessons)
+    (arrival, *_) = run.intake.find(submissions, small_course.lessons)
+    run.check_here(setting, course_now, arrival)
+    shutil.rmtree(submissions / "learner0")
+    with pytest.raises(TitoError, match="does not see .*learner0"):
+        run.check_here(setting, course_now, arrival)
+    with pytest.raises(TitoError, match="or another one, or another tito"):
+        run.grade_one(setting, "other", "home 1 2", arrival, {}, 60)
+    nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
+    with pytest.raises(TitoError, match="has no course at .*nowhere"):
+        run.check_here(nowhere, course_now, arrival)
+
+
+def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
+    class KilledWorker(Exception):
+        pass
+
+    future = Future()
+    future.set_exception(KilledWorker("3 workers"))
+    assert [str(one) for one in run.result_of(future, 2)] == [
+        "it ended the worker that graded it"
+    ] * 2
+    future = Future()
+    future.cancel()
+    future.set_running_or_notify_cancel()
+    with pytest.raises(TitoError, match="The workers are gone: CancelledError"):
+        run.result_of(future, 2)
+
+
+def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
+    workers, setting = run.Workers(), Setting(small_course.path, ("numbers",), "process")
+    first = workers.of_this_thread(setting, "a")
+    assert workers.of_this_thread(setting, "a") is first
+    second = workers.of_this_thread(setting, "b")
+    assert second is not first and workers.all == [second]
 
 
 def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):

@@ -283,6 +283,7 @@ def test_status_as_json_has_the_promised_keys(entry):
         "max_points",
         "hints_used",
         "last_run",
+        "answers",
     ]
     assert (one["number"], one["title"], one["max_points"]) == (1, "Numbers", 5)
     assert one["last_run"] is not None

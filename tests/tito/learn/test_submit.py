@@ -13,6 +13,7 @@ from small_course import edit, solve
 
 from tito import files
 from tito.errors import TitoError
+from tito.grading import intake
 from tito.learn import submit, workspace
 from tito.lesson import course
 
@@ -70,6 +71,22 @@ def test_what_was_begun_is_tested_and_packed_with_a_manifest(small_workspace):
         lesson["max_points"],
         len(lesson["checks"]),
     ) == ("numbers", "passed", 5, 5, 3)
+
+
+def test_hints_are_told_only_where_the_learner_says_so(small_workspace, small_course):
+    solve(small_workspace.lesson("numbers"))
+    tito(small_workspace, "hint", "numbers", "double")
+    tito(small_workspace, "submit")
+    tito(small_workspace, "submit", "--with-hints")
+    path = small_workspace.path / "my-work-2.zip"
+    assert "hints" not in json.loads(held(small_workspace.path / "my-work-1.zip")["manifest.json"])
+    told = {"numbers-double": 1, "numbers-triple": 0}
+    assert json.loads(held(path)["manifest.json"])["hints"] == told
+    inbox = small_workspace.path.parent / "inbox"
+    inbox.mkdir()
+    path.rename(inbox / "ada.zip")
+    (work,) = intake.read(inbox, small_course.lessons)
+    assert work.files["numbers"].claimed["hints"] == told
 
 
 def test_nothing_begun_is_nothing_to_hand_in(small_workspace):

@@ -729,6 +729,7 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
         "seconds",
         "checks",
         "own_checks",
+        "answers",
     ]
     assert set(result["checks"][0]) >= {
         "id",

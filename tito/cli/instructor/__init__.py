@@ -10,5 +10,9 @@ is imported inside it.
 from tito.cli.instructor import release  # noqa: F401
 from tito.cli.instructor import grade  # noqa: F401
 from tito.cli.instructor import gradebook  # noqa: F401
+from tito.cli.instructor import claim  # noqa: F401
+from tito.cli.instructor import items  # noqa: F401
+from tito.cli.instructor import answers  # noqa: F401
+from tito.cli.instructor import serve  # noqa: F401
 from tito.cli.instructor import feedback  # noqa: F401
 from tito.cli.instructor import similar  # noqa: F401

@@ -155,6 +155,7 @@ def gradebook_export(
             book, lesson, section, today_points(root, book), root.name, classroom
         )
         absent, outdated = enrollment.absent_from(book), chosen.outdated()
+        waiting = chosen.waiting()
         place = output and current_folder() / output
         if kind == "nbgrader":
             nbgrader_book.write(chosen, place, force)
@@ -166,7 +167,7 @@ def gradebook_export(
         else:
             sys.stdout.reconfigure(encoding="utf-8", newline="")
             sys.stdout.write(exports.text(chosen, kind))
-    for words in views.left_out(absent, outdated):
+    for words in views.left_out(absent, outdated, waiting):
         warn(words)
     if not output:
         return
@@ -191,7 +192,7 @@ def today_points(root, book):
     for entry in root.lessons if root.is_course else ():
         if entry.name in graded:
             with suppress(TitoError):  # one that cannot be read now: as it was graded
-                points[entry.name] = entry.declared.points
+                points[entry.name] = entry.declared.most
     return points
 
 

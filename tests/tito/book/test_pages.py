@@ -1,0 +1,31 @@
+"""The page of a lesson, before Sphinx has it."""
+
+import json
+
+import pytest
+from small_course import make_course, with_question
+
+from tito.book import pages
+from tito.lesson import course, glossary
+
+
+@pytest.fixture
+def entry(tmp_path):
+    root = make_course(tmp_path)
+    path = root / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(with_question(), "utf-8")
+    return course.open_root(root).lesson("numbers")
+
+
+@pytest.mark.parametrize("edition", ["learner", "author"])
+def test_only_the_authors_edition_holds_a_sample_answer(entry, edition):
+    book = json.loads(pages.notebook(entry, edition, {}, []))
+    text = "\n".join(cell["source"] for cell in book["cells"])
+    assert "multiply by four?" in text and "For a person to judge, 2 points" in text
+    assert ("Because" in text) == (edition == "author")
+    assert "SOLUTION" not in text or edition == "author" and "Your answer" not in text
+
+
+def test_no_sample_answer_is_prose_of_the_glossary(entry):
+    prose = str(glossary.sections(entry.declared.source))
+    assert "multiply by four" in prose and "Because" not in prose

@@ -1,0 +1,33 @@
+"""The browser that tests open pages in: the system's Chromium, or playwright's own."""
+
+import contextlib
+import os
+import shutil
+
+import pytest
+
+
+@contextlib.contextmanager
+def chromium():
+    """A Chromium; the test is skipped where there is none."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
+    )
+    with playwright.sync_playwright() as driver:
+        if not (program := program_of(driver)):
+            pytest.skip(
+                "there is no Chromium here: `playwright install chromium`, or the system's "
+                "package `chromium`"
+            )
+        # root, as in CI, has no sandbox
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def program_of(driver):
+    """Where a Chromium is, None where there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    own = driver.chromium.executable_path
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    return found or (own if os.path.exists(own) else None)

@@ -1,0 +1,112 @@
+"""Free answers in a workspace: what tito says of them, and that none is ever lost."""
+
+import zipfile
+
+import pytest
+from commands import tito
+from small_course import make_course, with_question
+
+from tito.learn import pair, progress, submit, update, verdict, workspace
+from tito.lesson import cells, course, form, notebook
+
+CHAPTER = "modules/source/01_numbers/numbers_dev.py"
+ANSWER = "%% two\n\ntimes two,  größer\n`# %%`"
+
+
+def write_course(folder, **more):
+    root = make_course(folder)
+    (root / CHAPTER).write_text(with_question(**more), "utf-8")
+    return course.open_root(root)
+
+
+@pytest.fixture
+def entry(tmp_path):
+    """Lesson numbers, with a question, of a workspace."""
+    workspace.init(tmp_path / "work", write_course(tmp_path / "course"))
+    return course.open_root(tmp_path / "work").lesson("numbers")
+
+
+def answer(path, text=ANSWER):
+    """Write an answer below the line of the question, as an editor or JupyterLab does."""
+    if path.suffix == ".py":
+        source = cells.read(path)
+        cell = source.task_cell("why")
+        path.write_text(source.replaced(cell, form.answered(cell.source, text)), "utf-8")
+        return
+    _, nbformat = notebook._libraries()
+    book = nbformat.read(path, as_version=4)
+    (cell,) = [cell for cell in book.cells if cell.metadata.get("question")]
+    cell.source = form.answered(cell.source, text)
+    nbformat.write(book, path)
+
+
+def answer_of(path):
+    return form.answer_in(cells.read(path), "why")
+
+
+def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(entry):
+    result = verdict.test(entry)
+    assert (result.answers, result.verdict) == ({"why": False}, "stub")
+    assert progress.state_of(entry, cells.read(entry.script), {}) == "new"
+    answer(entry.script)
+    assert progress.state_of(entry, cells.read(entry.script), {}) == "started"
+    out, _ = tito(entry.root, "test", "numbers", code=1)
+    assert "1 answer is for a person to judge: why (written)" in " ".join(out.split())
+    assert "why (written)" in " ".join(tito(entry.root, "status")[0].split())
+    assert result.max_points == 5
+
+
+def test_a_notebooks_answer_comes_into_the_script(entry):
+    pair.settle(entry, make=True)
+    answer(entry.notebook)
+    pair.settle(entry)
+    assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
+
+
+def test_code_and_answer_edited_on_two_sides_are_merged_by_cells(entry):
+    pair.settle(entry, make=True)
+    answer(entry.notebook)
+    text = entry.script.read_text("utf-8").replace("LIMIT = 10", "LIMIT = 11")
+    entry.script.write_text(text, "utf-8")
+    pair.settle(entry, keep="both")
+    assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
+    assert "LIMIT = 11" in entry.script.read_text("utf-8")
+    answer(entry.notebook, "One.")
+    answer(entry.script, "Two.")
+    assert "numbers-why" in tito(entry.root, "notebook", "numbers", "--no-open", code=1)[1]
+    assert answer_of(entry.script) == "Two." and answer_of(entry.notebook) == "One."
+
+
+def test_a_reset_keeps_a_copy_and_undo_brings_the_answer_back(entry):
+    answer(entry.script)
+    before = entry.script.read_bytes()
+    workspace.reset(entry)
+    assert answer_of(entry.script) == ""
+    workspace.undo(entry.root)
+    assert entry.script.read_bytes() == before
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_an_update_puts_the_answer_below_the_new_words(entry, tmp_path, gone):
+    answer(entry.script)
+    root = write_course(tmp_path / "newer")
+    text = with_question().replace("multiply by four", "give four times as much")
+    if gone:
+        text = with_question().replace('question="why"', 'question="other"')
+    (root.path / CHAPTER).write_text(text, "utf-8")
+    done = update.update(entry.root, root.path)
+    aside = entry.script.with_name("set_aside.py")
+    if gone:
+        assert done.aside == {"numbers-why": "modules/source/01_numbers/set_aside.py"}
+        assert cells.comment(ANSWER) in aside.read_text("utf-8")
+    else:
+        assert "four times as much" in entry.script.read_text("utf-8") and not aside.exists()
+        assert answer_of(entry.script) == ANSWER and done.tasks == ["numbers-why"]
+
+
+def test_what_is_handed_in_holds_the_answer(entry):
+    answer(entry.script)
+    done = submit.submit(entry.root)
+    with zipfile.ZipFile(done.path) as archive:
+        text = archive.read(CHAPTER).decode()
+    assert form.answer_in(cells.parse(entry.script, text), "why") == ANSWER

@@ -1,0 +1,166 @@
+"""Who is let in, and what a browser is told with every answer.
+
+The address that is printed holds a token; whoever has it is one of the graders. Each grader's name
+has a token of its own, so no cookie is needed. A page of another site can neither guess the token
+nor send a form here, and a name of another site that points to this machine is refused.
+"""
+
+import hmac
+import ipaddress
+import secrets
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+
+MOST = 1_000  # sessions, the oldest of which go
+NO_TOKEN = (
+    "This address is not valid. The right one was printed when the page was started: "
+    "tito gradebook serve"
+)
+BODY = 100_000  # bytes of a form
+FORM = b"application/x-www-form-urlencoded"
+# `data:` in img-src: an empty icon, for which no browser then asks.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+@dataclass
+class Session:
+    """A grader at the page.
+
+    who        their name, kept with all that they write; "" until they have chosen one
+    anonymous  whether learners' names are hidden from them
+    csrf       what their forms hold
+    said       sentences to show on the next page
+    """
+
+    token: str
+    who: str = ""
+    anonymous: bool = False
+    csrf: str = ""
+    said: list[str] = field(default_factory=list)
+
+
+class Sessions:
+    """The sessions, by token. anonymous: whether names are hidden, for everybody and for good."""
+
+    def __init__(self, anonymous: bool = False):
+        self.anonymous, self._by_token = anonymous, {}
+
+    def new(self, who: str = "") -> Session:
+        session = Session(secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24))
+        self._by_token[session.token] = session
+        named = [token for token, one in self._by_token.items() if one.who]
+        for token in named[:-MOST]:
+            del self._by_token[token]
+        return session
+
+    def named(self, who: str) -> Session:
+        """The session of that name, made if need be."""
+        known = (one for one in self._by_token.values() if one.who == who)
+        return next(known, None) or self.new(who)
+
+    def find(self, token: str) -> Session | None:
+        for known, session in list(self._by_token.items()):
+            if hmac.compare_digest(known.encode(), token.encode("utf-8", "backslashreplace")):
+                return session
+        return None
+
+
+class Guard:
+    """An ASGI application before another one: it lets in whoever has a token, from this machine.
+
+    The other one finds the Session in `scope["session"]`, the form of a POST in `scope["form"]`
+    ({name: text}), and no token in its path; `root_path` is the token's.
+    """
+
+    def __init__(self, app, sessions: Sessions):
+        self.app, self.sessions = app, sessions
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+
+        async def answer(message):
+            if message["type"] == "http.response.start":
+                message = message | {"headers": [*message.get("headers", ()), *RAW_HEADERS]}
+            await send(message)
+
+        refused = refusal(request)
+        token, _, path = scope["path"].removeprefix("/").partition("/")
+        session = None if refused else self.sessions.find(token)
+        form = {}
+        if not refused and not session:
+            refused = 403, NO_TOKEN
+        if not refused and request.method == "POST":
+            form = await read_form(request)
+            if form is None:
+                refused = 413, "This form is too long."
+            elif not hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
+                refused = 403, "This form is not from this page. Reload the page, then try again."
+        if refused:
+            await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, answer)
+            return
+        inner = {"session": session, "form": form, "path": f"/{path}", "root_path": ""}
+        await self.app(scope | inner, receive, answer)
+
+
+def refusal(request: Request) -> tuple[int, str] | None:
+    """(status, why) of a request that is refused whatever its token is, or None."""
+    if request.method not in ("GET", "HEAD", "POST"):
+        return 405, "This page takes GET and POST."
+    hosts = request.headers.getlist("host")
+    if len(hosts) != 1 or not is_loopback(hosts[0]):
+        return 403, "This page answers to 127.0.0.1 and localhost only."
+    if request.method == "POST":
+        # With `Referrer-Policy: no-referrer` a browser says "null" for the origin of our own forms.
+        origin = request.headers.get("origin", "null")
+        if origin != "null" and origin.partition("://")[2] != hosts[0]:
+            return 403, "This form comes from another site."
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "This form comes from another site."
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind.encode() != FORM:
+            return 415, "This page takes forms only."
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the header Host names this machine: another name may be made to point here."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name = name.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+async def read_form(request: Request) -> dict[str, str] | None:
+    """{name: text} of a form, the last of several with one name; None when it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY:
+            return None
+    try:
+        pairs = parse_qsl(body.decode("utf-8", "replace"), True, max_num_fields=100)
+    except ValueError:
+        return None
+    return {name: text.replace("\r\n", "\n") for name, text in pairs}
