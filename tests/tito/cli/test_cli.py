@@ -104,6 +104,7 @@ def test_a_learners_first_lesson(small_course, tmp_path):
         "max_points": 5,
         "hints_used": 3,
         "last_run": "",
+        "answers": {},
     }
     assert second["state"] == "new"
     assert "next: tito start sums" in tito(mine)[0]
