@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tito import programs
 from tito.author import liars, mutate, release
 from tito.errors import TitoError
 from tito.grading import judge
@@ -445,14 +446,10 @@ def _python(words, folder):
     returns  (what it printed, the last line of its error; "" if it ended well)
     """
     try:
-        completed = subprocess.run(
+        completed = programs.run(
             [sys.executable, "-B", *words],
             cwd=folder,
             env=ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
             timeout=WHOLE,
         )
     except subprocess.TimeoutExpired:

@@ -39,6 +39,7 @@ from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
 from tito.grading.rubric import Item
 from tito.grading.tables import (
+    ALIAS,
     ANSWER,
     ATTEMPT,
     CHANGE,
@@ -346,6 +347,7 @@ class Gradebook:
         self, database, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
     ):
         student = learner_id(student)
+        student = _merged_into(database, student) or student  # maybe since the run began
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
         instructions = self._said(database, student)
@@ -390,7 +392,7 @@ class Gradebook:
                         known = merged(known, arrival_of(row)) if row.sha256 else known
             if not known.fetched and not known.when:
                 known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
-            value = one.as_json()
+            value = one.as_json() | {"student": student}
             new = _Row(
                 one.lesson,
                 one.number,
@@ -740,6 +742,8 @@ class Gradebook:
         ids = sql.select(LEARNER.c.student)
         if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
             return
+        if now := _merged_into(database, learner_id(student)):
+            raise TitoError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
         names = database.execute(ids).scalars().all()
         close = difflib.get_close_matches(learner_id(student), names, n=1)
         raise TitoError(
@@ -853,7 +857,9 @@ class Gradebook:
         for name in ids:
             learners = sql.select(LEARNER).where(LEARNER.c.student == name)
             with transaction(self.engine) as database:
-                row = database.execute(learners).one()
+                row = database.execute(learners).first()
+                if row is None:  # merged into another since the ids were read
+                    continue
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
@@ -1058,6 +1064,11 @@ def rubric_items(
         place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
         found[row.item] = Item(row.item, place, row.points, row.text, row.version)
     return found
+
+
+def _merged_into(database, student):
+    """The id that this one was merged into, or None."""
+    return database.execute(sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)).scalar()
 
 
 def _learner_query(student):

@@ -1,9 +1,10 @@
-"""The process that runs a lesson's checks: `python -I runner.py`, one request in,
-one line of JSON per event out.
+"""The process that runs a lesson's checks or its demonstrations: `python -I runner.py --check`, one
+request in, one line of JSON per event out.
 
 It imports the package of one root and no other, runs each declared check under pytest with a time
-limit, then the demonstrations top to bottom, up to the first exercise that is not right. It decides
-nothing: `verdict.py`, in the process that started it, does.
+limit, or the demonstrations top to bottom. It decides nothing: `verdict.py`, in the process that
+started it, does. With `--show` it is for demonstrations only, with `--draw` for some that draw: it
+loads matplotlib while the checks run in another. With `--serve` it answers each request in a fork.
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
 "rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only
@@ -112,6 +113,14 @@ def compile_lower(request):
                 compiled(text, path)
             except Exception:  # noqa: BLE001  whoever imports it is told
                 pass
+
+
+def load_pyplot():
+    """Import matplotlib's pyplot, where it is installed: half of what a first figure takes."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except Exception:  # noqa: BLE001  whoever draws is told
+        pass
 
 
 def compile_others(request):
@@ -408,21 +417,19 @@ def run_checks(request, module, emit):
             return
 
 
-def run_rest(request, module, emit, right):
-    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would, up to the
-    first exercise that is not right: `right` exercises come before it.
+def run_rest(request, module, emit):
+    """Run the demonstrations of the request top to bottom, as `python tensor_dev.py` would.
 
     A lesson passes only if none fails. Slow ones are stopped, which is told and changes nothing.
+    What one shows that is `known` is not taken: it runs for the names that it binds.
     """
     screen = Screen(dict(vars(module), __name__="__main__"))
     for cell in request["rest"]:
-        if cell["before"] > right:
-            return
         emit(event="rest")
         remember_lines(cell["source"], cell["file"], cell["line"])
         _alarm(request["rest_seconds"])
         try:
-            screen.run(cell["source"], cell["file"], cell["line"])
+            screen.run(cell["source"], cell["file"], cell["line"], show=not cell["known"])
         except OutOfTime:
             _alarm(0)
             emit(event="slow", cell=cell["number"], line=cell["line"])
@@ -437,7 +444,8 @@ def run_rest(request, module, emit, right):
             return
         finally:
             _alarm(0)
-        emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
+        if not cell["known"]:
+            emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
 
 
 def run_measured(request, module, emit):
@@ -481,13 +489,6 @@ def answer(request, emit):
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
     sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
-    passed = []
-
-    def count(**event):
-        if event["event"] == "check" and event["status"] == "passed":
-            passed.append(event["id"])
-        emit(**event)
-
     try:
         _alarm(request["seconds"])
         module = importlib.import_module(f"{request['package']}.{request['module']}")
@@ -499,17 +500,12 @@ def answer(request, emit):
         emit(event="imported")
         if "measure" in request:
             run_measured(request, module, emit)
-            emit(event="done")
-            return
-        if request.get("checks_only"):
+        elif request.get("checks_only"):
             run_checks(request, module, emit)
-            emit(event="done")
-            return
-        run_pytest(request, module, count)
-        wrong = {c["exercise"] for c in request["checks"] if not c["own"] and c["id"] not in passed}
-        order = request["exercises"]
-        right = next((n for n, exercise in enumerate(order) if exercise in wrong), len(order))
-        run_rest(request, module, emit, right)
+        elif "rest" in request:
+            run_rest(request, module, emit)
+        else:
+            run_pytest(request, module, emit)
     emit(event="done")
 
 
@@ -525,8 +521,8 @@ def _quiet_streams():
 
 
 def main():
-    """Answer one request from standard input; with `--serve`, each line's in
-    a fork of this warm process.
+    """Answer one request from standard input; with `--serve`, each line's in a fork of this warm
+    process.
     """
     _die_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -536,16 +532,26 @@ def main():
         out.write(json.dumps(event) + "\n")
         out.flush()
 
-    serve = sys.argv[1:] == ["--serve"]
-    if not serve:
+    purpose = sys.argv[1]
+    if purpose != "--serve":
         emit(event="started", pid=os.getpid())
     import gc
 
+    gc.disable()  # what is imported is no garbage: to look for some takes a tenth of the time
     import numpy.random  # noqa: F401  loaded while the caller still prepares the request; inherited by every fork
+
+    if purpose in ("--show", "--draw"):
+        if purpose == "--draw":
+            load_pyplot()
+        gc.freeze()
+        gc.enable()
+        answer(json.loads(requests.readline()), emit)
+        return
     import pytest
 
     gc.freeze()  # pytest collects garbage at its end; it need not go through all of this
-    if not serve:
+    gc.enable()
+    if purpose == "--check":
         answer(json.loads(requests.readline()), emit)
         return
     pytest.main(["-c", os.devnull, "--version", *(f"-pno:{name}" for name in UNUSED)])
@@ -578,6 +584,9 @@ def main():
         emit(event="ended", code=os.waitstatus_to_exitcode(status))
         if not request.get("checks_only"):
             compile_others(request)
+        if request.get("draws") and "matplotlib.pyplot" not in sys.modules:
+            load_pyplot()
+            gc.freeze()
 
 
 def _die_with_parent():

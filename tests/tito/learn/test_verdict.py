@@ -674,6 +674,14 @@ def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeyp
 
 
 @pytest.mark.fresh
+def test_the_process_for_demonstrations_ends_with_the_one_that_runs_the_checks():
+    with verdict.Process() as process:
+        second = process.beside("show")
+        assert second is not process and process.beside("draw") is second
+    assert second.process.poll() is not None
+
+
+@pytest.mark.fresh
 def test_a_warm_process_gives_the_same_verdicts(entry):
     with verdict.Process(warm=True) as process:
         for spoil in ("twice = x * x", "import os; os._exit(0)", "twice = x + x"):
@@ -770,6 +778,31 @@ def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeyp
         f"modules/source/01_numbers/numbers_dev.py:{line}: a demonstration takes more than 0.2 s; "
         "it was stopped, which changes nothing"
     ]
+
+
+def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
+    ran, seen = tmp_path / "ran", []
+
+    def checked(checks):
+        seen.append((sum(one.passed for one in checks), ran.exists()))
+
+    append(f"open({str(ran)!r}, 'w').close()")(entry)
+    verdict.test(entry, checked=checked)
+    assert seen == [(3, False)] and ran.exists()
+    verdict.test(entry, checked=checked)
+    assert len(seen) == 1  # nothing is left to run
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["all right", "not all right"])
+def test_a_demonstration_that_ends_the_process_is_told(entry, right):
+    append("import os; os._exit(7)")(entry)
+    if not right:
+        edit(entry, "return double(x) + x", "return double(x) + x + 1")
+        edit(entry, 'check("double")\n', 'check("double")\n\n# %%\nimport os; os._exit(7)\n')
+    result = verdict.test(entry)
+    assert (result.verdict, result.points) == ("failed", 5 if right else 4)
+    assert "process ended with exit code 7" in result.reason
+    assert ("in a demonstration" in result.reason) != right
 
 
 def test_behind_a_slow_demonstration_no_other_is_run(entry, monkeypatch):

@@ -25,6 +25,7 @@ from tito.cli.instructor.options import (
     RosterOption,
     SectionOption,
     Submissions,
+    Who,
     author_name,
     current_course,
     gradebook_of,
@@ -121,6 +122,7 @@ def grade(
             show_default=False,
         ),
     ] = None,
+    who: Who = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -144,7 +146,7 @@ def grade(
     from tito.grading.intake import Collected
     from tito.grading.judge import BASES, Setting
 
-    root = current_course(root)
+    root, who = current_course(root), author_name(who)
     entries = select_lessons(root, lessons, None, all_)
     if base not in BASES:
         raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
@@ -175,7 +177,7 @@ def grade(
         )
         expected = None
         if roster:
-            enrolled = enrollment.enroll(book, current_folder() / roster, author_name(None))
+            enrolled = enrollment.enroll(book, current_folder() / roster, who)
             expected = set(enrolled.learners)
             if enrolled.id_column != "student":
                 warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
@@ -210,6 +212,7 @@ def grade(
                     only=is_asked_for,
                     collected=collected,
                     anew=correct_arrival,
+                    who=who,
                 )
         finally:
             if not dry_run:
@@ -258,6 +261,13 @@ def grade(
         warn(
             f"{progress.other} were left as they are: --check needs a grade of the same file. "
             "Without --check they are graded."
+        )
+    if progress.ended:
+        warn(
+            f"{run.ATTEMPTS} whole runs ended while they graded this: "
+            f"{', '.join(map(views.plain, progress.ended[:10]))}"
+            f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
+            f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
         )
     if progress.failed:
         raise TitoError(

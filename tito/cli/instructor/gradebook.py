@@ -22,6 +22,7 @@ from tito.cli.instructor.options import (
     GradebookOption,
     OneLesson,
     SectionOption,
+    Who,
     author_name,
     gradebook_of,
     lesson_name,
@@ -42,10 +43,6 @@ app.add_typer(gradebook_app, name="gradebook")
 
 Student = Annotated[
     str, typer.Argument(metavar="STUDENT", help="The learner's id.", show_default=False)
-]
-Who = Annotated[
-    str | None,
-    typer.Option(help="Who makes the change. Default: your login name.", show_default=False),
 ]
 Why = Annotated[str, typer.Option(help="The reason, kept in the history.", show_default=False)]
 Lift = Annotated[bool, typer.Option("--lift", help="Take back what was set.")]

@@ -49,6 +49,10 @@ OneLesson = Annotated[
     str | None,
     typer.Option("--lesson", metavar="LESSON", help="Only this lesson.", show_default=False),
 ]
+Who = Annotated[
+    str | None,
+    typer.Option(help="Who makes the change. Default: your login name.", show_default=False),
+]
 
 
 def current_course(root):
