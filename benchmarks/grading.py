@@ -3,13 +3,18 @@
     [--runs N] [--class-size N] [--peer-size N] [--growth N ...] [--against nbgrader otter]
     [--environments DIR] [--course DIR] [--quick] [--json]
 
+python benchmarks/grading.py --large 10000        only a large class, once
+
     class    a class of 200 that solved six NumPy exercises with twelve checks, in notebooks:
              `tito grade` with one worker and with two, nbgrader's autograde, and `otter run`, in
              turn (A B C D A B C D ...). The peers are slow, so they get the first 10 submissions
              of the class; what tito needs for the same 10, its start included, stands beside it
-    growth   `tito grade` with two workers for classes of 50 to 1,000: a line through the times,
-             the memory, in as many turns
-    lessons  the lessons of this course, right solutions, one worker: there is no peer for these
+    growth   `tito grade` with one worker and with two for classes of 50 to 1,000: a line through
+             the times, the memory, in as many turns
+    lessons  the lessons of this course, right solutions, one worker, with the CPU time of the judge
+             and of the jail: there is no peer for these
+    large    a class of so many small submissions, six functions in 12 lines, with two workers: the
+             rate and the memory in each tenth of the way
 
 Each peer is installed by pip into an environment of its own, in a temporary folder or, to have it
 again, in --environments. One that cannot be installed is said and left out. nbgrader gets our
@@ -33,6 +38,7 @@ import os
 import random
 import resource
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -43,7 +49,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tito.author import nbgrader as sources
-from tito.grading import sample
+from tito.grading import intake, jail, judge, sample
 from tito.lesson import cells, course
 
 HERE = Path(__file__).resolve()
@@ -52,7 +58,7 @@ PEERS = {
     "otter": ["otter-grader", "ipykernel", "numpy"],
 }
 KINDS = ["right", "partly right", "mistake", "right", "partly right", "stub"]
-GOAL = 15  # times nbgrader's rate, per worker
+GOAL = 20  # times nbgrader's rate, per worker
 PATIENCE = 3600  # seconds until a program is given up
 LAST = 20  # seconds in which all that a program started must have ended after it
 # seconds between two looks at the memory, in the end;
@@ -619,8 +625,8 @@ class Otter(Peer):
         for check in self.root.lessons[0].declared.checks:
             lines = check.cell.source.split("\n")
             code = "\n".join(
-                f"{'...' if line.startswith(' ') or not line else '>>>'} {line}".rstrip()
-                for line in lines
+                f"{'...' if line.startswith((' ', ')')) or not line else '>>>'} {line}".rstrip()
+                for line in [*lines, f"{check.function}()"]
                 if line.strip()
             )
             case = {"code": code, "hidden": False, "locked": False}
@@ -843,49 +849,89 @@ def line_through(xs, ys):
     return y0 - slope * x0, slope
 
 
-def measure_lessons(root, copies, folder, environment):
-    """[{lesson, checks, seconds, passed}]: the median over some copies of the course's own
-    solutions, one worker.
+def measure_lessons(root, copies, folder):
+    """[{lesson, checks, seconds, judge, jail, passed}]: the medians over some copies of the
+    course's own solutions, one worker; judge and jail are their CPU seconds.
     """
-    submissions = folder / "reference"
-    for number in range(copies):
+    submissions, level = folder / "reference", jail.strongest(None, ())
+    for number in range(copies + 1):
         for entry in root.lessons:
             path = submissions / f"copy{number}" / entry.script.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{entry.declared.source.text}\n\n# %%\n# {number}\n", encoding="utf-8")
-    said, _ = run(
-        [
-            sys.executable,
-            "-m",
-            "tito",
-            "--root",
-            root.path,
-            "grade",
-            submissions,
-            "--all",
-            "--jobs",
-            1,
-            "--gradebook",
-            folder / "reference.db",
-            "--json",
-        ],
-        folder,
-        environment,
-    )
-    rows = json.loads(said)
-    return [
-        {
-            "lesson": entry.name,
-            "checks": len(entry.declared.checks),
-            "seconds": statistics.median(
-                row["seconds"] for row in rows if row["lesson"] == entry.name
-            ),
-            "passed": all(
-                row["verdict"] == "passed" for row in rows if row["lesson"] == entry.name
-            ),
-        }
-        for entry in root.lessons
-    ]
+    arrivals, found = intake.find(submissions, root.lessons), []
+    for entry in root.lessons:
+        measured = []
+        with judge.Judge(judge.Setting(root.path, (entry.name,), level)) as one:
+            for arrival in arrivals:  # the first of them also starts what they all use
+                before = time.process_time(), jailed()
+                (result,) = one.grade(arrival, {})
+                after = time.process_time(), jailed()
+                measured.append((result.seconds, *(b - a for a, b in zip(before, after))))
+                passed = result.verdict == "passed"
+        costs = [statistics.median(each) for each in zip(*measured[1:])]
+        row = dict(zip(("seconds", "judge", "jail"), costs))
+        found.append(
+            {"lesson": entry.name, "checks": len(entry.declared.checks), "passed": passed} | row
+        )
+    return found
+
+
+def jailed():
+    """CPU seconds of the jails below this process, the ended ones in them too."""
+    seconds = 0.0
+    for pid in below(os.getpid()):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            place = Path("/proc", str(pid))
+            if b"inside.py" in place.joinpath("cmdline").read_bytes():
+                words = (
+                    place.joinpath("stat").read_text(errors="replace").rpartition(")")[2].split()
+                )
+                seconds += sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
+def measure_large(root, size, folder, environment):
+    """What a large class costs: {"seconds", "cpu_seconds", "peak_bytes", "tenths": [{submissions,
+    rate, bytes}]}, of scripts that are handed in as they are.
+    """
+    submissions, words = folder / "large", ["--all", "--jobs", 2, "--gradebook", folder / "l.db"]
+    sheets = [sample.Sheets(entry) for entry in root.lessons]
+    for number, work in enumerate(sample.works(sheets, size, random.Random(0), KINDS), 1):
+        (text,) = work.files.values()
+        path = submissions / f"learner{number:06}" / "arrays_dev.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{text}\n\n# %%\n# {number}\n", encoding="utf-8")
+    seen, stop = [], threading.Event()
+
+    def watch():
+        began = time.perf_counter()
+        while not stop.wait(EVERY):
+            done = 0
+            with contextlib.suppress(sqlite3.Error):
+                place = f"file:{folder / 'l.db'}?mode=ro"
+                with contextlib.closing(sqlite3.connect(place, 5, uri=True)) as book:
+                    ((done,),) = book.execute("SELECT COUNT(*) FROM result")
+            memory = sum(map(held, below(os.getpid())))
+            seen.append((time.perf_counter() - began, done, memory))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        command = [sys.executable, "-m", "tito", "--root", root.path, "grade", submissions, *words]
+        _, cost = run(command, folder, environment)
+    finally:
+        stop.set()
+        thread.join()
+    tenths = []
+    for tenth in range(10):
+        part = [one for one in seen if tenth * size < 10 * one[1] <= (tenth + 1) * size]
+        if len(part) > 1:
+            (first, had, _), (last, has, _) = part[0], part[-1]
+            memory = statistics.median(one[2] for one in part)
+            rate = (has - had) / (last - first)
+            tenths.append({"submissions": has, "rate": rate, "bytes": memory})
+    return asdict(cost) | {"submissions": size, "tenths": tenths}
 
 
 # What is told.
@@ -933,11 +979,33 @@ def text_of(report):
             ),
         ]
     lines += [f"\n{name} is left out: {why}" for name, why in report["left_out"].items()]
-    growth = report["growth"]
+    for growth in report["growth"]:
+        lines += text_of_growth(growth)
     lines += [
         "",
         *table(
-            (f"growth, {growth['workers']} workers", "seconds", "CPU seconds", "memory"),
+            ("lesson, 1 worker", "checks", "seconds", "CPU of judge", "of jail", ""),
+            [
+                (
+                    one["lesson"],
+                    one["checks"],
+                    *(f"{one[key]:.2f}" for key in ("seconds", "judge", "jail")),
+                    "" if one["passed"] else "DOES NOT PASS",
+                )
+                for one in report["lessons"]
+            ],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def text_of_growth(growth):
+    """The lines on what classes of several sizes cost."""
+    workers = f"{growth['workers']} worker{'s' * (growth['workers'] > 1)}"
+    lines = [
+        "",
+        *table(
+            (f"growth, {workers}", "seconds", "CPU seconds", "memory"),
             [
                 (
                     one["submissions"],
@@ -959,22 +1027,21 @@ def text_of(report):
         f"memory: {growth['memory_ratio']:.2f} times as much for the largest class"
         " as for the smallest"
     )
-    lines += [
-        "",
-        *table(
-            ("lesson, 1 worker", "checks", "seconds", ""),
-            [
-                (
-                    one["lesson"],
-                    one["checks"],
-                    f"{one['seconds']:.2f}",
-                    "" if one["passed"] else "DOES NOT PASS",
-                )
-                for one in report["lessons"]
-            ],
-        ),
+    return lines
+
+
+def text_of_large(large):
+    """The lines on a large class."""
+    rows = [
+        (one["submissions"], f"{one['rate']:.1f}", megabytes(one["bytes"]))
+        for one in large["tenths"]
     ]
-    return "\n".join(lines)
+    return [
+        f"{large['submissions']} submissions, 2 workers: {large['seconds']:.0f} s,"
+        f" {large['cpu_seconds']:.0f} CPU s, at most {megabytes(large['peak_bytes'])}",
+        "",
+        *table(("graded", "a second", "memory"), rows),
+    ]
 
 
 def megabytes(number):
@@ -1042,6 +1109,9 @@ def main():
         help="the course whose lessons are timed one by one",
     )
     parser.add_argument(
+        "--large", type=int, metavar="N", help="only a class of so many small submissions, once"
+    )
+    parser.add_argument(
         "--quick",
         action="store_true",
         help="one turn with tiny classes: whether it works, not how fast",
@@ -1070,6 +1140,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tito-benchmark-") as folder:
         folder = Path(folder).resolve()
         root = make_course(folder / "arrays")
+        if given.large:
+            large = measure_large(root, given.large, folder, environment)
+            print(json.dumps(large, indent=1) if given.json else "\n".join(text_of_large(large)))
+            return
         titos, peers, left_out = [Tito(root, workers, environment) for workers in (1, 2)], [], {}
         environments = (given.environments or folder / "environments").resolve()
         environments.mkdir(parents=True, exist_ok=True)
@@ -1093,12 +1167,12 @@ def main():
             "left_out": left_out | failed,
             "class": measured,
             "ratios": ratios,
-            "growth": measure_growth(titos[1], sorted(set(given.growth)), given.runs, folder),
+            "growth": [
+                measure_growth(tito, sorted(set(given.growth)), given.runs, folder)
+                for tito in titos
+            ],
             "lessons": measure_lessons(
-                course.open_root(given.course.resolve()),
-                1 if given.quick else 3,
-                folder,
-                environment,
+                course.open_root(given.course.resolve()), 1 if given.quick else 3, folder
             ),
         }
     if given.json:

@@ -131,12 +131,15 @@ def _grading(found):
         f" {one['name']} grades {one['ratio']:.1f} times as many per worker as {one['peer']}."
         for one in found["ratios"]
     ]
-    growth, line = found["growth"]["points"], found["growth"]["lines"]["seconds"]
-    faster.append(
-        f" From {growth[0]['submissions']} to {growth[-1]['submissions']} submissions,"
-        f" {found['growth']['workers']} workers: {_time(line['start'])} and "
-        f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off that."
-    )
+    for growth in found["growth"]:
+        points, line = growth["points"], growth["lines"]["seconds"]
+        workers = f"{growth['workers']} worker{'s' * (growth['workers'] > 1)}"
+        faster.append(
+            f" From {points[0]['submissions']} to {points[-1]['submissions']} submissions,"
+            f" {workers}: {_time(line['start'])} and "
+            f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off "
+            "that."
+        )
     return (
         ["", "graded", "time", "memory"],
         rows,

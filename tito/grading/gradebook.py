@@ -875,27 +875,28 @@ class Gradebook:
             for lesson, rows in _by_lesson(_result_rows(database, student)).items()
         }
 
-    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> list[Grade]:
-        """The Grades of these lessons of these learners, in their order, all in memory."""
+    def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
+        """The Grades of these lessons of these learners, in their order; those of PAGE learners are
+        in memory at a time.
+        """
         students, lessons = [learner_id(student) for student in students], set(lessons)
-        wanted = {student: {} for student in students}
-        with transaction(self.engine) as database:
-            learners = {row.student: row for row in database.execute(sql.select(LEARNER))}
-            said, items = {}, rubric_items(database)
-            for entry in self._instructions(database):
-                said.setdefault(entry.student, []).append(entry)
-            query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
-            query = query.where(RESULT.c.lesson.in_(lessons)).order_by(RESULT.c.number)
-            for student, *values in database.execute(query):
-                if student in wanted:
+        for start in range(0, len(students), PAGE):
+            some = students[start : start + PAGE]
+            wanted, said = {student: {} for student in some}, {}
+            with transaction(self.engine) as database:
+                query = sql.select(LEARNER).where(LEARNER.c.student.in_(some))
+                learners = {row.student: row for row in database.execute(query)}
+                items = rubric_items(database)
+                for entry in self._instructions(database, students=some):
+                    said.setdefault(entry.student, []).append(entry)
+                query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
+                query = query.where(RESULT.c.student.in_(some), RESULT.c.lesson.in_(lessons))
+                for student, *values in database.execute(query.order_by(RESULT.c.number)):
                     wanted[student].setdefault(values[0], []).append(_Row(*values))
-        return [
-            counting_grade(
-                learners[student], rows, Instructions(said.get(student, ()), items), self.rules
-            )
-            for student, by_lesson in wanted.items()
-            for rows in by_lesson.values()
-        ]
+            for student, by_lesson in wanted.items():
+                instructions = Instructions(said.get(student, ()), items)
+                for rows in by_lesson.values():
+                    yield counting_grade(learners[student], rows, instructions, self.rules)
 
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
         """The Changes, oldest first: of all, of one learner, of one lesson.
@@ -987,9 +988,9 @@ class Gradebook:
         return Instructions(entries, rubric_items(database) if judged else None)
 
     @staticmethod
-    def _instructions(database, student=None, kind=None):
-        """The entries of the history that still say something, oldest first: of a learner, or of
-        all; of one kind, or of all.
+    def _instructions(database, student=None, kind=None, students=None):
+        """The entries of the history that still say something, oldest first: of a learner, of
+        several, or of all; of one kind, or of all.
         """
         columns = CHANGE.c[
             "id",
@@ -1011,6 +1012,8 @@ class Gradebook:
         query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
         if student is not None:
             query = query.where(CHANGE.c.student == student)
+        if students is not None:
+            query = query.where(CHANGE.c.student.in_(students))
         return database.execute(query).all()
 
 

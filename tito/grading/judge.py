@@ -38,7 +38,7 @@ from tito.grading.jail import Jail, JailFailed, waited
 from tito.grading.result import CheckResult, LessonResult, Seen, packed
 from tito.grading.rubric import Answer
 from tito.lesson import cells, course, export, outcome
-from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
+from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines, words_in
 from tito.lesson.form import LONGEST_ANSWER, Lesson, answer_in
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
@@ -572,7 +572,7 @@ class Prepared:
         """
         setup = self.lesson.setup
         text = check.cell.source + self.lesson.helpers
-        words = set(re.findall(r"\w+", text))
+        words = words_in(text)
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
         found = session.do(
             "load",

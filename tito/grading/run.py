@@ -18,6 +18,7 @@ submission, the checks or the limits change.
 import atexit
 import contextlib
 import difflib
+import functools
 import getpass
 import hashlib
 import itertools
@@ -25,6 +26,7 @@ import json
 import os
 import pickle
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -41,6 +43,7 @@ from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
 from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
 from tito.grading.result import LessonResult, Seen
+from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
@@ -63,8 +66,8 @@ ENDED = JudgeDied("the whole run was ended")  # while it was busy with this subm
 class Worker:
     """A judge process, from outside."""
 
-    def __init__(self, setting):
-        self.setting, self.process, self.busy = setting, None, False
+    def __init__(self, setting, course):
+        self.setting, self.course, self.process, self.busy = setting, course, None, False
 
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission.
@@ -145,16 +148,20 @@ class Workers:
             False,
         )
 
-    def of_this_thread(self, setting):
-        """The worker of the thread that asks. Raises JudgeDied once the run is being stopped."""
+    def of_this_thread(self, setting, course):
+        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
+        worker outlives a run. Raises JudgeDied once the run is being stopped.
+        """
         if self.stopping:
             raise JudgeDied("the run was stopped")
         found = getattr(self.local, "worker", None)
-        if found is None or found.setting != setting:
-            found = self.local.worker = Worker(setting)
+        if found is None or (found.setting, found.course) != (setting, course):
+            if found:
+                self.local.worker.close()
+            new = self.local.worker = Worker(setting, course)
             with self.lock:
-                self.all.append(found)
-        return found
+                self.all = [one for one in self.all if one is not found] + [new]
+        return self.local.worker
 
     def close(self, stopping=False):
         """End the judges. `stopping`: no thread shall start another."""
@@ -170,16 +177,69 @@ WORKERS = Workers()
 atexit.register(WORKERS.close)
 
 
-def grade_one(setting, arrival, known, seconds):
+def grade_one(setting, course, home, arrival, known, seconds):
     """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
     all when the judge died over it.
 
-    It never raises over a submission.
+    course  its hash, see `course_hash`
+    home    the run that asks, see `leases.run_name`
+
+    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
+    another one, or the submissions are not.
     """
+    if home != leases.run_name():
+        check_here(setting, course, arrival)
     try:
-        return WORKERS.of_this_thread(setting).grade(arrival, known, seconds)
+        return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
     except JudgeDied as error:
         return [error] * len(setting.lessons)
+
+
+def check_here(setting, course, arrival):
+    """Raise TitoError where this machine has not what the run's own machine has."""
+    _check_course(setting.root, setting.lessons, course)
+    for part in arrival.parts:
+        if not os.path.lexists(part.path):
+            raise TitoError(
+                f"The worker on {socket.gethostname()} does not see {part.path}.",
+                "Put the submissions where all workers find them at the same path.",
+                3,
+            )
+
+
+@functools.lru_cache(maxsize=4)  # of those that are right: what raises is asked again
+def _check_course(root, lessons, course):
+    try:
+        entries = open_root(root).lessons
+        asked = [entry for entry in entries if entry.name in lessons]
+        is_same = len(asked) == len(lessons) and course_hash(asked, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise TitoError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
+            "another tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+            3,
+        )
+
+
+def result_of(future, lessons):
+    """What a task returned; JudgeDied for all its lessons where it ended the workers that tried it.
+    Raises TitoError when that is not its fault: it runs again with the next run.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return [JudgeDied("it ended the worker that graded it")] * lessons
+        raise TitoError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+            3,
+        ) from None
 
 
 @dataclass
@@ -347,7 +407,7 @@ def grade_class(
         elif not regrade:
             lessons = before.keys() | task.known.keys()
             before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
-        running[pool.submit(grade_one, setting, task.arrival, before, seconds)] = task
+        running[pool.submit(grade_one, setting, course, this, task.arrival, before, seconds)] = task
 
     def finish(task, results):
         arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
@@ -408,7 +468,7 @@ def grade_class(
                     continue
                 ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
                 for done in ended:
-                    finish(running.pop(done), done.result())
+                    finish(running.pop(done), result_of(done, len(asked)))
                 if not ended:
                     progress.seconds = time.monotonic() - began
                     told(progress)

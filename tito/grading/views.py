@@ -4,6 +4,7 @@ Nothing here prints, reads or decides.
 """
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -120,6 +121,11 @@ def left_out(absent, outdated, waiting=0):
             f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
             f"today's. Grade again: tito grade SUBMISSIONS {lesson}"
         )
+
+
+def without_checks(grade):
+    """The Grade without what takes most of its memory: of a large class all are held at once."""
+    return replace(grade, result=replace(grade.result, checks=[], notes=[]), check_overrides={})
 
 
 def arrivals(standing):

@@ -46,12 +46,18 @@ def _calls_test(node):
 
 def imported(imports: dict[str, list[str]], *sources: str) -> dict:
     """What those import statements bind, {statement: names}, that these sources use."""
-    words = set(re.findall(r"\w+", "\n".join(sources)))
+    words = words_in("\n".join(sources))
     space = {"__name__": "check"}
     for statement, names in imports.items():
         if words & set(names):
             exec(statement, space)
     return space
+
+
+@functools.cache  # the same for each submission
+def words_in(source: str) -> frozenset[str]:
+    """The words of a section: what it may name."""
+    return frozenset(re.findall(r"\w+", source))
 
 
 def remember_lines(source: str, file: str, line: int):

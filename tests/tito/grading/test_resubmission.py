@@ -477,7 +477,8 @@ def graded(small_course, tmp_path, monkeypatch):
                 roster,
                 collected=intake.Collected(**collected),
             )
-            standing = book.standing([one.student for one in arrivals], setting.lessons)
+            students = [one.student for one in arrivals]
+            standing = list(book.standing(students, setting.lessons))
             grade.fell, grade.standing = list(book.fell), standing
             grade.others = [str(line) for line in views.others_count(standing, progress.given)]
             return {

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 
 import commands
 import pytest
@@ -498,15 +499,43 @@ def open_book(root):
     return gradebook.open_gradebook(root.path / "book.db")
 
 
-@pytest.mark.slow
-def test_the_tasks_run_on_a_dask_cluster(small_course, submissions):
-    """Each worker of the cluster has a judge of its own; the gradebook is written here."""
-    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
-    undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        assert grade(small_course, submissions, "--jobs", cluster.scheduler_address) == undisturbed
+def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
+    setting = Setting(small_course.path, ("numbers",), "process")
+    course_now = run.course_hash([small_course.lesson("numbers")], small_course.lessons)
+    (arrival, *_) = run.intake.find(submissions, small_course.lessons)
+    run.check_here(setting, course_now, arrival)
+    shutil.rmtree(submissions / "learner0")
+    with pytest.raises(TitoError, match="does not see .*learner0"):
+        run.check_here(setting, course_now, arrival)
+    with pytest.raises(TitoError, match="or another one, or another tito"):
+        run.grade_one(setting, "other", "home 1 2", arrival, {}, 60)
+    nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
+    with pytest.raises(TitoError, match="has no course at .*nowhere"):
+        run.check_here(nowhere, course_now, arrival)
+
+
+def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
+    class KilledWorker(Exception):
+        pass
+
+    future = Future()
+    future.set_exception(KilledWorker("3 workers"))
+    assert [str(one) for one in run.result_of(future, 2)] == [
+        "it ended the worker that graded it"
+    ] * 2
+    future = Future()
+    future.cancel()
+    future.set_running_or_notify_cancel()
+    with pytest.raises(TitoError, match="The workers are gone: CancelledError"):
+        run.result_of(future, 2)
+
+
+def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
+    workers, setting = run.Workers(), Setting(small_course.path, ("numbers",), "process")
+    first = workers.of_this_thread(setting, "a")
+    assert workers.of_this_thread(setting, "a") is first
+    second = workers.of_this_thread(setting, "b")
+    assert second is not first and workers.all == [second]
 
 
 def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):

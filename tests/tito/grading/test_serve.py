@@ -379,6 +379,20 @@ def test_a_form_that_is_sent_twice_does_its_work_once(page):
     assert len(appeals.appeals(page.book)) == 1
 
 
+def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(page):
+    here = f"/of/{page.of['ada']}/numbers"
+    seen = str(page.book.last_change("ada", "numbers"))
+    page.ta1.post(here + "/comment", seen=seen, text="Well done.")
+    page.ta1.post(here + "/points", seen=str(int(seen) + 1), check="", points="5", why="asked")
+    page.book.override("ada", "numbers", "2", "ta2", "copied")
+    again = page.ta1.post(here + "/comment", seen=seen, text="Well done.")
+    assert again.status_code == 303
+    points = page.ta1.post(here + "/points", seen=seen, check="", points="5", why="asked")
+    assert points.status_code == 409 and points_of(page, "ada") == "2"
+    (grade,) = page.book.rows("ada", "numbers")
+    assert [comment.text for comment in grade.comments] == ["Well done."]
+
+
 def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     for student in ("bob", "eve"):
         page.book.comment(student, "numbers", "See me.", "ta9")
@@ -452,3 +466,35 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
     assert {"--dry-run", "--base=own"} <= set(dry)
     assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real
+
+
+def test_a_name_is_hidden_where_it_is_a_name(page):
+    """Somebody may be called as a function is."""
+    one = result("max", sha256="f" * 64)
+    one.checks[1].message = "the max of Maximilian should be 3, MAX; yours max_1, Max's"
+    one.code = packed('# %% exercise="exercise"\n# by Max, max\ny = max(x, "max Sum")\n')
+    page.book.save([one], None, "me", "Max Sum")
+    handle = page.page.board.handle("max")
+    page.ta1.post("/anonymous")
+    words = Tags(page.ta1.get(f"/of/{handle}/numbers").text).words
+    called = board.pseudonym(handle)
+    assert f"# by {called}, {called}" in words and f'y = max(x, "{called}")' in words
+    page.book.save([result("li", sha256="0" * 64)], None, "me", "Li Grace")
+    hide = board.mask(page.book.learners()[3], "0" * 24)
+    assert hide("li, Grace, grace, GRACE's") == "li, Learner 22222, grace, Learner 22222's"
+
+
+def test_what_somebody_has_looked_at_needs_a_person_no_more_but_for_an_appeal(page):
+    page.book.save([result("mal", sha256="f" * 64, verdict="crashed")], None, "me", "Mal")
+    needs = "/lesson/numbers?show=needs"
+    assert "Mal" in page.ta1.get(needs).text
+    claims.finish(page.book, claims.Place("mal", "numbers", "f" * 64), "ta1")
+    assert "Mal" not in page.ta1.get(needs).text
+    appeals.ask(page.book, "mal", "numbers", "Why?", "ta1")
+    assert "Mal" in page.ta1.get(needs).text
+
+
+def test_who_takes_a_list_takes_what_it_shows(page):
+    form = fields(page.ta1.get("/lesson/numbers?find=EVE"), "take")
+    page.ta1.post("/take", **form)
+    assert set(claims.claims(page.book)) == {("eve", "numbers")}

@@ -17,6 +17,7 @@ from tito.cli.app import (
     current_folder,
     echo,
     echo_json,
+    echo_json_list,
     select_lessons,
     warn,
 )
@@ -217,7 +218,8 @@ def grade(
         finally:
             if not dry_run:
                 tell_falls(book)
-        standing = book.standing([one.student for one in arrivals], setting.lessons)
+        place = [one.student for one in arrivals], setting.lessons
+        standing = [views.without_checks(grade) for grade in book.standing(*place)]
         if views.may_be_a_download(standing):
             warn(
                 "all of these arrived within a minute, and some late: is that the download? See "
@@ -240,7 +242,7 @@ def grade(
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
-            echo_json([grade.as_json() for grade in standing])
+            echo_json_list(grade.as_json() for grade in book.standing(*place))
     if not json:
         echo(
             views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
@@ -254,8 +256,8 @@ def grade(
         warn(line) if line is doubted[0] else print(line, file=sys.stderr)
     if progress.elsewhere:
         warn(
-            f"{progress.elsewhere} are being graded by another run; when it has ended, the same "
-            "command does what it left."
+            f"{progress.elsewhere} are being graded by another run, which is at work; should it be "
+            "ended, the same command does what it left."
         )
     if progress.other:
         warn(

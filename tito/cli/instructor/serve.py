@@ -89,6 +89,7 @@ def gradebook_serve(
             port,
             anonymous,
             questions_of(root),
+            root.lessons,
             tell,
         )
 

@@ -4,6 +4,7 @@ guard.py   who is let in: the token in the address, loopback, forms; what browse
 board.py   the class as lists show it, pseudonyms, what needs a person
 parts.py   a submission, part by part
 questions.py  free answers and their rubrics
+items.py   how the class did in each exercise and check
 trials.py  `tito grade` as a process beside the page: what it would change, before it counts
 app.py     the pages and what their forms do
 *.html     the pages, made by `pages.render`, so that every value is escaped

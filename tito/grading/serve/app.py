@@ -7,7 +7,7 @@ its work once.
 
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -27,9 +27,11 @@ from tito.grading.result import VERDICTS
 from tito.grading.serve import board, parts
 from tito.grading.serve.board import Board, Filter
 from tito.grading.serve.guard import Guard, Session, Sessions
+from tito.grading.serve.items import Items
 from tito.grading.serve.questions import Questions
 from tito.grading.serve.trials import Trials
 from tito.grading.tables import clean
+from tito.lesson.course import Entry
 from tito.lesson.form import Question
 
 HOST = "127.0.0.1"
@@ -48,10 +50,12 @@ class Page:
         sessions: Sessions,
         trials: Trials,
         asked: dict[tuple[str, str], Question] | None = None,
+        entries: Iterable[Entry] = (),
     ):
         self.book, self.course, self.sessions, self.trials = book, course, sessions, trials
         self.board = Board(book)
         self.questions = Questions(self, asked or {})
+        self.items = Items(self, entries)
 
     def app(self) -> Guard:
         """The ASGI application."""
@@ -73,6 +77,8 @@ class Page:
             at("/appeals", self.appeals),
             at("/appeals/{number:int}", self.answer, "POST"),
             at("/regrade", self.regrade, "GET", "POST"),
+            at("/items", self.items.overview),
+            at("/items/{lesson}", self.items.lesson),
             at("/questions", self.questions.overview),
             at("/question/{lesson}/{question}", self.questions.answers),
             at("/question/{lesson}/{question}/next", self.questions.next, "POST"),
@@ -87,6 +93,9 @@ class Page:
             session: Session = request.scope["session"]
             if not session.who and method not in (self.who, self.static):
                 return self._to(session, "/who")
+            if request.method == "GET" and method != self.static:
+                query = request.url.query
+                session.here = quote(request.scope["path"]) + "?" * bool(query) + query
             try:
                 return method(request, session)
             except TitoError as error:
@@ -166,14 +175,14 @@ class Page:
     def anonymous(self, request, session):
         if not self.sessions.anonymous:
             session.anonymous = not session.anonymous
-        return self._to(session, "/")
+        return RedirectResponse(f"/{session.token}{session.here}", 303)
 
     def overview(self, request, session):
         chosen = self._filter(request.query_params)
         lines = self._lines(session)
         sections = sorted({line.row.section for line in lines} - {""})
         mine = [line for line in lines if chosen.section in ("", line.row.section)]
-        needing = [line for line in mine if line.needs and line.state != claims.DONE]
+        needing = [line for line in mine if line.needs]
         return self._show(
             session,
             "overview.html",
@@ -184,7 +193,6 @@ class Page:
             more=len(needing) - NEEDING,
             name=partial(self._named, session),
             learners=len({line.row.student for line in mine}),
-            can_regrade=bool(self.trials.submissions),
         )
 
     def _named(self, session, row):
@@ -196,15 +204,7 @@ class Page:
         if not lines:
             return self._missing(session, f"Nothing of a lesson {lesson!r} is graded.")
         wanted = request.query_params.get("find", "").strip()
-        shown = [line for line in lines if chosen.takes(line, session.who)]
-        if wanted:
-            shown = [
-                line
-                for line in shown
-                if wanted.lower() in self._named(session, line.row).lower()
-                or not session.anonymous
-                and wanted.lower() in line.row.student.lower()
-            ]
+        shown = self._chosen(session, lines, chosen, wanted)
         return self._show(
             session,
             "lesson.html",
@@ -216,6 +216,15 @@ class Page:
             name=partial(self._named, session),
             of=len(lines),
         )
+
+    def _chosen(self, session, lines, chosen, wanted):
+        """Of these Lines those that a list shows. wanted: a part of a name or id, or ""."""
+
+        def is_wanted(row):
+            names = [self._named(session, row), *([] if session.anonymous else [row.student])]
+            return any(wanted.lower() in name.lower() for name in names)
+
+        return [line for line in lines if chosen.takes(line, session.who) and is_wanted(line.row)]
 
     def _missing(self, session, words):
         return self._show(session, "problem.html", 404, error=TitoError(words, "Go back."))
@@ -229,7 +238,7 @@ class Page:
             (
                 number
                 for number, line in enumerate(lines, 1)
-                if (line.row.handle, line.row.lesson) == (form.get("after"), form.get("of", lesson))
+                if (line.row.handle, line.row.lesson) == (form.get("after"), lesson)
             ),
             0,
         )
@@ -250,7 +259,8 @@ class Page:
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self._filter(form)
         lines = self._lines(session, lesson)
-        places = [line.row.place for line in lines if chosen.takes(line, session.who)]
+        shown = self._chosen(session, lines, chosen, form.get("find", "").strip())
+        places = [line.row.place for line in shown]
         count = claims.take_all(self.book, places, session.who)
         words = f"{count} submissions are yours now." if count else "Nothing of these is free."
         return self._to(session, f"/lesson/{lesson}", words, **chosen.query())
@@ -474,24 +484,24 @@ def seen(form: dict[str, str]) -> int:
 
 
 def is_done(changes, action, form, who) -> bool:
-    """Whether all that was written since the form was made is what the form asks for: the same form
-    was sent twice.
+    """Whether what the form asks for was written since it was made: it was sent twice, since the
+    answer to the first was lost. Points that somebody has set anew since then are not.
     """
-    if len(changes) != 1 or changes[0].who != clean(who):
-        return False
-    (change,) = changes
+    mine = [change for change in changes if change.who == clean(who)]
     if action == "comment":
-        text = form.get("again") or form.get("text", "").strip()
-        return change.kind == "comment" and change.text == clean(text)
-    if action in ("points", "lift"):
-        points = form.get("points", "").strip() if action == "points" else None
-        return (
-            change.kind == "override"
-            and (change.check or "") == form.get("check", "")
-            and change.why == clean(form.get("why", ""))
-            and (None if change.points is None else str(change.points)) == points
-        )
-    return False
+        text = clean(form.get("again") or form.get("text", "").strip())
+        return any(change.kind == "comment" and change.text == text for change in mine)
+    if action not in ("points", "lift"):
+        return False
+    check = form.get("check", "")
+    last = [one for one in changes if one.kind == "override" and (one.check or "") == check][-1:]
+    points = form.get("points", "").strip() if action == "points" else None
+    return any(
+        change in mine
+        and change.why == clean(form.get("why", ""))
+        and (None if change.points is None else str(change.points)) == points
+        for change in last
+    )
 
 
 def _comment_key(comment: Comment) -> str:
@@ -506,20 +516,21 @@ def serve(
     port: int = 0,
     anonymous: bool = False,
     asked: dict[tuple[str, str], Question] | None = None,
+    entries: Iterable[Entry] = (),
     told: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
     """Serve the page until the process is told to stop.
 
     who   names of graders, each of whom gets an address; without any, one where one says one's name
     port  0: any that is free
-    asked {(lesson, name): form.Question} of the course
+    asked {(lesson, name): form.Question} of the course; entries: its lessons
     told  called with [(name or "", address)] when the page can be opened
 
     Raises TitoError (3) when the port is taken.
     """
     sessions = Sessions(anonymous)
     made = [sessions.new(name) for name in who or [""]]
-    app = Page(book, course, sessions, trials, asked).app()
+    app = Page(book, course, sessions, trials, asked, entries).app()
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from tito.grading import appeals, claims
 from tito.grading.claims import Claim, Place
+from tito.grading.class_lists import ORDER
 from tito.grading.grade import Grade, Learner
 from tito.grading.gradebook import Gradebook
 from tito.grading.late import shown
@@ -32,6 +34,8 @@ DOUBTFUL = (
 )
 # Entries of the history of which one may be committed after a later one.
 OVERLAP = 200
+# Columns of a roster that tell who somebody is, besides their name.
+ID_COLUMNS = {*ORDER, "name"}
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
 
 
@@ -40,7 +44,8 @@ class Row:
     """A learner's lesson, as a list shows it.
 
     handle  what stands for the learner in addresses: no id, in no mode
-    needs   why a person should look at it, by the grade alone
+    doubts  why a person should look at it
+    waits   whether an answer of it is to be judged
     """
 
     handle: str
@@ -56,7 +61,8 @@ class Row:
     late: bool
     by_hand: bool
     sha256: str
-    needs: tuple[str, ...]
+    doubts: tuple[str, ...]
+    waits: bool
 
     @property
     def place(self) -> Place:
@@ -65,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Line:
-    """A Row, with what changes from moment to moment: its claim, and all that it needs."""
+    """A Row, with what changes from moment to moment: its claim, and why it needs a person."""
 
     row: Row
     claim: Claim | None
@@ -106,7 +112,7 @@ class Filter:
         return {name: text for name, text in vars(self).items() if text}
 
 
-def needs_of(grade: Grade) -> tuple[str, ...]:
+def doubts_of(grade: Grade) -> tuple[str, ...]:
     """Why a person should look at a grade, in words."""
     reasons = [grade.result.verdict] if grade.result.verdict in DOUBTFUL else []
     by_hand = [(grade.override, grade.result.points, grade.max_points)]
@@ -115,8 +121,6 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
         by_hand.append((override, check.points, check.max_points))
     if any(one and one.doubt(graded, most) for one, graded, most in by_hand):
         reasons.append("doubtful override")
-    if any(answer.state == WAITING for answer in grade.answers):
-        reasons.append("an answer to be judged")
     return tuple(reasons)
 
 
@@ -154,8 +158,11 @@ class Board:
             if lesson is not None and row.lesson != lesson:
                 continue
             claim = held.get((row.student, row.lesson))
-            needs = row.needs + ("appeal",) * ((row.student, row.lesson) in waiting)
-            lines.append(Line(row, claim, claims.state(claim, row.sha256), needs))
+            state = claims.state(claim, row.sha256)
+            needs = row.doubts * (state != claims.DONE)  # somebody has looked
+            needs += ("an answer to be judged",) * row.waits
+            needs += ("appeal",) * ((row.student, row.lesson) in waiting)
+            lines.append(Line(row, claim, state, needs))
         if anonymous:
             lines.sort(key=lambda line: (line.row.number, line.row.lesson, line.row.handle))
         return lines
@@ -207,7 +214,8 @@ class Board:
             grade.is_late,
             bool(grade.override or grade.check_overrides),
             grade.result.sha256,
-            needs_of(grade),
+            doubts_of(grade),
+            any(answer.state == WAITING for answer in grade.answers),
         )
 
 
@@ -228,33 +236,24 @@ def pseudonym(handle: str) -> str:
 def mask(learner: Learner, handle: str) -> Callable[[str], str]:
     """A function that hides a learner's id, name and address in a text, by their pseudonym.
 
-    What else they write about themselves, nobody can know.
+    What else they write about themselves, nobody can know. A single name is hidden as it is
+    written, or in capitals: somebody is called Max, and `max` is none of their names.
     """
-    known = {learner.student, learner.name, *learner.name.split()}
-    known |= {text for text in learner.columns.values() if text and "@" in text}
-    known |= {text for header, text in learner.columns.items() if header in _NAMING}
-    words = sorted((word for word in known if len(word.strip()) > 2), key=len, reverse=True)
-    if not words:
+    columns = learner.columns.items()
+    known = {learner.student, learner.name}
+    known |= {text for header, text in columns if header in ID_COLUMNS or "@" in text}
+    names = {name for word in learner.name.split() for name in (word, word.upper())}
+    patterns = [_any_of(known, "(?i:{})"), _any_of(names, "{}")]
+    if not any(patterns):
         return str
-    pattern = re.compile("|".join(map(re.escape, words)), re.I)
-    instead = pseudonym(handle)
-    return lambda text: pattern.sub(instead, str(text))
+    whole = rf"(?<![^\W_])(?:{'|'.join(filter(None, patterns))})(?![^\W_])"
+    return partial(re.compile(whole).sub, pseudonym(handle))
 
 
-_NAMING = (
-    "name",
-    "email",
-    "sis_login_id",
-    "github",
-    "username",
-    "student",
-    "idnumber",
-    "id",
-    "sis_user_id",
-    "moodle_id",
-    "canvas_id",
-    "sid",
-)
+def _any_of(words, form):
+    """A pattern of these words, the longest first; "" without any that tells somebody."""
+    words = sorted((word for word in words if len(word.strip()) > 2), key=len, reverse=True)
+    return form.format("|".join(map(re.escape, words))) if words else ""
 
 
 def summary(lines: list[Line]) -> list[dict]:

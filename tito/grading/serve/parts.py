@@ -215,7 +215,7 @@ def cells_of(view: View) -> list[CodeCell]:
     """The code of a submission, cell by cell."""
     if not view.code:
         return []
-    lines = lines_of(view.hide(view.code))
+    lines = lines_of(view.code, view.hide)
     cells, now = [], None
     for number, line in lines:
         text = "".join(part for _, part in line)
@@ -230,9 +230,13 @@ def cells_of(view: View) -> list[CodeCell]:
     return cells
 
 
-def lines_of(code: str) -> list[tuple[int, list[tuple[str, str]]]]:
+def lines_of(
+    code: str, hide: Callable[[str], str] = str
+) -> list[tuple[int, list[tuple[str, str]]]]:
     """[(number, [(class, text)])] of Python code: what is invisible is spelled out, and nothing
     is markup; the template escapes every text.
+
+    hide  as in View, for comments and strings: names of functions stay what they are
     """
     from pygments.lexers.python import PythonLexer
     from pygments.token import string_to_tokentype
@@ -242,6 +246,7 @@ def lines_of(code: str) -> list[tuple[int, list[tuple[str, str]]]]:
     found = [[]]
     for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(code):
         short = next((short for kind, short in kinds if token in kind), "")
+        text = hide(text) if short in ("c", "s") else text
         for number, part in enumerate(text.split("\n")):
             if number:
                 found.append([])
