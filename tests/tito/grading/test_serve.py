@@ -379,6 +379,20 @@ def test_a_form_that_is_sent_twice_does_its_work_once(page):
     assert len(appeals.appeals(page.book)) == 1
 
 
+def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(page):
+    here = f"/of/{page.of['ada']}/numbers"
+    seen = str(page.book.last_change("ada", "numbers"))
+    page.ta1.post(here + "/comment", seen=seen, text="Well done.")
+    page.ta1.post(here + "/points", seen=str(int(seen) + 1), check="", points="5", why="asked")
+    page.book.override("ada", "numbers", "2", "ta2", "copied")
+    again = page.ta1.post(here + "/comment", seen=seen, text="Well done.")
+    assert again.status_code == 303
+    points = page.ta1.post(here + "/points", seen=seen, check="", points="5", why="asked")
+    assert points.status_code == 409 and points_of(page, "ada") == "2"
+    (grade,) = page.book.rows("ada", "numbers")
+    assert [comment.text for comment in grade.comments] == ["Well done."]
+
+
 def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     for student in ("bob", "eve"):
         page.book.comment(student, "numbers", "See me.", "ta9")

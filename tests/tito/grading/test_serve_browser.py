@@ -164,6 +164,7 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
             press(page, "n")
         grade(pages, 2)
         two_edits_of_one_thing(pages)
+        unanswered = [page.locator("h1").inner_text().split()[-1] for page in pages.values()]
         for page in pages.values():
             page.keyboard.press("d")  # and before it is answered:
         server.process.send_signal(signal.SIGKILL)
@@ -186,8 +187,9 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
     said = comments(where)
     for (student, _), claim in held.items():
         own = [pair for pair in said[student] if pair[0].endswith("looked.")]
-        # Who was at it when the server died, and whose `d` was lost, looked at it once more.
-        assert own in ([(f"{claim.who} looked.", claim.who)] * n for n in (1, 2)), student
+        # Of what was given when the server died, `d` was kept, or it was looked at once more.
+        times = (0, 1) if student in unanswered else (1,)
+        assert own in ([(f"{claim.who} looked.", claim.who)] * n for n in times), student
     assert sum(len(one) for one in said.values()) == history.count("comment")
     assert sorted(name for names in seen.values() for name in set(names)) == sorted(
         f"Learner {one}" for one in CLASS
@@ -219,50 +221,34 @@ def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where
     What was not answered is sent again, as it was.
     """
     fill(where)
-    sent = {student: f"to {student}" for student in CLASS * 2}
-    unanswered, answered, lock = (
-        [(one, f"{text} {n}") for n in (1, 2) for one, text in sent.items()],
-        [],
-        threading.Lock(),
-    )  # noqa: E501
-    forms = {}
+    graders = {who: [(one, f"{who} to {one}") for one in CLASS] for who in ("ta1", "ta2")}
+    answered, forms = [], {}  # {(grader, learner, text): what the page had seen}
 
     def work(server, who):
-        base = urlsplit(server.addresses[who])
+        base, unsent = urlsplit(server.addresses[who]), graders[who]
         connection = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
-        csrf = None
-        try:
-            while True:
-                with lock:
-                    if not unanswered:
-                        return
-                    student, text = one = unanswered.pop(0)
+        with contextlib.closing(connection):
+            while unsent:
+                student, text = one = unsent[0]
                 path = base.path.rstrip("/") + f"/of/{handles[student]}/numbers"
                 try:
-                    if one not in forms or csrf is None:
-                        connection.request("GET", path)
-                        page = connection.getresponse().read().decode()
-                        csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
-                        seen = re.search(r'name="seen" value="(\d+)"', page)[1]
-                        forms.setdefault(one, seen)
-                    body = {"csrf": csrf, "seen": forms[one], "text": text}
+                    connection.request("GET", path)
+                    page = connection.getresponse().read().decode()
+                    csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
+                    seen = re.search(r'name="seen" value="(\d+)"', page)[1]
+                    seen = forms.setdefault((who, *one), seen)
+                    body = urlencode({"csrf": csrf, "seen": seen, "text": text})
                     kind = {"Content-Type": "application/x-www-form-urlencoded"}
-                    connection.request("POST", f"{path}/comment", urlencode(body), kind)
+                    connection.request("POST", f"{path}/comment", body, kind)
                     response = connection.getresponse()
                     response.read()
                 except (OSError, http.client.HTTPException):
-                    with lock:
-                        unanswered.insert(0, one)
-                    return
-                with lock:
-                    if response.status == 303:
-                        answered.append(one)
-                    else:  # the other one wrote about this learner meanwhile
-                        assert response.status == 409
-                        forms.pop(one)
-                        unanswered.append(one)
-        finally:
-            connection.close()
+                    return  # killed: the same form is sent to the next server
+                if response.status == 303:
+                    answered.append(unsent.pop(0))
+                else:  # the other one wrote about this learner meanwhile
+                    assert response.status == 409
+                    del forms[who, *one]
 
     with open_gradebook(where) as book:
         from tito.grading.serve.board import Board
@@ -273,16 +259,16 @@ def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where
             threads = [threading.Thread(target=work, args=(server, who)) for who in ("ta1", "ta2")]
             for one in threads:
                 one.start()
-            while kill_after and len(answered) < kill_after:
+            while kill_after and len(answered) < kill_after and threads[0].is_alive():
                 time.sleep(0.001)
             if kill_after:
                 server.process.send_signal(signal.SIGKILL)
             for one in threads:
                 one.join()
-    assert not unanswered and len(answered) == len(set(answered)) == 2 * len(CLASS)
+    assert len(answered) == len(set(answered)) == 2 * len(CLASS)
     said = comments(where)
-    assert {one: sorted(text for text, _ in said[one]) for one in CLASS} == {
-        one: [f"to {one} 1", f"to {one} 2"] for one in CLASS
+    assert {one: sorted(said[one]) for one in CLASS} == {
+        one: [(f"{who} to {one}", who) for who in ("ta1", "ta2")] for one in CLASS
     }
 
 
@@ -323,7 +309,8 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
         press(page, "d")
         assert page.locator("h1").inner_text() == "Learner s02"
         press(page, "a")
-        press(page, "l") if page.locator("[data-key=l]").count() else None
+        assert page.locator("h1").inner_text().startswith("Learner "), "on the same page"
+        press(page, "l")
     with open_gradebook(where) as book:
         (grade,) = book.rows("s01", "numbers")
         claim = claims.claims(book)["s01", "numbers"]

@@ -93,6 +93,9 @@ class Page:
             session: Session = request.scope["session"]
             if not session.who and method not in (self.who, self.static):
                 return self._to(session, "/who")
+            if request.method == "GET" and method != self.static:
+                query = request.url.query
+                session.here = quote(request.scope["path"]) + "?" * bool(query) + query
             try:
                 return method(request, session)
             except TitoError as error:
@@ -172,7 +175,7 @@ class Page:
     def anonymous(self, request, session):
         if not self.sessions.anonymous:
             session.anonymous = not session.anonymous
-        return self._to(session, "/")
+        return RedirectResponse(f"/{session.token}{session.here}", 303)
 
     def overview(self, request, session):
         chosen = self._filter(request.query_params)
@@ -190,7 +193,6 @@ class Page:
             more=len(needing) - NEEDING,
             name=partial(self._named, session),
             learners=len({line.row.student for line in mine}),
-            can_regrade=bool(self.trials.submissions),
         )
 
     def _named(self, session, row):
@@ -236,7 +238,7 @@ class Page:
             (
                 number
                 for number, line in enumerate(lines, 1)
-                if (line.row.handle, line.row.lesson) == (form.get("after"), form.get("of", lesson))
+                if (line.row.handle, line.row.lesson) == (form.get("after"), lesson)
             ),
             0,
         )
@@ -482,24 +484,24 @@ def seen(form: dict[str, str]) -> int:
 
 
 def is_done(changes, action, form, who) -> bool:
-    """Whether all that was written since the form was made is what the form asks for: the same form
-    was sent twice.
+    """Whether what the form asks for was written since it was made: it was sent twice, since the
+    answer to the first was lost. Points that somebody has set anew since then are not.
     """
-    if len(changes) != 1 or changes[0].who != clean(who):
-        return False
-    (change,) = changes
+    mine = [change for change in changes if change.who == clean(who)]
     if action == "comment":
-        text = form.get("again") or form.get("text", "").strip()
-        return change.kind == "comment" and change.text == clean(text)
-    if action in ("points", "lift"):
-        points = form.get("points", "").strip() if action == "points" else None
-        return (
-            change.kind == "override"
-            and (change.check or "") == form.get("check", "")
-            and change.why == clean(form.get("why", ""))
-            and (None if change.points is None else str(change.points)) == points
-        )
-    return False
+        text = clean(form.get("again") or form.get("text", "").strip())
+        return any(change.kind == "comment" and change.text == text for change in mine)
+    if action not in ("points", "lift"):
+        return False
+    check = form.get("check", "")
+    last = [one for one in changes if one.kind == "override" and (one.check or "") == check][-1:]
+    points = form.get("points", "").strip() if action == "points" else None
+    return any(
+        change in mine
+        and change.why == clean(form.get("why", ""))
+        and (None if change.points is None else str(change.points)) == points
+        for change in last
+    )
 
 
 def _comment_key(comment: Comment) -> str:

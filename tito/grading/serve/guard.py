@@ -46,6 +46,7 @@ class Session:
     anonymous  whether learners' names are hidden from them
     csrf       what their forms hold
     said       sentences to show on the next page
+    here       the page they opened last: its path and query
     """
 
     token: str
@@ -53,6 +54,7 @@ class Session:
     anonymous: bool = False
     csrf: str = ""
     said: list[str] = field(default_factory=list)
+    here: str = "/"
 
 
 class Sessions:
