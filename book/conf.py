@@ -81,8 +81,25 @@ def scripts(app, page, template, context, doctree):
         app.add_js_file("graph.js", loading_method="defer")
 
 
+def box_exercises(app, doctree):
+    """Put what stands from the head of an exercise to its end into one box."""
+    for head in list(doctree.findall(nodes.container)):
+        if "exercise" in head["classes"]:
+            parent, start = head.parent, head.parent.index(head)
+            end = next(
+                number
+                for number, node in enumerate(parent.children[start:], start)
+                if isinstance(node, nodes.comment) and node.astext() == "exercise-end"
+            )
+            inside = parent.children[start:end]
+            parent[start : end + 1] = [box := nodes.container("", *inside, classes=["exercise"])]
+            box["ids"], box["names"] = head["ids"], head["names"]
+            head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
+
+
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
+    app.connect("doctree-read", box_exercises)
     app.connect("html-page-context", scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

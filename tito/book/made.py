@@ -120,12 +120,13 @@ def lessons(root):
 
 def glossary_part(root):
     """Every term: the sentence that explains it, where it stands, where else the term is used."""
+    addresses = {entry.name: pages.addresses(entry) for entry in root.lessons}
     folders = {entry.name: entry.folder for entry in root.lessons}
     numbers = {entry.name: entry.number for entry in root.lessons}
 
     def link(text, lesson, heading):
-        anchor = f"#{_slug(heading)}" if heading else ""
-        return f"[{text}](lessons/{folders[lesson]}.ipynb{anchor})"
+        address = addresses[lesson].get(heading, f"lessons/{folders[lesson]}.ipynb")
+        return f"[{text}]({address})"
 
     parts = []
     for letter, terms in itertools.groupby(
@@ -160,12 +161,6 @@ def pytorch_part(root):
                 "\n".join(["| here | in PyTorch |", "| --- | --- |", *rows]),
             ]
     return "\n\n".join(parts)
-
-
-def _slug(heading):
-    """The anchor that MyST gives a heading."""
-    text = re.sub(r"[*`]", "", heading).lower().replace(" ", "-")
-    return re.sub(r"[^\w\-]", "", text)
 
 
 # Commands.
