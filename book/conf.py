@@ -5,7 +5,8 @@ the rest: project, release, html_title, and where `_static` is.
 from docutils import nodes
 from pygments.lexers import TextLexer
 
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx_copybutton"]
+copybutton_exclude = ".linenos, .gp, .go"
 root_doc = "index"
 exclude_patterns = ["_static", "notebooks"]
 
@@ -77,6 +78,8 @@ def scripts(app, page, template, context, doctree):
         app.add_css_file("katex/katex.min.css")
         app.add_js_file("katex/katex.min.js", loading_method="defer")
         app.add_js_file("book.js", loading_method="defer")
+    if page.startswith("lessons/"):
+        app.add_js_file("lesson.js", loading_method="defer")
     if any("graph-steps" in node.astext() for node in doctree.findall(nodes.raw)):
         app.add_js_file("graph.js", loading_method="defer")
 

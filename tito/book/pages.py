@@ -8,6 +8,7 @@ both.
 """
 
 import ast
+import html
 import itertools
 import json
 import posixpath
@@ -153,26 +154,31 @@ def _take_task(parts):
 
 
 def _contents(lesson, sections):
-    """The end of a lesson's first page: its sections, and its exercises with their addresses."""
+    """The end of a lesson's first page: its sections with their exercises, which have here the same
+    address as on their own page.
+    """
     if len(sections) == 1:
         return ""
-    pages, exercises = [], []
+    pages, rows = [], []
     for section in sections[1:]:
         page = posixpath.relpath(section.path, "lessons")
-        pages.append((section.title, page))
-        for name in section.exercises:
-            exercise = lesson.exercise(name)
-            exercises.append(
-                f'<li id="{exercise.id}"><a href="{page}.html#{exercise.id}">'
-                f"{name_of(exercise)}</a></li>"
-            )
-    listed = "\n".join(f"1. [{title}]({page}.ipynb)" for title, page in pages)
-    toctree = "\n".join(page for _, page in pages)
-    text = f"## Sections\n\n{listed}\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```"
-    if exercises:
-        rows = "\n".join(exercises)
-        text += f'\n\n## Exercises\n\n<ol class="exercises">\n{rows}\n</ol>'
-    return text
+        pages.append(page)
+        exercises = "".join(
+            f'<li id="{exercise.id}"><a href="{page}.html#{exercise.id}">'
+            f"{name_of(exercise)}</a></li>"
+            for exercise in map(lesson.exercise, section.exercises)
+        )
+        title = html.escape(re.sub(r"[*`$]", "", section.title))
+        rows.append(
+            f'<li><a class="section-link" href="{page}.html">{title}</a>'
+            + (f"<ul>{exercises}</ul>" if exercises else "")
+            + "</li>"
+        )
+    listed, toctree = "\n".join(rows), "\n".join(pages)
+    return (
+        f'## Sections and exercises\n\n<ol class="lesson-contents">\n{listed}\n</ol>\n\n'
+        f"```{{toctree}}\n:hidden:\n\n{toctree}\n```"
+    )
 
 
 def name_of(exercise):
