@@ -11,8 +11,10 @@ of the other. The peers:
     status  the same --help
     test    `python -m pytest -q` on a plain test file with the lesson's checks,
             against the same package
-    watch   `tito test`; what is timed of `tito watch` is from the saved file to the verdict
-            on the screen
+    watch   `tito test`; what is timed of `tito watch` is from the saved file to the line on the
+            screen with how many checks and points are right
+    shown   `tito test`; from the saved file until the demonstrations have run, too, and all is on
+            the screen
 
 All of them run without PYTHON* and PYTEST_ADDOPTS in their environment, without third-party pytest
 plugins, and with their bytecode compiled. The lesson is the course's first, solved, in a workspace
@@ -120,6 +122,16 @@ class Bench:
             f" {number} of {counted(number, 'check')},"
         )
 
+    @property
+    def checked(self):
+        """The words that say that every check is right, while the demonstrations still run."""
+        lesson = self.entry.declared
+        number = len(lesson.checks)
+        return (
+            f"{number} of {counted(number, 'check')} right,"
+            f" {lesson.points} of {counted(lesson.points, 'point')}"
+        )
+
     def save(self, entry):
         """Save the solved lesson with one line of its last exercise changed, as an editor would,
         so that its code is new.
@@ -214,7 +226,7 @@ class Watch:
     """`tito watch` in a terminal of its own."""
 
     def __init__(self, bench):
-        self.bench, self.shown = bench, ""
+        self.bench, self.shown, self.whole = bench, "", []
         self.terminal, other = pty.openpty()
         self.process = subprocess.Popen(
             [*bench.tito, "watch", bench.entry.name],
@@ -241,9 +253,13 @@ class Watch:
     def verdict(self):
         """Wait for the line behind a verdict, which must be that the lesson passed. A question for
         a prediction is answered with enter, at once.
+
+        Returns when the checks' result stood on the screen, as `time.perf_counter` tells it.
         """
-        answered = 0
+        answered, checked = 0, None
         while "Watching " not in (text := ESCAPE.sub("", self.shown)):
+            if self.bench.checked in text or self.bench.verdict in text:
+                checked = checked or time.perf_counter()
             if text.count("your prediction?") > answered:
                 os.write(self.terminal, b"\n")
                 answered += 1
@@ -252,9 +268,12 @@ class Watch:
         if self.bench.verdict not in text:
             raise SystemExit(f"tito watch did not say {self.bench.verdict!r}:\n{text}")
         self.shown = ""
+        return checked or time.perf_counter()
 
     def saved(self):
-        """Seconds from a save to its verdict."""
+        """Seconds from a save to the result of its checks. Those until all is shown are added to
+        `whole`.
+        """
         while self.read(
             0.15
         ):  # the rest of the last verdict; then a while of rest, as between two saves
@@ -262,8 +281,9 @@ class Watch:
         self.shown = ""
         began = time.perf_counter()
         self.bench.save(self.bench.watched)
-        self.verdict()
-        return time.perf_counter() - began
+        checked = self.verdict()
+        self.whole.append(time.perf_counter() - began)
+        return checked - began
 
     def __enter__(self):
         return self
@@ -300,7 +320,7 @@ def help_(bench, runs):
         lambda: bench.run([*bench.tito, "--help"], says="status"),
         lambda: bench.run([*bench.bare, "--help"], says="status"),
     )
-    return Measurement("help", "tito --help", "bare Typer program --help", *times, goal=1.15)
+    return [Measurement("help", "tito --help", "bare Typer program --help", *times, goal=1.15)]
 
 
 def status(bench, runs):
@@ -309,7 +329,7 @@ def status(bench, runs):
         lambda: bench.run([*bench.tito, "status"], says=bench.entry.name),
         lambda: bench.run([*bench.bare, "--help"], says="status"),
     )
-    return Measurement("status", "tito status", "bare Typer program --help", *times, goal=1.3)
+    return [Measurement("status", "tito status", "bare Typer program --help", *times, goal=1.3)]
 
 
 def tested(bench):
@@ -331,22 +351,20 @@ def test(bench, runs):
     times = in_turn(
         runs, lambda: tested(bench), lambda: bench.run(command, says=f"{number} passed")
     )
-    return Measurement(
-        "test", f"tito test {bench.entry.name}", "pytest -q on the same checks", *times, goal=1.5
-    )
+    command = f"tito test {bench.entry.name}"
+    return [Measurement("test", command, "pytest -q on the same checks", *times, goal=1.5)]
 
 
 def watch(bench, runs):
     with Watch(bench) as watching:
         watching.verdict()  # the one at its start
         times = in_turn(runs, watching.saved, lambda: tested(bench))
-    return Measurement(
-        "watch",
-        f"tito watch {bench.entry.name}: save to verdict",
-        f"tito test {bench.entry.name}",
-        *times,
-        goal=0.4,
-    )
+    watched, tests = f"tito watch {bench.entry.name}", f"tito test {bench.entry.name}"
+    whole = statistics.median(watching.whole[1:])
+    return [
+        Measurement("watch", f"{watched}: save to result of the checks", tests, *times, goal=0.4),
+        Measurement("shown", f"{watched}: save to all shown", tests, whole, times[1], goal=0.4),
+    ]
 
 
 MEASUREMENTS = (help_, status, test, watch)
@@ -395,7 +413,7 @@ def main():
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tito-benchmark-") as folder:
         bench = Bench(Path(folder).resolve(), course.open_root(given.course.resolve()))
-        found = [measure(bench, max(1, given.runs)) for measure in MEASUREMENTS]
+        found = [one for measure in MEASUREMENTS for one in measure(bench, max(1, given.runs))]
     if given.json:
         print(
             json.dumps(

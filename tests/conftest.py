@@ -21,11 +21,14 @@ HOW = "bin/test --all runs them"
 LEFT_OUT = "slow tests left out"  # what a worker of xdist tells the process that prints
 COUNTED = pytest.StashKey[dict]()
 
+# Tests that share nothing with others of their file: several workers take them.
+APART = re.compile(r"::test_every_lesson_of_this_course_passes_the_gate")
+
 # These files take longest, the slowest first: the other workers would wait for one begun late.
 LONGEST = """
-    author/test_check grading/test_hostile grading/test_attacks book/test_site
-    benchmarks/test_grading book/test_lite cli/test_processes book/test_build grading/test_run
-    grading/test_class author/test_release bin/test_bin cli/test_terminal tests/test_lessons
+    book/test_site grading/test_hostile grading/test_attacks benchmarks/test_grading
+    book/test_lite cli/test_processes book/test_build grading/test_run grading/test_class
+    author/test_release author/test_check bin/test_bin cli/test_terminal tests/test_lessons
     book/test_teaching author/test_gradescope binder/test_binder
     benchmarks/test_engine_benchmark book/test_milestones grading/test_fuzz grading/test_jail
     grading/test_similar learn/test_milestone learn/test_verdict learn/test_watch
@@ -34,6 +37,12 @@ LONGEST = """
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run the tests marked slow, too")
+    parser.addoption(
+        "--here",
+        default="",
+        metavar="NAMES",
+        help="let a test that is skipped for want of one of these fail: zsh,torch",
+    )
 
 
 def pytest_report_header(config):
@@ -45,6 +54,40 @@ def pytest_xdist_auto_num_workers(config):
     """One more than there are cores: many tests wait, for a time limit or for a file on the
     disk."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        """Whole files, but for the tests that are APART."""
+
+        def _split_scope(self, nodeid):
+            return nodeid if APART.search(nodeid) else super()._split_scope(nodeid)
+
+    return Files(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    return unless_here(item.config, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return unless_here(collector.config, (yield))
+
+
+def unless_here(config, report):
+    """The report, as a failure if it tells of a skip for want of what is here."""
+    names = [name for name in config.option.here.split(",") if name]
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if any(re.search(rf"(?i)\b{re.escape(name)}\b", reason) for name in names):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, though it is here (--here): {reason}"
+    return report
 
 
 @pytest.hookimpl(trylast=True)  # when -k and -m have chosen
@@ -66,6 +109,8 @@ def pytest_collection_modifyitems(config, items):
 
 def turn(item):
     """Where in the order an item stands; tests of one file keep theirs."""
+    if APART.search(item.nodeid):  # when the longest have begun
+        return LONGEST.index("tests/test_lessons") - 0.5
     file = "/".join(item.path.with_suffix("").parts[-2:])
     return LONGEST.index(file) if file in LONGEST else len(LONGEST)
 

@@ -159,6 +159,19 @@ def ready(folder, source):
     )
 
 
+def checked(checks):
+    """How many of a lesson's checks passed, for while its demonstrations still run."""
+    done = sum(one.passed for one in checks)
+    points, most = sum(one.points for one in checks), sum(one.max_points for one in checks)
+    return Group(
+        Text(
+            f"{done} of {count(len(checks), 'check')} right, {points} of {count(most, 'point')}",
+            "green" if done == len(checks) else "yellow",
+        ).append("; running the demonstrations ...", "dim"),
+        Text(),
+    )
+
+
 def predictions(said):
     """What a learner predicted, {question: answer}, to look back at."""
     rows = []

@@ -23,7 +23,8 @@ def test_every_ratio_is_measured(tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     report = json.loads(ran.stdout)
     assert report.keys() == {"runs", "lesson", "measurements"}
-    assert [one["name"] for one in report["measurements"]] == ["help", "status", "test", "watch"]
+    names = [one["name"] for one in report["measurements"]]
+    assert names == ["help", "status", "test", "watch", "shown"]
     for one in report["measurements"]:
         assert one.keys() == {
             "name",

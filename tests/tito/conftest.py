@@ -39,7 +39,7 @@ def verdicts_from_a_warm_process(request, monkeypatch):
 
     start = process.Process
 
-    def borrow(warm=False):
+    def borrow(warm=False, purpose="check"):
         return start(warm) if warm else Borrowed(request.getfixturevalue("warm_process"))
 
     monkeypatch.setattr(compare, "Process", lambda warm: borrow())

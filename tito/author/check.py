@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tito import programs
 from tito.author import liars, mutate, release
 from tito.errors import TitoError
 from tito.grading import judge
@@ -93,7 +94,8 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
 
     report  is called with how many of the slow cases are done, and of how many
     every   take only every so many-th mutation, and to the judge every so many-th mistake, right
-            alternative and liar; above 1, do not run the whole chapter either
+            alternative and liar; above 1, leave out what other tests of the course show: the whole
+            chapter, run for the book, and the solution, graded with a class
     """
     try:
         lesson = entry.declared
@@ -112,6 +114,7 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
             lesson,
             mistakes[::every],
             rights[::every],
+            every == 1,
             *(
                 dict([*texts.items()][::every])
                 for texts in (liars.texts(lesson), liars.pairs(lesson))
@@ -345,9 +348,11 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, repo
     yield finding
 
 
-def _graded(entry, lesson, mistakes, rights, answers, pairs):
+def _graded(entry, lesson, mistakes, rights, solution, answers, pairs):
     """Whether the judge, where the checks see proxies only, says what the learner's own process
     says, and gives nothing for nothing.
+
+    solution  whether to ask about that, too
     """
     lower = {
         lower_entry.name: judge.reference(lower_entry)
@@ -368,7 +373,7 @@ def _graded(entry, lesson, mistakes, rights, answers, pairs):
     with judge.Judge(setting) as lower_entry:
         problems = [
             f"graded, {c.name} fails on the solution: {c.message}"
-            for c in graded(lesson.source.text, lesson.checks)
+            for c in (graded(lesson.source.text, lesson.checks) if solution else [])
             if not c.passed
         ]
         problems += [
@@ -394,7 +399,7 @@ def _graded(entry, lesson, mistakes, rights, answers, pairs):
                 if not c.passed
             ]
             problems += [f"graded, {right.id}: {message}" for message in messages[:1]]
-        cases = 2 * len(lesson.checks) + len(mistakes) + len(rights)
+        cases = (1 + solution) * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
             f"{c.name} passes when every answer is {answer}"
@@ -436,14 +441,10 @@ def _python(words, folder):
     returns  (what it printed, the last line of its error; "" if it ended well)
     """
     try:
-        completed = subprocess.run(
+        completed = programs.run(
             [sys.executable, "-B", *words],
             cwd=folder,
             env=ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
             timeout=WHOLE,
         )
     except subprocess.TimeoutExpired:

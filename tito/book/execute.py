@@ -232,10 +232,17 @@ def _run(entry, scratch):
         ]
     )
     manager = AsyncKernelManager(kernel_spec_manager=ThisPython(), kernel_name="python3")
-    client = nbclient.NotebookClient(book, km=manager, timeout=SECONDS, store_widget_state=False)
+    client = nbclient.NotebookClient(
+        book,
+        km=manager,
+        timeout=SECONDS,
+        store_widget_state=False,
+        shutdown_kernel="immediate",
+    )
     try:
         client.execute(
             cwd=str(scratch),
+            cleanup_kc=True,  # or a kernel of a manager of ours goes on
             stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"},
         )

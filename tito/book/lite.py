@@ -14,12 +14,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import files
+from tito import files, programs
 from tito.author import release, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
@@ -427,17 +426,7 @@ def _jupyterlite(source, output, with_kernel):
         for name, value in os.environ.items()
         if not name.startswith(("JUPYTER", "PYTHON"))
     } | {"JUPYTER_NO_CONFIG": "1"}
-    ran = subprocess.run(
-        command,
-        cwd=source,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    ran = programs.run(command, cwd=source, env=environment)
     if ran.returncode:
         last = "\n".join((ran.stdout + ran.stderr).strip().splitlines()[-5:])
         raise TitoError(

@@ -12,9 +12,9 @@ any other name is a program of the course, `book/NAME.py`, which prints its part
 import itertools
 import os
 import re
-import subprocess
 import sys
 
+from tito import programs
 from tito.book import pages
 from tito.errors import TitoError
 from tito.learn import milestone
@@ -56,14 +56,10 @@ def printed(root, page, name, package):
             1,
         )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    process = subprocess.run(
+    process = programs.run(
         [sys.executable, "-X", "utf8", str(program)],
         env=environment | {"PYTHONPATH": str(package)},
         cwd=package,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
     )
     if process.returncode:
         last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]

@@ -59,10 +59,10 @@ Module = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
-AUDIENCES = {  # {the file with the commands: who they are for}
-    "tito.cli.learner": "For learners",
-    "tito.cli.instructor": "For instructors",
-    "tito.cli.author": "For authors",
+AUDIENCES = {  # {where in tito.cli the commands stand: who they are for}
+    "learner": "For learners",
+    "instructor": "For instructors",
+    "author": "For authors",
 }
 given_root = None
 
@@ -138,6 +138,17 @@ def echo_json(values):
     print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
+def echo_json_list(values):
+    """Print a JSON list, one value at a time: a class with its messages may be long."""
+    import json
+
+    separator = "["
+    for value in values:
+        print(separator + json.dumps(value, indent=1))
+        separator = ","
+    print("[]" if separator == "[" else "]")
+
+
 def warn(text):
     print(fold(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
 
@@ -211,16 +222,19 @@ def arrange():
     first words of its own help.
     """
     for command in app.registered_commands:
-        command.rich_help_panel = AUDIENCES[command.callback.__module__]
+        command.rich_help_panel = audience(command.callback)
         command.short_help = _first_words(command.callback.__doc__)
     for group in app.registered_groups:
-        group.rich_help_panel = AUDIENCES[
-            group.typer_instance.registered_commands[0].callback.__module__
-        ]
+        group.rich_help_panel = audience(group.typer_instance.registered_commands[0].callback)
         group.short_help = _first_words(group.typer_instance.info.help)
     app.registered_commands.sort(
         key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel)
     )
+
+
+def audience(function):
+    """Who a command is for, by the file or folder of `tito.cli` where its function stands."""
+    return AUDIENCES[function.__module__.split(".")[2]]
 
 
 def _first_words(text):
@@ -242,7 +256,7 @@ def commands():
             yield words, command
 
     rows = [
-        (AUDIENCES[command.callback.__module__], words, command)
+        (audience(command.callback), words, command)
         for words, command in leaves("tito", typer.main.get_command(app))
     ]
     return sorted(rows, key=lambda row: list(AUDIENCES.values()).index(row[0]))

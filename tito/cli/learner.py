@@ -331,13 +331,22 @@ def test(
         module = current_lesson(root, not json)
     entries = select_lessons(root, lessons, module, all_)
     with Process(warm=len(entries) > 1) as process:
-        from tito import (
-            views,  # here, as much else, it costs nothing: the process is loading NumPy and pytest
-        )
+        # Here, as much else, the imports cost nothing: the process is loading NumPy and pytest.
+        from tito.learn import results
+
+        if not (keyword or first_only) and results.will_draw(entries[0], warn):
+            process.beside("draw")
+        from tito import views
         from tito.learn import verdict
 
+        def checked(checks):
+            if sys.stdout.isatty() and len(entries) == 1 and not json:
+                echo(views.checked(checks))
+
         for entry in entries:
-            verdicts.append(verdict.test(entry, keyword, first_only, seconds, process, warn))
+            verdicts.append(
+                verdict.test(entry, keyword, first_only, seconds, process, warn, checked=checked)
+            )
             if not json:
                 show_verdict(entry, verdicts[-1], whole=len(entries) == 1)
     if json:

@@ -58,9 +58,11 @@ def read(path: Path, name_of, why: str = "") -> list[Wish]:
     (_, written), *lines = table(path, decoded(path)[0])
     header = [re.sub(r"\s+", "_", name.lower()) for name in written]
     _check_header(path, header)
-    wishes = []
+    wishes, asked = [], {}
     for number, cells in lines:
-        wishes += _wishes(f"{path}:{number}", dict(zip(header, cells)), name_of, why)
+        for wish in _wishes(f"{path}:{number}", dict(zip(header, cells)), name_of, why):
+            _check_agrees(wish, asked)
+            wishes.append(wish)
     if not wishes:
         raise TitoError(
             f"{path} asks for nothing.", "Fill in points, days, until or comment of a line."
@@ -82,6 +84,23 @@ def _check_header(path, header):
             raise TitoError(
                 f"{path}:1: the column {name!r} means nothing here.", f"Did you mean {close[0]!r}?"
             )
+
+
+def _check_agrees(wish, asked):
+    """Raise TitoError where an earlier line asks for something else in the same place: then the
+    order of the lines would decide a grade.
+
+    asked  {place: (line, what it asks for)}, which is added to
+    """
+    place = (wish.kind, wish.student, wish.lesson, wish.check)
+    what = wish.text is None if wish.kind == "comment" else (wish.points, wish.days, wish.until)
+    where, other = asked.setdefault(place, (wish.where, what))
+    if what != other:
+        about = " ".join(filter(None, (wish.student, wish.lesson, wish.check)))
+        raise TitoError(
+            f"{wish.where}: another {wish.kind} of {about} than {where} asks for.",
+            "Delete one of the two.",
+        )
 
 
 def _wishes(where, cells, name_of, why):

@@ -118,7 +118,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
         out.absent = [one for one in states if states[one] is None and one not in ids]
         if whole_class:
             for one in out.absent:
-                _leave(database, one, who, f"not in {path}")
+                _leave(book, database, one, who, f"not in {path}")
         out.left = [one for one in ids if states.get(one) == LEFT]
         return moved
 
@@ -206,7 +206,7 @@ def leave(book, student, who, why, lift=False):
             _set_state(database, [learner], None)
             book._add_change(database, learner, None, "returned", who, why)
         else:
-            _leave(database, learner, who, why)
+            _leave(book, database, learner, who, why)
 
     write(book.engine, work)
 
@@ -230,7 +230,7 @@ def merge(book, old, into, who, why):
 
 def _merge(book, database, old, into, who, why, alias=True):
     """Returns the Falls (and rises) of `into`'s grades."""
-    query = sql.select(LEARNER.c["name", "columns"])
+    query = sql.select(LEARNER.c["name", "columns", "state"])
     theirs, ours = (
         database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
     )
@@ -242,6 +242,8 @@ def _merge(book, database, old, into, who, why, alias=True):
     lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
     names = {"name": ours.name or theirs.name, "columns": columns}
+    if ours.state == STRANGER:  # the roster has them, under the other id
+        names["state"] = theirs.state
     database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
     told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
     told |= {"kind": "merged", "text": f"{old} is {into}"}
@@ -284,13 +286,9 @@ def _move_results(database, old, into):
     return list(dict.fromkeys(row.lesson for row in sorted(rows, key=lambda row: row.number)))
 
 
-def _leave(database, student, who, why):
+def _leave(book, database, student, who, why):
     _set_state(database, [student], LEFT)
-    database.execute(
-        sql.insert(CHANGE).values(
-            student=student, kind=LEFT, who=clean(who), at=_now(), why=clean(why)
-        )
-    )
+    book._add_change(database, student, None, LEFT, who, why)
 
 
 def _set_state(database, students, state):

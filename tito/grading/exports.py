@@ -77,17 +77,23 @@ class Selection:
 
     def learners(self):
         """(Learner, their Grades) of whoever is in the class, one after the other."""
+        for learner, grades, today in self._as_graded():
+            yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
+
+    def _as_graded(self):
+        """(Learner, their Grades, {lesson: today's maximum}) of whoever is in the class. A lesson
+        that another run began to grade meanwhile is left for the next export.
+        """
         today = {name: most for name, (_, _, most) in self.lessons().items()}
         for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
             if not learner.state:
-                yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
+                yield learner, [grade for grade in grades if grade.lesson in today], today
 
     def outdated(self):
         """{lesson: how many grades are of another maximum than today's}."""
-        today = {name: most for name, (_, _, most) in self.lessons().items()}
         counts = {}
-        for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
-            for grade in grades if not learner.state else ():
+        for _, grades, today in self._as_graded():
+            for grade in grades:
                 if grade.max_points != today[grade.lesson]:
                     counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
         return counts

@@ -33,6 +33,7 @@ from tito.grading.grade import (
 from tito.grading.result import LessonResult, Seen
 from tito.grading.roster import in_section
 from tito.grading.tables import (
+    ALIAS,
     ATTEMPT,
     CHANGE,
     CUT,
@@ -301,6 +302,7 @@ class Gradebook:
         self, database, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
     ):
         student = learner_id(student)
+        student = _merged_into(database, student) or student  # maybe since the run began
         self._remember(database, student, name)
         learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
         instructions = Instructions(self._instructions(database, student))
@@ -345,7 +347,7 @@ class Gradebook:
                         known = merged(known, arrival_of(row)) if row.sha256 else known
             if not known.fetched and not known.when:
                 known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
-            value = one.as_json()
+            value = one.as_json() | {"student": student}
             new = _Row(
                 one.lesson,
                 one.number,
@@ -649,6 +651,8 @@ class Gradebook:
         ids = sql.select(LEARNER.c.student)
         if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
             return
+        if now := _merged_into(database, learner_id(student)):
+            raise TitoError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
         names = database.execute(ids).scalars().all()
         close = difflib.get_close_matches(learner_id(student), names, n=1)
         raise TitoError(
@@ -733,7 +737,9 @@ class Gradebook:
         for name in ids:
             learners = sql.select(LEARNER).where(LEARNER.c.student == name)
             with transaction(self.engine) as database:
-                row = database.execute(learners).one()
+                row = database.execute(learners).first()
+                if row is None:  # merged into another since the ids were read
+                    continue
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
@@ -845,6 +851,11 @@ class Gradebook:
         if student is not None:
             query = query.where(CHANGE.c.student == student)
         return database.execute(query).all()
+
+
+def _merged_into(database, student):
+    """The id that this one was merged into, or None."""
+    return database.execute(sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)).scalar()
 
 
 def _learner_query(student):

@@ -53,7 +53,7 @@ from tito.grading.boxes import (
     zip_box,
 )
 from tito.grading.commits import commit_time
-from tito.grading.roster import MOODLE, Roster, shown, utc
+from tito.grading.roster import CANVAS, MOODLE, Roster, shown, utc
 from tito.lesson import cells
 from tito.lesson.form import stub
 
@@ -343,8 +343,6 @@ def _said(learner, names, zone):
         if learner.columns.get(f"arrived_{name}")
     }
     general = of_roster(learner, None, zone)
-    if not general and learner.arrived:
-        general = Arrived(learner.arrived, "roster")
     return {name: one for name, one in {**by_lesson, "": general}.items() if one}
 
 
@@ -488,10 +486,12 @@ def _entries(path, lessons):
 
 def _worksheets(names, read):
     """(name, text) of the worksheets of Moodle's among these entries, which are taken out of
-    `names`.
+    `names`. What a learner handed in is none, whatever is in it: Canvas and Moodle name that.
     """
     found = []
     for name in [name for name in names if name.lower().endswith(".csv")]:
+        if CANVAS.fullmatch(name) or MOODLE.fullmatch(name):
+            continue
         with contextlib.suppress(Unreadable, UnicodeDecodeError, csv.Error):
             text = read(name).decode("utf-8-sig")
             if is_worksheet(text):

@@ -7,12 +7,15 @@ first cell, above or below; what lateness took is its penalty.
 """
 
 import os
+import sqlite3
 import sys
+import tempfile
 import warnings
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timezone
 from pathlib import Path
 
+from tito import files
 from tito.errors import TitoError
 
 
@@ -23,6 +26,13 @@ def write(chosen, path, force=False):
     Raises TitoError without nbgrader.
     """
     lessons = chosen.lessons()
+    if path.exists() and not (force and path.is_file()):
+        raise TitoError(
+            f"{path} is there already.",
+            "Name another place, or add the grades to that database with --force.",
+        )
+    if path.exists():
+        _refuse_foreign(path)
     try:
         from nbgrader.api import Gradebook
     except ModuleNotFoundError:
@@ -31,15 +41,36 @@ def write(chosen, path, force=False):
             "pip install nbgrader, then run it again.",
             3,
         ) from None
-    if path.exists() and not (force and path.is_file()):
-        raise TitoError(
-            f"{path} is there already.",
-            "Name another place, or add the grades to that database with --force.",
-        )
+    if path.exists():
+        return _fill(Gradebook, chosen, path, lessons)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)  # grades are nobody else's business
+    handle, part = tempfile.mkstemp(files.SUFFIX, f".{path.name}.", path.parent)  # nobody else's
+    os.close(handle)
+    try:
+        count = _fill(Gradebook, chosen, Path(part), lessons)
+        os.replace(part, path)
+    finally:
+        Path(part).unlink(missing_ok=True)
+    return count
+
+
+def _refuse_foreign(path):
+    """Raise TitoError for a file that is no database of nbgrader's."""
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.DatabaseError:
+        tables = {""}
+    if tables and not {"student", "assignment", "submitted_notebook"} <= tables:
+        raise TitoError(
+            f"{path} is no database of nbgrader's; it was left as it is.", "Name another place."
+        )
+
+
+def _fill(gradebook, chosen, path, lessons):
+    """Add the grades to the database at `path`. gradebook: nbgrader's class. Returns how many."""
     count = 0
-    with _alembic(), Gradebook(f"sqlite:///{path.absolute()}", course_id=chosen.course) as book:
+    with _alembic(), gradebook(f"sqlite:///{path.absolute()}", course_id=chosen.course) as book:
         for name in lessons:
             book.update_or_create_assignment(name)
             book.update_or_create_notebook(name, name)

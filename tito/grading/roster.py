@@ -26,6 +26,9 @@ CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_
 MOODLE = re.compile(
     r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
 )
+# Columns, besides canvas_id and moodle_id, whose numbers may stand in the names of a system; "": of
+# any, and then the name of a person goes with it.
+OWN_NUMBERS = {("canvas", "id"), ("", "id"), ("", "student")}
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 
@@ -34,16 +37,13 @@ JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 class Learner:
     """One line of the roster.
 
-    arrived  when their work came in (UTC), if the roster knows; then it counts instead of a file's
-             time
     columns  every column of the line by its header, lower case with `_` for spaces: what exports
-             need
+             need, and `arrived.of_roster`
     """
 
     student: str
     name: str = ""
     email: str = ""
-    arrived: datetime | None = None
     columns: dict = field(default_factory=dict)
 
 
@@ -67,21 +67,19 @@ def learners_of(found, id_column):
 
 def learner_of(student, columns, where="the roster"):
     """The Learner whose columns these are. Raises TitoError for a time that is none."""
-    arrived = None
     if columns.get("arrived"):
         try:
-            arrived = utc(datetime.fromisoformat(columns["arrived"]))
+            utc(datetime.fromisoformat(columns["arrived"]))
         except (ValueError, OverflowError):
             raise TitoError(
                 f"{where}: arrived is {columns['arrived'][:40]!r}.",
-                "Write a time such as 2026-03-01T23:59:00+01:00; without an offset it is UTC.",
+                "Write a time such as 2026-03-01T23:59:00+01:00.",
             ) from None
     student = shown(student)
     return Learner(
         student,
         shown(columns["name"]) if columns.get("name") else student,
         columns.get("email", ""),
-        arrived,
         columns,
     )
 
@@ -129,14 +127,16 @@ class Roster:
         self.students = {
             learner.student.casefold(): {number} for number, learner in enumerate(learners)
         }
-        self.ids, self.names, self.numbers = {}, {}, {"canvas": {}, "moodle": {}}
+        self.ids, self.names = {}, {}
+        self.numbers = {"canvas": {}, "moodle": {}, "": {}}  # of each system; "": of any
         for number, learner in enumerate(learners):
             columns = learner.columns | {"student": learner.student, "email": learner.email}
             for column, value in columns.items():
                 if value and ID.fullmatch(column):
                     self.ids.setdefault(value.casefold(), set()).add(number)
                 for system, numbers in self.numbers.items():
-                    if value and (column in ("student", "id") or column.startswith(system)):
+                    of_it = system and column.startswith(system) or (system, column) in OWN_NUMBERS
+                    if value and of_it:
                         numbers.setdefault(value.casefold(), set()).add(number)
             words = words_of(learner.name)
             for turn in range(
@@ -162,12 +162,12 @@ class Roster:
 
     def _by_system(self, system, scheme):
         name = scheme["name"]
-        return (
-            self.numbers[system].get(scheme["id"])
-            or self.ids.get(name.casefold())
-            or self.names.get("".join(words_of(name)))
-            or set()
-        )
+        if found := self.numbers[system].get(scheme["id"]):
+            return found
+        numbered = self.numbers[""].get(scheme["id"], set())
+        named = self.ids.get(name.casefold()) or self.names.get("".join(words_of(name))) or set()
+        # Moodle's number of one may happen to be the id of another, who has another name.
+        return numbered & named or numbered | named
 
     def _within(self, name):
         """Those whose ids stand in the name: `ada-2`, `ada_numbers`, `homework ada`."""

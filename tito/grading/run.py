@@ -46,6 +46,7 @@ AHEAD = 2
 TOGETHER = 16  # submissions that the gradebook says in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
+ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
 PATIENCE = 120  # seconds for a submission, besides those of its checks
 
@@ -143,6 +144,9 @@ class Workers:
         )
 
     def of_this_thread(self, setting):
+        """The worker of the thread that asks. Raises JudgeDied once the run is being stopped."""
+        if self.stopping:
+            raise JudgeDied("the run was stopped")
         found = getattr(self.local, "worker", None)
         if found is None or found.setting != setting:
             found = self.local.worker = Worker(setting)
@@ -151,7 +155,7 @@ class Workers:
         return found
 
     def close(self, stopping=False):
-        """End the judges. `stopping`: whoever loses one to this shall not start another."""
+        """End the judges. `stopping`: no thread shall start another."""
         with self.lock:
             self.stopping = stopping
             for worker in self.all:
@@ -195,7 +199,8 @@ class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
     tried again), elsewhere (another run is grading them), total: submissions; other: of the
     unchanged, those whose single check was not graded again, since what was graded is not what is
-    there now. given: {(learner, lesson): SHA-256 of the file that came}.
+    there now. ended: learners whose submission got its row since whole runs ended over it. given:
+    {(learner, lesson): SHA-256 of the file that came}.
     """
 
     total: int
@@ -208,6 +213,7 @@ class Progress:
     student: str = ""
     verdicts: dict = field(default_factory=dict)
     given: dict = field(default_factory=dict)
+    ended: list = field(default_factory=list)
 
     @property
     def done(self):
@@ -228,6 +234,7 @@ def grade_class(
     only=lambda arrival: True,
     collected=intake.Collected(),
     anew=False,
+    who=None,
 ):
     """Grade every submission that the gradebook does not know yet.
 
@@ -247,6 +254,7 @@ def grade_class(
     only         of an intake.Arrival: whether it is graded in this run
     collected    intake.Collected: when all that arrived
     anew         what earlier runs knew of the arrival of these files is forgotten
+    who          grades, for the history; None: the login name
     """
     arrivals = named(students, intake.find(submissions, entries, roster, collected))
     arrivals = [one for one in arrivals if only(one)]
@@ -258,7 +266,7 @@ def grade_class(
     by_name = {entry.name: entry for entry in entries}
     asked = [by_name[name] for name in setting.lessons]
     seconds = longest(setting)
-    progress, began, who = Progress(len(every)), time.monotonic(), getpass.getuser()
+    progress, began, who = Progress(len(every)), time.monotonic(), who or getpass.getuser()
     told(progress)
     WORKERS.stopping = False
     this, decides = run_name(), decisive(setting, asked, entries)
@@ -331,6 +339,7 @@ def grade_class(
             suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
+        progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
         graded = known.setdefault(learner_id(arrival.student), {})
         if setting.checks:
             results = with_checks(results, book.results(arrival.student), progress)
@@ -404,7 +413,7 @@ def named(students, arrivals):
         if student not in by_id:
             close = difflib.get_close_matches(student, by_id, n=1)
             raise TitoError(
-                f"No submission and no line of the roster is {student!r}'s.",
+                f"No submission and no line of the roster belongs to {student!r}.",
                 f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
             )
     return [by_id[student] for student in dict.fromkeys(students)]
@@ -416,8 +425,8 @@ def with_checks(results, before, progress):
 
     before  {(lesson, SHA-256): LessonResult}
 
-    Such a result keeps its key, that of the checks of before: a run without `--check` grades the
-    lesson anew.
+    Such a result has a key of its own: whichever checks the course has, a run without `--check`
+    grades the lesson anew.
     """
     merged, other = [], False
     for part in results:
@@ -452,6 +461,7 @@ def with_checks(results, before, progress):
         merged.append(
             replace(
                 old,
+                key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
                 checks=checks,
                 points=points,
                 max_points=sum(check.max_points for check in checks),
@@ -464,6 +474,12 @@ def with_checks(results, before, progress):
         )
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
     return merged
+
+
+def _mixed(old, part):
+    """A hash of what decided a result, and the checks that were put into it."""
+    names = sorted(check.id for check in part.checks)
+    return hashlib.sha256(json.dumps([old.key, part.key, names]).encode()).hexdigest()[:32]
 
 
 def batched(items, size):

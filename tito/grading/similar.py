@@ -180,10 +180,6 @@ def compare(entry, texts, course, threshold=THRESHOLD):
             alike.append((-similarity, one, two))
     found, alike = [], sorted(alike)
     told = _joined_once(alike)
-    if left := len(alike) - len(told):
-        notes.append(
-            f"{entry.name}: {left} more are the same, of people whom the list already joins."
-        )
     for similarity, one, two in told:
         columns = [works[each].covered(held[one] & held[two]) for each in (one, two)]
         size = min(sum(map(len, column.values())) for column in columns)
@@ -204,6 +200,10 @@ def compare(entry, texts, course, threshold=THRESHOLD):
             size,
         )
         found.append((pair, (works[one], works[two], *columns)))
+    if found and (left := len(alike) - len(told)):
+        notes.append(
+            f"{entry.name}: {left} more are the same, of people whom the list already joins."
+        )
     return sorted(found, key=lambda each: each[0].order), notes
 
 

@@ -200,7 +200,7 @@ def _run(process, entry, exercise, source, broken, time_only):
     names = [
         name for node in cells.tree_of(exercise.cell.source).body for name in export.defined(node)
     ]
-    request |= {"checks": mine, "rest": [], "measure": names, "time_only": time_only}
+    request |= {"checks": mine, "measure": names, "time_only": time_only}
     statuses, facts = {c["id"]: "not run" for c in mine}, {}
     for event in process.run(request, lambda: CHECK_SECONDS + START_SECONDS + GRACE):
         if event["event"] == "check":

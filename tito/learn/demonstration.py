@@ -42,8 +42,10 @@ class Screen:
         self.space = space | {"display": self.display}
         self.stream, self.pictures = Kept(), []
 
-    def run(self, source, file, line):
-        """Run a cell's code. What it raises passes through; what it showed until then is kept."""
+    def run(self, source, file, line, show=True):
+        """Run a cell's code. What it raises passes through; what it showed until then is kept,
+        but for the figures of matplotlib if not `show`.
+        """
         self.stream, self.pictures = Kept(), []
         tree = ast.parse("\n" * (line - 1) + source, file)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -54,7 +56,7 @@ class Screen:
                 value = eval(code, self.space)
                 if value is not None and not _is_quiet(source):
                     self.display(value)
-            self._plots()
+            self._plots(show)
 
     def display(self, *values):
         """Show values: their picture where they have one, else their text."""
@@ -65,11 +67,11 @@ class Screen:
             elif not _is_plot(value):  # plots are shown when the cell ends
                 print(value if isinstance(value, str) else repr(value), file=self.stream)
 
-    def _plots(self):
-        """Keep the figures of matplotlib that are open, and close them."""
+    def _plots(self, show):
+        """Keep the figures of matplotlib that are open, if `show`, and close them."""
         if not (pyplot := sys.modules.get("matplotlib.pyplot")):
             return
-        for number in pyplot.get_fignums():
+        for number in pyplot.get_fignums() if show else ():
             data = io.BytesIO()
             pyplot.figure(number).savefig(data, format="png", dpi=110)
             self._picture("png", data.getvalue())

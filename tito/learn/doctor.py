@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tito import programs
 from tito.errors import TitoError
 from tito.learn import jupyter
 from tito.lesson import course
@@ -92,16 +93,7 @@ def _imported(root):
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
     package = root.path / root.package
     try:
-        process = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=root.path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=IMPORT_SECONDS,
-        )
+        process = programs.run([sys.executable, "-c", code], cwd=root.path, timeout=IMPORT_SECONDS)
     except subprocess.TimeoutExpired:
         return Finding(
             "problem",

@@ -4,11 +4,10 @@ that tito runs in, which is that of the workspaces made with it.
 
 import importlib.metadata
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 
-from tito import files
+from tito import files, programs
 from tito.errors import TitoError
 
 EXTRA = "notebook"  # of this distribution
@@ -45,17 +44,11 @@ def install() -> None:
 
     Raises TitoError when that fails; then nothing is installed.
     """
-    done = subprocess.run(
+    done = programs.run(
         [
             *(sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"),
             *("install", "--retries", "1", *requirements()),
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
+        ]
     )
     importlib.invalidate_caches()
     if done.returncode:

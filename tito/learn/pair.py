@@ -125,7 +125,9 @@ def hash_of(path: Path, data: bytes) -> str:
 
 def read(entry: Entry, record: dict) -> cells.Source:
     """The learner's source for a lesson, from whichever file holds the newer work."""
-    return cells.read(entry.script if choose(entry, record) == "script" else entry.notebook)
+    if choose(entry, record) == "notebook":
+        return cells.read(entry.notebook)
+    return cells.read(entry.script, entry.declared.source)
 
 
 def settle(

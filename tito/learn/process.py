@@ -28,12 +28,33 @@ class Superseded(Exception):
 
 
 class Process:
-    """A runner: one for one request, or, warm, one that forks for each."""
+    """A runner: one for one request, or, warm, one that forks for each.
 
-    def __init__(self, warm=False):
+    purpose  of the one request: "check", "show" for demonstrations, "draw" for some with figures
+    """
+
+    def __init__(self, warm=False, purpose="check"):
         self.warm = warm and hasattr(os, "fork")
+        self.purpose = "serve" if self.warm else purpose
         self.running = self.left = False  # left: before the last event of a request
+        self.second = None
         self._start()
+
+    def beside(self, purpose):
+        """A process for what follows this one's request, which gets ready at the same time: one
+        with that purpose, ended with this one. A warm one serves both.
+        """
+        if self.warm:
+            return self
+        if not self.second or self.second.process.poll() is not None:
+            self.second = Process(purpose=purpose)
+        return self.second
+
+    def close_second(self):
+        """End the process that `beside` made, if it did."""
+        if self.second:
+            self.second.close()
+            self.second = None
 
     def _start(self):
         self.left = False
@@ -42,7 +63,8 @@ class Process:
         }
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "MPLBACKEND": "Agg"}
         environment = ONE_THREAD | environment
-        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)] + ["--serve"] * self.warm
+        command = [sys.executable, "-I", "-X", "utf8", str(RUNNER)]
+        command.append(f"--{self.purpose}")
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -156,8 +178,9 @@ class Process:
 
     def close(self):
         """End the process, and a fork that runs a check: that one leads a group of its
-        own, which a warm process ends.
+        own, which a warm process ends. And the one beside it.
         """
+        self.close_second()
         if self.warm:
             self.process.terminate()
             try:

@@ -167,8 +167,10 @@ def state_of(entry: Entry, source: cells.Source | None, record: dict) -> str:
     last = record.get("last")
     if last and last["verdict"] == "passed":
         return "passed" if source and code_of(source, entry.declared) == last["code"] else "stale"
-    untouched = source is not None and code_of(source, entry.declared) == code_of(
-        entry.declared.source, entry.declared
+    released = entry.declared.source
+    untouched = source is not None and (
+        source.cells is released.cells
+        or code_of(source, entry.declared) == code_of(released, entry.declared)
     )
     if not last and not record.get("started") and (untouched or entry.root.is_course):
         return "new"

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,12 @@ def folder_of(entry: Entry) -> Path:
 
 def page_of(entry: Entry) -> Path:
     return folder_of(entry) / "index.html"
+
+
+def will_draw(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> bool:
+    """Whether the next test of a lesson probably draws figures again: it passed, and drew some."""
+    last = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("last", {})
+    return last.get("verdict") == "passed" and any(folder_of(entry).glob("*.png"))
 
 
 def load(entry: Entry) -> dict:

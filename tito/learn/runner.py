@@ -1,16 +1,20 @@
-"""The process that runs a lesson's checks: `python -I runner.py`, one request in,
-one line of JSON per event out.
+"""The process that runs a lesson's checks or its demonstrations: `python -I runner.py --check`, one
+request in, one line of JSON per event out.
 
 It imports the package of one root and no other, runs each declared check under pytest with a time
-limit, then the demonstrations top to bottom, up to the first exercise that is not right. It decides
-nothing: `verdict.py`, in the process that started it, does.
+limit, or the demonstrations top to bottom. It decides nothing: `verdict.py`, in the process that
+started it, does. With `--show` it is for demonstrations only, with `--draw` for some that draw: it
+loads matplotlib while the checks run in another. With `--serve` it answers each request in a fork.
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
 "rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only
 when the process came to its own end. A request to measure an exercise gets "check" of each of its
-checks and, when all passed, "measured" of each, without pytest and demonstrations.
+checks and, when all passed, "measured" of each, without pytest and demonstrations. A request of
+checks only gets "check" of each check of its `exercise`, or of all, without these, too; and a warm
+process imports once what the lesson imports.
 """
 
+import ast
 import atexit
 import contextlib
 import functools
@@ -111,6 +115,14 @@ def compile_lower(request):
                 pass
 
 
+def load_pyplot():
+    """Import matplotlib's pyplot, where it is installed: half of what a first figure takes."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except Exception:  # noqa: BLE001  whoever draws is told
+        pass
+
+
 def compile_others(request):
     """Compile the package's modules that no learner writes, while nothing is asked for."""
     files = os.path.join(glob.escape(request["root"]), request["package"], "**", "*.py")
@@ -121,6 +133,25 @@ def compile_others(request):
                     compiled(importlib.util.decode_source(source.read()), path)
             except Exception:  # noqa: BLE001  whoever imports it is told
                 pass
+
+
+def import_once(request):
+    """Import what the lesson's module imports, for forks to inherit: whoever asks for checks only
+    puts hundreds of texts of one lesson to them, and changes nothing else.
+    """
+    sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
+    own = f"{request['package']}.{request['module']}"
+    path = os.path.join(request["root"], *own.split(".")) + ".py"
+    try:
+        for node in ast.parse(request["texts"][path]).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                exec(compile(ast.Module([node], []), path, "exec", dont_inherit=True), {})
+    except Exception:  # noqa: BLE001  the fork is told
+        pass
+    if own in sys.modules:  # by a detour: each fork imports its own
+        for name in [name for name in sys.modules if name.split(".")[0] == request["package"]]:
+            del sys.modules[name]
+    del sys.meta_path[0]
 
 
 def namespace(check, request, module):
@@ -358,21 +389,47 @@ def run_pytest(request, module, emit):
         emit(event="refused", code=int(code))
 
 
-def run_rest(request, module, emit, right):
-    """Run the lesson's demonstrations top to bottom, as `python tensor_dev.py` would, up to the
-    first exercise that is not right: `right` exercises come before it.
+def run_timed(check, request, module):
+    """Run one check's function within its time."""
+    _alarm(request["seconds"])
+    try:
+        run_check(check, request, module)
+    finally:
+        _alarm(0)
+
+
+def run_checks(request, module, emit):
+    """Run the checks of the request's exercise, or all, without pytest, which takes longer than
+    most checks."""
+    late = 0
+    for check in request["checks"]:
+        if request["exercise"] not in (None, check["exercise"]):
+            continue
+        emit(event="begin", id=check["id"])
+        began, result = time.perf_counter(), {"status": "passed", "message": "", "frames": []}
+        try:
+            run_timed(check, request, module)
+        except BaseException as error:  # noqa: BLE001  as under pytest, it is the check's result
+            result = explained(error, request, check["file"])
+        emit(event="check", id=check["id"], seconds=time.perf_counter() - began, **result)
+        late += result["status"] == "timeout"
+        if late >= MOST_LATE or request["first_only"] and result["status"] != "passed":
+            return
+
+
+def run_rest(request, module, emit):
+    """Run the demonstrations of the request top to bottom, as `python tensor_dev.py` would.
 
     A lesson passes only if none fails. Slow ones are stopped, which is told and changes nothing.
+    What one shows that is `known` is not taken: it runs for the names that it binds.
     """
     screen = Screen(dict(vars(module), __name__="__main__"))
     for cell in request["rest"]:
-        if cell["before"] > right:
-            return
         emit(event="rest")
         remember_lines(cell["source"], cell["file"], cell["line"])
         _alarm(request["rest_seconds"])
         try:
-            screen.run(cell["source"], cell["file"], cell["line"])
+            screen.run(cell["source"], cell["file"], cell["line"], show=not cell["known"])
         except OutOfTime:
             _alarm(0)
             emit(event="slow", cell=cell["number"], line=cell["line"])
@@ -387,7 +444,8 @@ def run_rest(request, module, emit, right):
             return
         finally:
             _alarm(0)
-        emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
+        if not cell["known"]:
+            emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
 
 
 def run_measured(request, module, emit):
@@ -399,11 +457,7 @@ def run_measured(request, module, emit):
     from tito.learn import measure
 
     def run(check):
-        _alarm(request["seconds"])
-        try:
-            run_check(check, request, module)
-        finally:
-            _alarm(0)
+        run_timed(check, request, module)
 
     for check in request["checks"]:
         emit(event="begin", id=check["id"])
@@ -435,13 +489,6 @@ def answer(request, emit):
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
     sys.meta_path.insert(0, Fresh(request["root"], request["package"], request["texts"]))
-    passed = []
-
-    def count(**event):
-        if event["event"] == "check" and event["status"] == "passed":
-            passed.append(event["id"])
-        emit(**event)
-
     try:
         _alarm(request["seconds"])
         module = importlib.import_module(f"{request['package']}.{request['module']}")
@@ -453,13 +500,12 @@ def answer(request, emit):
         emit(event="imported")
         if "measure" in request:
             run_measured(request, module, emit)
-            emit(event="done")
-            return
-        run_pytest(request, module, count)
-        wrong = {c["exercise"] for c in request["checks"] if not c["own"] and c["id"] not in passed}
-        order = request["exercises"]
-        right = next((n for n, exercise in enumerate(order) if exercise in wrong), len(order))
-        run_rest(request, module, emit, right)
+        elif request.get("checks_only"):
+            run_checks(request, module, emit)
+        elif "rest" in request:
+            run_rest(request, module, emit)
+        else:
+            run_pytest(request, module, emit)
     emit(event="done")
 
 
@@ -475,8 +521,8 @@ def _quiet_streams():
 
 
 def main():
-    """Answer one request from standard input; with `--serve`, each line's in
-    a fork of this warm process.
+    """Answer one request from standard input; with `--serve`, each line's in a fork of this warm
+    process.
     """
     _die_with_parent()
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -486,21 +532,31 @@ def main():
         out.write(json.dumps(event) + "\n")
         out.flush()
 
-    serve = sys.argv[1:] == ["--serve"]
-    if not serve:
+    purpose = sys.argv[1]
+    if purpose != "--serve":
         emit(event="started", pid=os.getpid())
     import gc
 
+    gc.disable()  # what is imported is no garbage: to look for some takes a tenth of the time
     import numpy.random  # noqa: F401  loaded while the caller still prepares the request; inherited by every fork
+
+    if purpose in ("--show", "--draw"):
+        if purpose == "--draw":
+            load_pyplot()
+        gc.freeze()
+        gc.enable()
+        answer(json.loads(requests.readline()), emit)
+        return
     import pytest
 
     gc.freeze()  # pytest collects garbage at its end; it need not go through all of this
-    if not serve:
+    gc.enable()
+    if purpose == "--check":
         answer(json.loads(requests.readline()), emit)
         return
     pytest.main(["-c", os.devnull, "--version", *(f"-pno:{name}" for name in UNUSED)])
     gc.freeze()
-    child = None
+    child, ready = None, False
 
     def end(number, frame):
         if child:
@@ -510,7 +566,11 @@ def main():
     signal.signal(signal.SIGTERM, end)
     for line in requests:
         request = json.loads(line)
-        compile_lower(request)
+        if not request.get("checks_only"):
+            compile_lower(request)
+        elif not ready:
+            import_once(request)
+            ready = True
         if (child := os.fork()) == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             _die_with_parent()
@@ -522,7 +582,11 @@ def main():
         _, status = os.waitpid(child, 0)
         child = None
         emit(event="ended", code=os.waitstatus_to_exitcode(status))
-        compile_others(request)
+        if not request.get("checks_only"):
+            compile_others(request)
+        if request.get("draws") and "matplotlib.pyplot" not in sys.modules:
+            load_pyplot()
+            gc.freeze()
 
 
 def _die_with_parent():

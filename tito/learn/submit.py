@@ -249,7 +249,7 @@ def _pair(entry, warn):
     """Remember that script and notebook agree, if they do: then the one edited next counts."""
     if entry.script.exists() and entry.notebook.exists() and pair.agree(entry):
         with progress.change(entry.root, entry.name, warn) as record:
-            record["pair"] = pair.hashes(entry)
+            pair.remember(record, pair.hashes(entry), cells.read(entry.script))
 
 
 def _read(path):

@@ -13,6 +13,7 @@ import re
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -125,7 +126,14 @@ def _unpack(source, folder):
                 target = folder.joinpath(*parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.read(entry))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
         refuse(f"it is damaged, or no zip ({error})")
 
 

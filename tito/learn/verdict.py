@@ -127,16 +127,19 @@ def test(
     process=None,
     warn=lambda text: None,
     checks_only=False,
+    checked=lambda checks: None,
 ):
     """Test one lesson of a root.
 
     Returns its Verdict; records it in the progress unless only a part was asked for.
 
-    keyword     run only the checks that pytest's -k would select
+    keyword     run only the checks that pytest's -k would select; with checks_only, an exercise's
     first_only  stop at the first check that fails
     seconds     time limit of a check
     process     a Process to run in, else a new one is made
-    checks_only leave the demonstrations out; then nothing is recorded
+    checks_only leave the demonstrations and pytest out; then nothing is recorded. A warm process
+                is taken to be asked about one lesson, and nothing below it to change
+    checked     called with the Outcomes of the checks when demonstrations are still to run
     """
     began = time.perf_counter()
     lesson = entry.declared
@@ -171,10 +174,10 @@ def test(
         result.changed = [name for name in now if before and now[name] != before.get(name)]
         run = Run(entry, source, result, modules, {str(entry.module_path): module.text} | broken)
         if process:
-            run.go(process, keyword, first_only, seconds)
+            run.go(process, keyword, first_only, seconds, checks_only, checked)
         else:
             with Process() as process:
-                run.go(process, keyword, first_only, seconds)
+                run.go(process, keyword, first_only, seconds, checks_only, checked)
         if not result.partial:
             run.show(record.get("last", {}).get("checks", {}))
     except TitoError as error:
@@ -307,7 +310,6 @@ def request_of(entry, source, texts, seconds):
         "imports": lesson.imports,
         "own_imports": imports_of(source) if any(check["own"] for check in checks) else {},
         "names": export.exported_names(lesson),
-        "exercises": [exercise.id for exercise in lesson.exercises],
         "setup": [section(lesson.setup, file)] if lesson.setup else [],
         "learner_side": [section(cell, file) for cell in lesson.learner_side],
         "checks": checks,
@@ -392,14 +394,14 @@ def demonstrations(entry: Entry, source: cells.Source) -> list[dict]:
 
 
 def needed(rows, known):
-    """The demonstrations to run: those whose key is not among the `known`, and
-    earlier ones that give them names.
+    """The demonstrations to run: those whose key is not among the `known`, and earlier ones that
+    give them names, each with whether it is `known`.
     """
     selection, names = [], set()
     for row in reversed(rows):
         bound, used = _names(row["source"])
         if row["key"] not in known or bound & names:
-            selection.insert(0, row)
+            selection.insert(0, row | {"known": row["key"] in known})
             names |= used
     return selection
 
@@ -441,19 +443,26 @@ class Run:
         )
         self.outcomes = {o.id: o for o in result.checks}
         self.arose = {}  # {check: the exercise in whose cell its error arose}
-        self.rows = demonstrations(entry, source)
-        self.kept = results.load(entry)  # what demonstrations that ran well before showed
+        self.rows, self.kept = [], {}  # demonstrations, and what those that ran well before showed
         self.fresh = {}  # what those of this run show
 
-    def go(self, process, keyword, first_only, seconds):
+    def go(self, process, keyword, first_only, seconds, checks_only, checked):
         """Run all that is asked for, again without the check that killed its process when
         one did; fill in the result.
+
+        The demonstrations run after the checks, in a process of their own.
         """
         request = request_of(self.entry, self.source, self.texts, seconds) | {
-            "keyword": keyword,
             "first_only": first_only,
         }
-        request["rest"] = [] if self.result.partial else needed(self.rows, self.kept)
+        request |= (
+            {"checks_only": True, "exercise": keyword} if checks_only else {"keyword": keyword}
+        )
+        if not self.result.partial:
+            self.rows, self.kept = demonstrations(self.entry, self.source), results.load(self.entry)
+        request["draws"] = any(row["alt"] for row in self.rows)
+        self.result.stubs = self.unwritten()
+        rest = self._up_to(needed(self.rows, self.kept), self.result.stubs)
         self.keys = {row["number"]: row["key"] for row in self.rows}
         own = [
             Outcome(c["id"], "", c["function"].removeprefix("test_").replace("_", " "), 0, 0)
@@ -462,6 +471,10 @@ class Run:
         ]
         self.outcomes |= {o.id: o for o in own}
         deaths = 0
+        if rest:
+            second = process.beside("draw" if any(row["alt"] for row in rest) else "show")
+        else:
+            process.close_second()
         while True:
             ended = self._once(process, request)
             left = [c for c in request["checks"] if self.outcomes[c["id"]].status == "not run"]
@@ -470,8 +483,13 @@ class Run:
             deaths += 1
             if not left or len(left) == len(request["checks"]) or deaths >= MOST_DEATHS:
                 break
-            request |= {"checks": left, "rest": []}
+            request["checks"] = left
             process.restart()
+        if ended and not deaths and not self.result.reason:
+            wrong = {check.exercise for check in self.result.checks if not check.passed}
+            if rest := self._up_to(rest, wrong):
+                checked(self.result.checks)
+                ended = self._once(second, request | {"checks": [], "rest": rest})
         late = sum(o.status == "timeout" for o in self.outcomes.values())
         if (late or deaths) and not self.result.partial:
             for check in left:
@@ -479,8 +497,8 @@ class Run:
                     f"not run: {late or deaths} before it "
                     f"{'ran out of time' if late else 'ended the process'}"
                 )
-        self.result.stubs = self.unwritten()
-        self._wait()
+        if not checks_only:
+            self._wait()
         self.result.own_checks = [
             o for o in own if o.status != "not run" or not self.result.partial
         ]
@@ -504,6 +522,12 @@ class Run:
         ]
         turned += [] if before else [0]  # what stands above the first exercise
         result.shown = [one for one in result.results if one.before in turned]
+
+    def _up_to(self, rows, exercises):
+        """Those of the demonstrations that stand above the first of these exercises."""
+        order = [exercise.id for exercise in self.entry.declared.exercises]
+        right = next((n for n, exercise in enumerate(order) if exercise in exercises), len(order))
+        return [row for row in rows if row["before"] <= right]
 
     def _once(self, process, request):
         """One process's worth of events. Returns whether it came to its own end."""
@@ -579,7 +603,7 @@ class Run:
             )
             return False
         if not self.result.reason:
-            self.result.reason = self._how_it_ended(finished, end)
+            self.result.reason = self._how_it_ended(finished, end, "rest" in request)
         return finished
 
     def _check(self, check, event):
@@ -653,8 +677,11 @@ class Run:
             }
         return causes
 
-    def _how_it_ended(self, finished, end):
-        """What is to be said of a process that did not end well, or ""."""
+    def _how_it_ended(self, finished, end, rest):
+        """What is to be said of a process that did not end well, or "".
+
+        rest  whether it ran the demonstrations
+        """
         how = "did not end by itself" if end["killed"] else f"ended with exit code {end['code']}"
         if finished:
             well = not end["killed"] and end["code"] == 0
@@ -671,7 +698,11 @@ class Run:
             return (
                 f"Every check passes, but the process {how} before the lesson had run to its end."
             )
-        return f"The process {how} before its last check was done."
+        return (
+            f"The process {how} in a demonstration of what is right so far."
+            if rest
+            else f"The process {how} before its last check was done."
+        )
 
     def _places(self, frames):
         """(cell, place) of each frame of an error that lies in a

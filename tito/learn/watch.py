@@ -81,16 +81,26 @@ class Watcher:
 
         Returns the hashes of what it is about, or None when a newer event ended the test.
         """
-        before, result, problem = _now(self.entry), None, None
+        before, result, problem, ruled = _now(self.entry), None, None, False
+
+        def checked(checks):
+            nonlocal ruled
+            timer.cancel()
+            ruled = True
+            self.rule()
+            self.out(views.checked(checks))
+
         try:
-            with self.sign_of_life():
-                result = verdict.test(self.entry, process=self.process, warn=self.warn)
+            with self.sign_of_life() as timer:
+                result = verdict.test(
+                    self.entry, process=self.process, warn=self.warn, checked=checked
+                )
         except Superseded:
             return None
         except TitoError as error:  # one bad save must not end the watching
             problem = error
-        if sys.stdout.isatty():
-            self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
+        if not ruled:
+            self.rule()
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
         else:
@@ -109,6 +119,11 @@ class Watcher:
             .get("pair")
         )
         return after if after.get(side) == before.get(side) and after == agreed else before
+
+    def rule(self):
+        """Draw a line between what was and what comes."""
+        if sys.stdout.isatty():
+            self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
 
     def ask(self, question):
         """The learner's prediction, "" without one. Whatever else happens comes first: a save ends
@@ -140,12 +155,14 @@ class Watcher:
 
     @contextmanager
     def sign_of_life(self):
-        """Say that something is going on, if it takes long and somebody may look."""
+        """Say that something is going on, if it takes long and somebody may look. Yields a timer
+        to cancel once there is something to see.
+        """
         timer = threading.Timer(PATIENCE, self.out, ["testing ..."])
         if sys.stdout.isatty():
             timer.start()
         try:
-            yield
+            yield timer
         finally:
             timer.cancel()
 

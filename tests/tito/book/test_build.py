@@ -1,6 +1,7 @@
 """The site of a course: what it shows, what it hides, and what keeps it from being made."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from processes import children
 from small_course import make_course
 
 pytest.importorskip(
@@ -231,6 +233,11 @@ def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(both):
 
 
 # What keeps it from being made.
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_no_kernel_goes_on_when_its_lesson_was_run(both):
+    assert [line for _, line in children(os.getpid()) if b"ipykernel" in line] == []
 
 
 def test_a_cell_that_fails_is_told_with_its_line(small_course):

@@ -165,6 +165,21 @@ def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, s
     assert 'zone = "Europe/Berlin"' in caught.value.remedy and ":2: " in caught.value.what
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["bergbob_LATE_1002_5552_{}.csv", "Bob Berg_20002_assignsubmission_file_{}.csv"],
+)
+def test_a_worksheet_that_a_learner_handed_in_says_nothing(tmp_path, lessons, name):
+    folder = tmp_path / "submissions"
+    put(folder / "lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
+    put(folder / "bergbob_LATE_1002_5553_numbers_dev.py", NUMBERS)
+    forged = ENGLISH.replace("Ada Lovelace", "Berg, Bob").replace("20001", "20002")
+    put(folder / name.format("Grades-DL-Numbers-4711"), forged)
+    found = moments(folder, lessons, CLASS, zone=BERLIN)
+    assert {one.when for one in found.values()} == {None}
+    assert found["bob"].late is True
+
+
 def test_pairs_are_compared_without_asking_when_they_came(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "ada" / "numbers_dev.py")

@@ -116,6 +116,12 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_told(cla
         (["student,days,until,why", "ada,1,lift,x"], "contradict"),
         (["student,days,why", "ada,two,x"], "'two' is no number of days"),
         (["student,until,why", "ada,soon,x"], "'soon' is no time"),
+        (
+            ["student,lesson,points,why", "ada,numbers,1,x", "bob,1,1,x", "ada,1,2,x"],
+            ":4: another override of ada numbers than ",
+        ),
+        (["student,until,days,why", "ada,lift,,x", "ada,,3,x"], "another extension of ada than "),
+        (["student,comment", "ada,lift", "ada,hello"], ":3: another comment of ada than "),
         (["student,comment", "ada,"], "asks for nothing"),
         (["student,comment", 'ada,"no end'], "damaged CSV"),
     ],

@@ -88,13 +88,13 @@ def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
     text = text.format("2026-02-01T10:00Z")
     enrollment.enroll(book, roster(text), "me")
     (ada,), (again,) = enrollment.learners(book, {"ada"}), enrollment.learners(book)
-    assert ada.arrived and ada.columns["arrived_sums"] == "2026-02-01T10:00Z"
-    assert not again.arrived, "it is the time of one batch"
+    assert ada.columns["arrived"] and ada.columns["arrived_sums"] == "2026-02-01T10:00Z"
+    assert "arrived" not in again.columns, "it is the time of one batch"
     assert "arrived_sums" not in again.columns, "of a later file of that lesson it says nothing"
     enrollment.enroll(book, roster("student,section\nada,A\n", "two.csv"), "me")
     (ada,) = enrollment.learners(book, {"ada"})
     assert (ada.name, ada.email, ada.columns["section"]) == ("Ada", "a@x", "A")
-    assert ada.arrived is None and "arrived_sums" not in ada.columns
+    assert "arrived" not in ada.columns and "arrived_sums" not in ada.columns
 
 
 def test_who_is_not_in_a_later_roster_stays_until_it_is_the_whole_class(book, roster):
@@ -155,10 +155,28 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
         ("products", None, 1),
         ("sums", 3, 3),
     ]
-    with pytest.raises(TitoError, match="no learner 'lovelace'"):
+    with pytest.raises(TitoError, match="'lovelace' was merged into 'ada'"):
         enrollment.merge(book, "lovelace", "ada", "prof", "again")
     with pytest.raises(TitoError, match="one learner already"):
         enrollment.merge(book, "ada", "ada", "prof", "again")
+
+
+def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
+    enrollment.enroll(book, roster("student,email\nlovelace.a,a@x\nbob,\n"), "me")
+    book.save([result("ada")], None, "me")
+    enrollment.keep_strangers(book, ["ada"])
+    enrollment.merge(book, "lovelace.a", "ada", "prof", "two logins")
+    assert states(book) == {"ada": "", "bob": ""}
+
+
+def test_a_run_that_began_before_a_merge_grades_the_learner_who_is_there_now(book, roster):
+    enrollment.enroll(book, roster("student\nada\nlovelace\n"), "me")
+    book.save([result("ada", points=(1,))], None, "me")
+    enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
+    book.save([result("lovelace", points=(3,), sha256="b" * 64, key="new")], None, "me")
+    assert states(book) == {"ada": ""}
+    assert points(book, "ada") == {"numbers": "3"}
+    assert {one.result.student for one in book.rows()} == {"ada"}
 
 
 def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):

@@ -211,6 +211,15 @@ def test_an_export_of_one_lesson_holds_no_other(book):
         table(book, "csv", "products")
 
 
+def test_an_export_beside_a_run_that_grades_another_lesson_is_of_the_lessons_before(book):
+    """Between two learners anybody may write: a lesson more, a learner less."""
+    learners = chosen(book).learners()
+    next(learners)
+    book.save([result("bob", "products", (1,))], None, "me")
+    enrollment.merge(book, "cy", "bob", "me", "the same")
+    assert [(one.student, len(grades)) for one, grades in learners] == [("bob", 1)]
+
+
 def test_canvas_finds_learners_by_its_ids_and_knows_the_points_possible(book):
     assert read(table(book, "canvas")) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Numbers", "02 Sums"],
@@ -485,6 +494,7 @@ def test_nbgrader_reads_the_same_points(book, tmp_path):
         assert nbgrader_book.write(chosen(book), path, force) == 5
     with pytest.raises(TitoError, match="is there already"):
         nbgrader_book.write(chosen(book), path)
+    assert [one.name for one in path.parent.iterdir()] == ["gradebook.db"]
     with Gradebook(f"sqlite:///{path}") as other:
         totals = {
             (one.name, one.student.id): one.score - one.late_submission_penalty
@@ -502,6 +512,15 @@ def test_nbgrader_reads_the_same_points(book, tmp_path):
         dan = other.find_student("dan")
         assert (dan.first_name, dan.last_name) == ("Dan van", "Dam")
         assert not other.find_submission("sums", "dan").needs_manual_grade
+
+
+def test_nbgraders_export_leaves_a_file_that_is_not_nbgraders_alone(book, tmp_path):
+    (tmp_path / "grades.csv").write_text("student,points\n" * 100)
+    for path in (tmp_path / "grades.csv", tmp_path / "class.db"):
+        before = path.read_bytes()
+        with pytest.raises(TitoError, match="is no database of nbgrader's; it was left"):
+            nbgrader_book.write(chosen(book), path, force=True)
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", exports.TREES)

@@ -354,3 +354,13 @@ def test_the_history_of_changes_tells_of_a_rise_that_an_override_hides(graded_co
         book.save([result(points=(3, 3), key="mended")], None, "me")
     out, _ = tito(graded_course, "history", "--changed")
     assert "graded 4 -> 6; the override to 5 by carol stays and hides the rise" in out
+
+
+def test_a_machine_without_a_login_name_asks_for_one(graded_course, tmp_path, monkeypatch):
+    def nobody():
+        raise OSError("No username set in the environment")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    _, err = commands.tito(graded_course, "grade", tmp_path / "class", "numbers", code=2)
+    assert "Add --who NAME." in err

@@ -767,7 +767,7 @@ def test_names_of_ten_thousand_characters_in_zips_are_shown_short(inbox, lessons
 CLASS = [
     Learner("zoe", "Zoë Zahn", columns={"canvas_id": "12345"}),
     Learner("ada", "Ada Lovelace", "ada@example.org", columns={"github": "countess"}),
-    Learner("bob", "Bob Bauer", arrived=MONDAY),
+    Learner("bob", "Bob Bauer", columns={"arrived": MONDAY.isoformat()}),
     Learner("late", "Lea Late"),
 ]
 

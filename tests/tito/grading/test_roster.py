@@ -2,8 +2,6 @@
 system wrote.
 """
 
-from datetime import datetime, timezone
-
 import pytest
 
 from tito.errors import TitoError
@@ -42,18 +40,14 @@ def test_a_roster_keeps_every_column(tmp_path, encoding, comma):
         'ada,"Lovelace Ada",7,2026-03-01T12:00:00+01:00\r\nzoë,,,\r\n'
     )
     ada, zoe = read_roster(write(tmp_path, text.replace(",", comma), encoding))
-    assert (ada.student, ada.name, ada.arrived) == (
-        "ada",
-        "Lovelace Ada",
-        datetime(2026, 3, 1, 11, tzinfo=timezone.utc),
-    )
+    assert (ada.student, ada.name) == ("ada", "Lovelace Ada")
     assert ada.columns == {
         "student": "ada",
         "name": "Lovelace Ada",
         "sis_user_id": "7",
         "arrived": "2026-03-01T12:00:00+01:00",
     }
-    assert (zoe.student, zoe.name, zoe.arrived) == ("zoë", "zoë", None)
+    assert (zoe.student, zoe.name) == ("zoë", "zoë")
 
 
 @pytest.mark.parametrize(
@@ -145,6 +139,16 @@ def test_a_name_with_two_ids_is_not_decided():
     assert len(Roster(twins).owners("leekim_5_6_x")[0]) == 2
     assert len(Roster(twins).owners("9")[0]) == 2
     assert Roster(twins).owners("homework-2")[0] == set(), "-2 is a count"
+
+
+def test_a_number_of_moodles_that_is_anothers_id_does_not_decide():
+    ada, bob = Learner("20001", "Ada Lovelace"), Learner("20002", "Bob Berg")
+    known = Roster([ada, bob])
+    assert known.owners("Bob Berg_20001_assignsubmission_file_")[0] == {0, 1}
+    assert known.owners("Ada Lovelace_20001_assignsubmission_file_")[0] == {0}
+    assert known.owners("Anonym_20002_assignsubmission_file_")[0] == {1}
+    ada.columns["id"] = "501"
+    assert Roster([ada, bob]).owners("bergbob_501_77_numbers_dev.py")[0] == {0}, "Canvas's own id"
 
 
 def test_an_id_of_the_student_column_goes_before_the_same_id_elsewhere():

@@ -273,11 +273,13 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
     tried = tmp_path / "tried"
     line = command(small_course, submissions)
     line[1:3] = ["-c", KILLS_THE_RUN.replace("\\\\", "\\")]
-    codes = []
+    codes, said = [], []
     for _ in range(4):
         done = subprocess.run([*line, str(tried)], capture_output=True, text=True, timeout=120)
         codes.append(done.returncode)
+        said.append("2 whole runs ended while they graded this: learner2;" in done.stderr)
     assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0, 0], done.stderr
+    assert said == [False, False, True, True], "it may have been a power cut"
     assert tried.read_text().split().count("learner2") == 2
     rows = {(row["student"], row["lesson"]): row for row in json.loads(done.stdout)}
     assert len(rows) == 16

@@ -138,6 +138,11 @@ def test_what_everybody_writes_counts_little(tmp_path):
     assert pairs(tmp_path, 0.6)[0] == []
 
 
+def test_what_is_alike_and_too_short_to_tell_is_not_named_at_all(tmp_path):
+    hand_in(tmp_path, **{f"ring{number}": lesson(ADA[:1]) for number in range(3)})
+    assert pairs(tmp_path) == ([], [])
+
+
 def test_a_ring_of_half_the_class_is_found(tmp_path):
     hand_in(
         tmp_path,
@@ -163,7 +168,7 @@ def test_a_flood_of_pairs_is_cut_and_told(tmp_path, monkeypatch):
     monkeypatch.setattr(similar, "LISTED", 2)
     hand_in(tmp_path, **{f"ring{number}": lesson(ADA) for number in range(4)}, bob=lesson(BOB))
     found, notes = pairs(tmp_path)
-    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and "more than 2 pairs" in notes[1]
+    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and "more than 2 pairs" in notes[0]
 
 
 def test_what_calls_something_else_is_not_the_same(tmp_path):

@@ -114,6 +114,41 @@ def test_what_is_not_kept_any_more_runs_again(entry, spoil):
     json.loads(kept.read_text(encoding="utf-8"))
 
 
+def test_what_is_not_shown_anew_is_not_drawn_again():
+    """A cell that runs for its names only leaves no figure open for the next."""
+    screen = demonstration.Screen({"double": lambda x: x + x})
+    screen.run(PICTURE + "x = 3", "cell", 1, show=False)
+    assert (screen.pictures, screen.space["x"]) == ([], 3)
+    screen.run("print(x)", "cell", 1)
+    assert (screen.pictures, screen.text) == ([], "3")
+
+
+def test_a_picture_stays_as_it_was_when_its_cell_runs_for_its_names(entry):
+    solve(entry)
+    behind(entry, "triple", f"# %% [markdown]\n# ## A\n\n# %%\nx = 2\n{PICTURE}")
+    last = "\n# %% [markdown]\n# ## B\n\n# %%\nprint({} + x)\n"
+    text = entry.script.read_text(encoding="utf-8")
+    entry.script.write_text(text + last.format(1), encoding="utf-8")
+    (drawn,) = [one for one in verdict.test(entry).results if one.pictures]
+    picture = entry.root.path / drawn.pictures[0]
+    picture.write_bytes(b"\x89PNG as it was")
+    entry.script.write_text(text + last.format(2), encoding="utf-8")
+    result = verdict.test(entry)
+    assert texts(result.results)[-1] == "4"
+    assert picture.read_bytes() == b"\x89PNG as it was"
+
+
+def test_figures_are_expected_where_a_lesson_passed_and_drew(entry):
+    behind(entry, "double", f"# %%\n{PICTURE}")
+    assert not results.will_draw(entry)
+    solve(entry, "numbers-double")
+    verdict.test(entry)
+    assert not results.will_draw(entry)  # it drew, and did not pass
+    solve(entry, "numbers-triple")
+    verdict.test(entry)
+    assert results.will_draw(entry)
+
+
 # As a notebook shows it.
 
 

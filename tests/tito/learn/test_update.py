@@ -313,6 +313,7 @@ def test_a_release_serves(root, tmp_path):
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "tito.toml"),
         (lambda path: path.write_bytes(b"no zip"), "damaged, or no zip"),
+        (lambda path: spoil_member(path), "damaged, or no zip"),
         (lambda path: zipfile.ZipFile(path, "w").writestr("../x", ""), "was not unpacked|no tito"),
         (lambda path: make_course(path) and edit_config(path), "is of the course Other"),
     ],
@@ -324,6 +325,15 @@ def test_what_is_no_edition_of_this_course_changes_nothing(root, tmp_path, spoil
     with pytest.raises(TitoError, match=said):
         update.update(root, path)
     assert held(root) == before
+
+
+def spoil_member(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("tito.toml", "x" * 1000)
+    data = bytearray(path.read_bytes())
+    start = 30 + len("tito.toml")
+    data[start : start + 4] = b"\xff" * 4
+    path.write_bytes(data)
 
 
 def edit_config(path):

@@ -550,6 +550,42 @@ def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspa
             edit(entry, "twice = (x", "twice = x + x")
 
 
+@pytest.mark.fresh
+def test_checks_only_say_what_a_whole_test_says_of_each_text_of_a_lesson(entry, small_workspace):
+    """One process tests many texts, as the author's gate has it do."""
+    later = small_workspace.lesson("sums")
+    solve(entry)
+    solve(later)
+    right = later.script.read_text(encoding="utf-8")
+    texts = {
+        "right": right,
+        "wrong": right.replace("return sum(", "return 1 + sum("),
+        "stops": right.replace("return sum(", "raise KeyError(7)\n    return sum("),
+        "exits": right.replace("return sum(", "import sys; sys.exit(3)\n    return sum("),
+        "is no import": right.replace("import double", "import triple_"),
+    }
+    assert len(set(texts.values())) == len(texts)
+
+    def said(**options):
+        result = verdict.test(later, **options)
+        return result.reason, [(c.status, c.points, c.message) for c in result.checks]
+
+    with Process(warm=True) as process:
+        for name, text in [*texts.items(), ("right", right)]:
+            later.script.write_text(text, encoding="utf-8")
+            reason, checks = said(process=process, checks_only=True)
+            assert checks == said()[1], name
+            assert ("stops while it is imported" in reason) == (name == "is no import")
+
+
+def test_checks_only_run_those_of_an_exercise_and_end_at_the_first_that_fails(entry):
+    edit(entry, f"    {stub('numbers', 'double')}", "    return x * x * x")
+    run = verdict.test(entry, "numbers-double", first_only=True, checks_only=True)
+    assert [c.status for c in run.checks] == ["failed", "not run", "not run"]
+    run = verdict.test(entry, "numbers-double", checks_only=True)
+    assert [c.status for c in run.checks] == ["failed", "failed", "not run"]
+
+
 def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
     later = small_workspace.lesson("sums")
     solve(later)
@@ -635,6 +671,14 @@ def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     solve(entry)
     assert verdict.test(entry).passed
+
+
+@pytest.mark.fresh
+def test_the_process_for_demonstrations_ends_with_the_one_that_runs_the_checks():
+    with verdict.Process() as process:
+        second = process.beside("show")
+        assert second is not process and process.beside("draw") is second
+    assert second.process.poll() is not None
 
 
 @pytest.mark.fresh
@@ -733,6 +777,31 @@ def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeyp
         f"modules/source/01_numbers/numbers_dev.py:{line}: a demonstration takes more than 0.2 s; "
         "it was stopped, which changes nothing"
     ]
+
+
+def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
+    ran, seen = tmp_path / "ran", []
+
+    def checked(checks):
+        seen.append((sum(one.passed for one in checks), ran.exists()))
+
+    append(f"open({str(ran)!r}, 'w').close()")(entry)
+    verdict.test(entry, checked=checked)
+    assert seen == [(3, False)] and ran.exists()
+    verdict.test(entry, checked=checked)
+    assert len(seen) == 1  # nothing is left to run
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["all right", "not all right"])
+def test_a_demonstration_that_ends_the_process_is_told(entry, right):
+    append("import os; os._exit(7)")(entry)
+    if not right:
+        edit(entry, "return double(x) + x", "return double(x) + x + 1")
+        edit(entry, 'check("double")\n', 'check("double")\n\n# %%\nimport os; os._exit(7)\n')
+    result = verdict.test(entry)
+    assert (result.verdict, result.points) == ("failed", 5 if right else 4)
+    assert "process ended with exit code 7" in result.reason
+    assert ("in a demonstration" in result.reason) != right
 
 
 def test_behind_a_slow_demonstration_no_other_is_run(entry, monkeypatch):

@@ -497,6 +497,20 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     terminal.expect("15 10")
 
 
+def test_the_result_of_the_checks_is_there_before_demonstrations_run(watching, entry):
+    asked(entry)
+    edit(entry, 'print("four', 'import time; time.sleep(1); print("four')
+    terminal = watching()
+    verdict_of(terminal)
+    solve(entry, "numbers-double")
+    terminal.expect("2 of 3 checks right, 4 of 5 points")
+    assert "four becomes" not in terminal.before
+    terminal.expect("enter to see")
+    terminal.send("\r")
+    terminal.expect("four becomes 8")
+    assert verdict_of(terminal) == "so far 4"
+
+
 def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
     asked(entry)
     solve(entry, "numbers-double")

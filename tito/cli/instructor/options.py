@@ -1,0 +1,107 @@
+"""What several commands for instructors share: their options, and what these name."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.cli.app import current_root, warn
+from tito.errors import TitoError
+
+Submissions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SUBMISSIONS",
+        help="A folder (or zip) with a folder, zip or lesson file for each learner.",
+    ),
+]
+GradebookOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gradebook",
+        metavar="FILE_OR_URL",
+        help="Default: .tito/gradebook.db of the course.",
+        show_default=False,
+    ),
+]
+RosterOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--roster",
+        metavar="CSV",
+        help="The learners, as your system lists them or with a column `student`. "
+        "Its columns arrived and arrived_LESSON say when work came in. "
+        "Default: the learners of `tito gradebook roster`.",
+        show_default=False,
+    ),
+]
+SectionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--section",
+        metavar="NAME",
+        help="Only learners in this section of the roster.",
+        show_default=False,
+    ),
+]
+OneLesson = Annotated[
+    str | None,
+    typer.Option("--lesson", metavar="LESSON", help="Only this lesson.", show_default=False),
+]
+Who = Annotated[
+    str | None,
+    typer.Option(help="Who makes the change. Default: your login name.", show_default=False),
+]
+
+
+def current_course(root):
+    """The course to grade with.
+
+    Raises TitoError in a workspace: it has no hidden checks and no reference.
+    """
+    root = current_root(root)
+    if not root.is_course:
+        raise TitoError(
+            f"{root.path} is a workspace; grading needs the course.",
+            "Run it in the course, or name it with --root.",
+        )
+    return root
+
+
+def gradebook_of(root, where, create=True):
+    """The gradebook that --gradebook names, or the course's own, with the course's late rules."""
+    from tito.grading import gradebook, late
+
+    return gradebook.open_gradebook(where or root.state / "gradebook.db", late.read(root), create)
+
+
+def section_of(book, section):
+    """The ids of the learners in a section, or None for everybody."""
+    from tito.grading import enrollment
+
+    return enrollment.section(book, section) if section else None
+
+
+def lesson_name(root, lesson):
+    return root.lesson(lesson).name if lesson else None
+
+
+def author_name(who):
+    """The name under which a change is kept. Raises TitoError when nobody is logged in."""
+    import getpass
+
+    try:
+        return who or getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        raise TitoError("This machine does not say who you are.", "Add --who NAME.") from None
+
+
+def tell_falls(book):
+    """Say which grades count less than before, by what was written just now."""
+    from tito.grading import views
+
+    if book.fell:
+        headline, *lines = views.fell(book.fell)
+        warn(headline)
+        print(*lines, sep="\n", file=sys.stderr)

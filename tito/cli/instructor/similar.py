@@ -1,0 +1,94 @@
+"""`tito similar`: submissions that are too much alike."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tito.cli.app import (
+    All,
+    Json,
+    Lessons,
+    RootOption,
+    app,
+    current_folder,
+    echo,
+    echo_json,
+    progress_bar,
+    select_lessons,
+    warn,
+)
+from tito.cli.instructor.options import (
+    GradebookOption,
+    RosterOption,
+    SectionOption,
+    Submissions,
+    current_course,
+    gradebook_of,
+)
+from tito.errors import TitoError
+
+
+@app.command()
+def similar(
+    submissions: Submissions,
+    lessons: Lessons = None,
+    all_: All = False,
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Similarity from which a pair is told, 0 to 1.")
+    ] = 0.85,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder for a page of each pair, side by side.",
+            show_default=False,
+        ),
+    ] = None,
+    roster: RosterOption = None,
+    section: SectionOption = None,
+    gradebook: GradebookOption = None,
+    json: Json = False,
+    root: RootOption = None,
+):
+    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what
+    many wrote counts little, names nothing.
+
+    Nothing that was handed in is run. Example: tito similar submissions --all --output similar
+    """
+    from dataclasses import asdict
+
+    from tito.grading import enrollment, views
+    from tito.grading import similar as comparing
+    from tito.grading.roster import in_section, read_roster
+
+    root = current_course(root)
+    entries = select_lessons(root, lessons, None, all_)
+    learners = remembered = None
+    if gradebook or (root.state / "gradebook.db").exists():
+        with gradebook_of(root, gradebook, create=False) as book:
+            learners, remembered = enrollment.learners(book), enrollment.id_column(book)
+    if roster:
+        learners = read_roster(current_folder() / roster, remembered=remembered)
+    members = None
+    if section:
+        members = {one.student for one in learners or () if in_section(one.columns, section)}
+        if not members:
+            raise TitoError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
+    with progress_bar(not json) as report:
+        handed_in = comparing.read(current_folder() / submissions, entries, learners)
+        if members is not None:
+            handed_in = [one for one in handed_in if one.student in members]
+        pairs, notes = comparing.compare_class(
+            entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
+        )
+    if output:
+        comparing.write(current_folder() / output.expanduser(), pairs, threshold, notes)
+    for note in notes:
+        warn(views.plain(note, 500))
+    if json:
+        echo_json([asdict(pair) for pair, _ in pairs])
+        return
+    echo(views.similar([pair for pair, _ in pairs], threshold))
+    if output:
+        echo(f"side by side: {output / 'index.html'}")
