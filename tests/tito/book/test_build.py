@@ -157,7 +157,12 @@ def test_hints_checks_and_solutions_are_folded(both):
         r"<details[^>]*>\s*<summary[^>]*>(.*?)</summary>", both.lesson("author"), re.S
     )
     folded = [" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in folded]
-    for words in ("Hint 1 of 2", "Hint 2 of 2", "2 checks, 4 points", "The solution of numbers-double"):
+    for words in (
+        "Hint 1 of 2",
+        "Hint 2 of 2",
+        "2 checks, 4 points",
+        "The solution of numbers-double",
+    ):
         assert any(one.startswith(words) for one in folded), (words, folded)
     articles = re.findall(r"<article.*?</article>", both.lesson("author"), re.S)
     assert len(articles) == 3
@@ -225,7 +230,13 @@ def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(both):
     box = page[page.index('id="numbers-double"') :]
     places = [
         words_of(box).index(words)
-        for words in ("Exercise 1.1. Double", "def double(x)", "Hint 1 of 2", "Hint 2 of 2", "2 checks")
+        for words in (
+            "Exercise 1.1. Double",
+            "def double(x)",
+            "Hint 1 of 2",
+            "Hint 2 of 2",
+            "2 checks",
+        )
     ]
     assert places == sorted(places)
     nested = re.search(r"Hint 1 of 2.*?</details>", box, re.S)[0]
