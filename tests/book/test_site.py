@@ -96,7 +96,8 @@ def site(tmp_path_factory):
             root / name,
             ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"),
         )
-    shutil.copy(REPOSITORY / "tito.toml", root)
+    for name in ("tito.toml", "README.md"):
+        shutil.copy(REPOSITORY / name, root)
     for name, old, new in BRIEFLY:
         path = root / milestone.SOURCE / name
         text = path.read_text(encoding="utf-8")
@@ -178,7 +179,7 @@ def test_the_whole_course_was_run_and_is_not_run_again_for_the_other_edition(sit
     assert [
         sum(text_of(one / name).count("The solution of") for name in site.pages)
         for one in (author.path, site.folder)
-    ] == [exercises, 0]
+    ] == [2 * exercises, 0]  # the words to unfold it, and those to fold it
 
 
 def test_lessons_and_milestones_show_what_they_print_and_draw(site):

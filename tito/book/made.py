@@ -104,10 +104,12 @@ def lessons(root):
         )
     parts.sort()
     contents, rows = ("\n".join(program[part] for program in parts) for part in (2, 3))
+    hours = sum(entry.declared.meta["hours"] for entry in root.lessons)
     return (
         "| lesson | what it is about | hours |\n| --- | --- | ---: |\n"
         + rows
-        + f"\n\n```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```"
+        + f"\n| | in all | {hours:g} |\n\n"
+        + f"```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```"
     )
 
 
