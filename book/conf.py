@@ -5,7 +5,8 @@ the rest: project, release, html_title, and where `_static` is.
 from docutils import nodes
 from pygments.lexers import TextLexer
 
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx_copybutton"]
+copybutton_exclude = ".linenos, .gp, .go"
 root_doc = "index"
 exclude_patterns = ["_static", "notebooks"]
 
@@ -77,12 +78,31 @@ def scripts(app, page, template, context, doctree):
         app.add_css_file("katex/katex.min.css")
         app.add_js_file("katex/katex.min.js", loading_method="defer")
         app.add_js_file("book.js", loading_method="defer")
+    if page.startswith("lessons/"):
+        app.add_js_file("lesson.js", loading_method="defer")
     if any("graph-steps" in node.astext() for node in doctree.findall(nodes.raw)):
         app.add_js_file("graph.js", loading_method="defer")
+
+
+def box_exercises(app, doctree):
+    """Put what stands from the head of an exercise to its end into one box."""
+    for head in list(doctree.findall(nodes.container)):
+        if "exercise" in head["classes"]:
+            parent, start = head.parent, head.parent.index(head)
+            end = next(
+                number
+                for number, node in enumerate(parent.children[start:], start)
+                if isinstance(node, nodes.comment) and node.astext() == "exercise-end"
+            )
+            inside = parent.children[start:end]
+            parent[start : end + 1] = [box := nodes.container("", *inside, classes=["exercise"])]
+            box["ids"], box["names"] = head["ids"], head["names"]
+            head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
 
 
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
+    app.connect("doctree-read", box_exercises)
     app.connect("html-page-context", scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -389,7 +389,10 @@ def _hint_lines(result, hints, key):
             if key and exercise == first
             else f"tito hint {result.lesson} {exercise.removeprefix(result.lesson + '-')}"
         )
-        return [unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold"))]
+        return [
+            unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold")),
+            *in_book(result.book.get(exercise)),
+        ]
 
     return line
 
@@ -655,7 +658,13 @@ def hint(passage, key=None):
         Text.assemble((f"{passage.exercise}, hint {passage.level} of {passage.of}{again}", "bold")),
         indented(Text(plain(passage.text))),
         Text(footer, "dim"),
+        *in_book(passage.address),
     )
+
+
+def in_book(address):
+    """The line that says where an exercise stands in the book; none without an address."""
+    return [unbroken(("in the book: ", "dim"), (address, "bold"))] if address else []
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""The rooms of tito/ import one way, and the drawing of it is made from the code."""
+"""The rooms of tito/ import one way, the drawing of it is made from the code, and the map of the
+course."""
 
 import runpy
 from graphlib import CycleError
@@ -8,7 +9,7 @@ import pytest
 
 PROGRAM = runpy.run_path(str(Path(__file__).resolve().parents[2] / "book" / "imports.py"))
 ROOMS = ["cli", "book", "author", "grading", "learn", "lesson"]  # from the top down
-COMMON = ["errors", "files", "finder", "views"]
+COMMON = ["errors", "files", "finder", "programs", "views"]
 
 
 def test_each_room_imports_only_what_stands_below_it():
@@ -46,3 +47,9 @@ def test_the_drawing_names_every_room_and_counts_the_imports():
     assert f"{len(graph)} rooms, {total} imports between them" in drawing
     assert all(f">{name}</text>" in drawing for name in graph)
     assert drawing.count("<path d=") == sum(map(len, graph.values())) + 1  # and the arrow's head
+
+
+def test_the_course_map_leaves_out_what_follows_from_other_arrows():
+    direct = runpy.run_path(str(Path(PROGRAM["__file__"]).with_name("course_map.py")))["direct"]
+    graph = {"a": set(), "b": {"a"}, "c": {"a", "b"}, "d": {"a", "c"}}
+    assert direct(graph) == {"a": set(), "b": {"a"}, "c": {"b"}, "d": {"c"}}

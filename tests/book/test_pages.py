@@ -150,5 +150,5 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     page = made.fill("x.md", "<!-- made: glossary -->", course.open_root(root), None, ())
     assert page == (
         "## S\n\n**sum**\n: A **sum** is added.\n\n"
-        "  [01. Numbers](lessons/01_numbers.ipynb#the-sum-of-three); in PyTorch `torch.sum`"
+        "  [01. Numbers](lessons/01_numbers/the-sum-of-three.ipynb); in PyTorch `torch.sum`"
     )

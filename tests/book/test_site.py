@@ -30,6 +30,7 @@ from tito.lesson import course
 pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
 PHONE, SCREEN = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+LAPTOP = {"width": 1366, "height": 768}
 
 
 def text_of(path):
@@ -42,6 +43,12 @@ CUT = """[...document.querySelectorAll(
         ".pst-scrollable-table-container:not(:has(th:nth-child(5))), .prev-next-area a"
     )].filter(one => one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
+
+
+CUT_CODE = """[...document.querySelectorAll("article pre")]
+    .filter(one => one.innerText && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.innerText.slice(0, 60))"""
+SIZE = "[document.documentElement.scrollHeight, document.querySelectorAll('*').length]"
 
 
 class Silent(SimpleHTTPRequestHandler):
@@ -89,7 +96,8 @@ def site(tmp_path_factory):
             root / name,
             ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"),
         )
-    shutil.copy(REPOSITORY / "tito.toml", root)
+    for name in ("tito.toml", "README.md"):
+        shutil.copy(REPOSITORY / name, root)
     for name, old, new in BRIEFLY:
         path = root / milestone.SOURCE / name
         text = path.read_text(encoding="utf-8")
@@ -115,6 +123,9 @@ def site(tmp_path_factory):
             pages=pages,
             address=f"http://127.0.0.1:{server.server_address[1]}/",
             lesson=next(p for p in pages if "activations" in p),
+            section=next(
+                p for p in pages if "activations/" in p and "Hint 1" in text_of(folder / p)
+            ),
         )
         server.shutdown()
 
@@ -160,39 +171,44 @@ def test_the_whole_course_was_run_and_is_not_run_again_for_the_other_edition(sit
     ]
     assert sorted(site.built.ran) == sorted(everything) and len(everything) > 12
     author = book.build(root, "author")
+    sections = [name for name in site.pages if re.fullmatch(r"lessons/[^/]+/.*", name)]
     assert author.ran == [] and author.pages == site.built.pages == len(
         list((root.path / "book").glob("*.md"))
-    ) + len(everything)
+    ) + len(everything) + len(sections)
+    exercises = sum(len(entry.declared.exercises) for entry in root.lessons)
     assert [
-        [
-            "The solution of" in text_of(one / name)
-            for name in site.pages
-            if name.startswith("lessons/")
-        ]
+        sum(text_of(one / name).count("The solution of") for name in site.pages)
         for one in (author.path, site.folder)
-    ] == [[True] * len(root.lessons), [False] * len(root.lessons)]
+    ] == [2 * exercises, 0]  # the words to unfold it, and those to fold it
 
 
 def test_lessons_and_milestones_show_what_they_print_and_draw(site):
     bare = [
         name
         for name in site.pages
-        if name.startswith(("lessons/", "milestones/"))
+        if name.startswith("milestones/")
         and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")
     ]
     assert bare == []
+    shown = [name for name in site.pages if name.startswith("lessons/")]
+    assert {
+        name.split("/")[1].removesuffix(".html")
+        for name in shown
+        if "cell_output" in (site.folder / name).read_text(encoding="utf-8")
+    } == {entry.folder for entry in course.open_root(site.root).lessons}
     assert [
         name for name in site.pages if " at 0x" in text_of(site.folder / name)
     ] == []  # a place in memory is nothing to read
     drawn = sum(
-        (site.folder / name).read_text(encoding="utf-8").count("../_images/") for name in site.pages
+        (site.folder / name).read_text(encoding="utf-8").count("_images/") for name in site.pages
     )
     assert drawn > 20
 
 
-def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
+def test_every_page_fits_a_phone_and_a_laptop_and_asks_nobody_else(browser, site):
     """No request to another host, no error in the console, no sideways scroll, no table or title
-    cut off, no formula that KaTeX cannot set."""
+    cut off, no formula that KaTeX cannot set; on a laptop's screen no code cut off, and a lesson's
+    pages short."""
     wrong, formulas = [], 0
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
@@ -223,13 +239,20 @@ def test_every_page_opens_on_a_phone_and_asks_nobody_else(browser, site):
         wrong += [f"{name}: {text}" for text in page.locator(".katex-error").all_inner_texts()]
         if page.locator(".math:not(:has(.katex))").count():
             wrong.append(f"{name}: a formula is left as TeX")
+        page.set_viewport_size(LAPTOP)
+        wrong += [f"{name}: code is cut off: {text}" for text in page.evaluate(CUT_CODE)]
+        if name.startswith("lessons/"):
+            height, elements = page.evaluate(SIZE)
+            if height > 8000 or elements > 5000:
+                wrong.append(f"{name} is {height} pixels high and has {elements} elements")
+        page.set_viewport_size(PHONE)
     context.close()
     assert wrong == []
     assert len(site.pages) > 8 and formulas > 50
 
 
 def test_a_formula_in_a_line_of_its_own_stands_in_the_middle(open_page):
-    page = open_page("lessons/10_convolutions.html")
+    page = open_page("lessons/10_convolutions/channels.html")
     formula, text = (
         page.locator(one).first.bounding_box()
         for one in (".math.display .katex .base", "article p")
@@ -249,7 +272,7 @@ def test_search_finds_broadcast(open_page):
 
 
 def test_a_hint_opens_with_the_keyboard(open_page, site):
-    page = open_page(site.lesson)
+    page = open_page(site.section)
     hint = page.locator("details.hint").first
     assert not hint.locator("p").first.is_visible()
     hint.locator("summary").focus()
@@ -258,7 +281,7 @@ def test_a_hint_opens_with_the_keyboard(open_page, site):
 
 
 def test_checks_are_folded_and_open(open_page, site):
-    page = open_page(site.lesson)
+    page = open_page(site.section)
     checks = page.locator("details", has_text=re.compile(r"^\s*\d+ checks")).first
     assert not checks.locator("pre").is_visible()
     checks.locator("summary").click()

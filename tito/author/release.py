@@ -291,8 +291,8 @@ def course_of_stubs(source, released):
         f'name = "{source.name}"\n'
         f'edition = "{source.edition}"\n'
         f'package = "{source.package}"\n'
-        "compare = false\n".encode()
-    )
+        "compare = false\n" + (f'book = "{source.book}"\n' if source.book else "")
+    ).encode()
     return out
 
 

@@ -215,7 +215,7 @@ def _sources(root, site, edition, outputs, package, browser, commands):
         out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
             entry.declared.released, entry.declared
         )
-        out[f"lessons/{entry.folder}.ipynb"] = pages.notebook(
+        out |= pages.notebooks(
             entry, edition, outputs.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
         )
     for program in milestone.milestones(root):
@@ -326,9 +326,8 @@ def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
     messages = re.sub("\x1b\\[[0-9;]*m", "", messages).strip()
     for entry in root.lessons:
-        messages = messages.replace(
-            str(source / "lessons" / f"{entry.folder}.ipynb"), entry.relative(entry.script)
-        )
+        page = re.escape(str(source / "lessons" / entry.folder))
+        messages = re.sub(rf"{page}(/[\w-]+)?\.ipynb", entry.relative(entry.script), messages)
     for program in milestone.milestones(root):
         messages = messages.replace(
             str(source / "milestones" / f"{program.path.stem}.ipynb"),

@@ -104,10 +104,12 @@ def lessons(root):
         )
     parts.sort()
     contents, rows = ("\n".join(program[part] for program in parts) for part in (2, 3))
+    hours = sum(entry.declared.meta["hours"] for entry in root.lessons)
     return (
         "| lesson | what it is about | hours |\n| --- | --- | ---: |\n"
         + rows
-        + f"\n\n```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```"
+        + f"\n| | in all | {hours:g} |\n\n"
+        + f"```{{toctree}}\n:hidden:\n:caption: Lessons\n\n{contents}\n```"
     )
 
 
@@ -116,12 +118,13 @@ def lessons(root):
 
 def glossary_part(root):
     """Every term: the sentence that explains it, where it stands, where else the term is used."""
+    addresses = {entry.name: pages.addresses(entry) for entry in root.lessons}
     folders = {entry.name: entry.folder for entry in root.lessons}
     numbers = {entry.name: entry.number for entry in root.lessons}
 
     def link(text, lesson, heading):
-        anchor = f"#{_slug(heading)}" if heading else ""
-        return f"[{text}](lessons/{folders[lesson]}.ipynb{anchor})"
+        address = addresses[lesson].get(heading, f"lessons/{folders[lesson]}.ipynb")
+        return f"[{text}]({address})"
 
     parts = []
     for letter, terms in itertools.groupby(
@@ -156,12 +159,6 @@ def pytorch_part(root):
                 "\n".join(["| here | in PyTorch |", "| --- | --- |", *rows]),
             ]
     return "\n\n".join(parts)
-
-
-def _slug(heading):
-    """The anchor that MyST gives a heading."""
-    text = re.sub(r"[*`]", "", heading).lower().replace(" ", "-")
-    return re.sub(r"[^\w\-]", "", text)
 
 
 # Commands.

@@ -1,5 +1,5 @@
-"""A lesson as a page: the notebook that Sphinx is given, made from the lesson's own cells and from
-what they printed; and a milestone.
+"""A lesson as pages, one per section: the notebooks that Sphinx is given, made from the lesson's
+own cells and from what they printed; and a milestone, which is one page.
 
 Readers see what they need: exercises without what stands between the solution markers, checks and
 hints folded, no line that only tools read (`#| export`, metadata). The author's edition adds the
@@ -8,15 +8,19 @@ both.
 """
 
 import ast
+import html
+import itertools
 import json
+import posixpath
 import re
 import textwrap
+from dataclasses import dataclass, field
 
 from tito.learn import milestone
 from tito.lesson import cells
 from tito.lesson.cells import ALT
 from tito.lesson.form import stub
-from tito.lesson.notebook import hints_of
+from tito.lesson.notebook import visible_points
 
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
 BEHIND = 2
@@ -24,59 +28,187 @@ ANSWER = "The answer"
 AUTHOR, LEARNER = "author", "learner"
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
+HEADING = re.compile(r"^## (.*)", re.M)
+TASK = "**Task.**"
+OPEN_LINES = 25  # longer code that is given is folded
 
 
-def notebook(entry, edition, outputs, links):
-    """The text of the notebook that becomes the lesson's page.
+@dataclass
+class Section:
+    """A page of a lesson: what stands from one `##` to the next.
+
+    title   its heading, "" of the lesson's first page
+    path    of its page in the book, without its ending
+    parts   [(line of the script, cell of the page)]
+    """
+
+    title: str
+    path: str
+    parts: list = field(default_factory=list)
+    exercises: list = field(default_factory=list)
+
+
+def notebooks(entry, edition, outputs, links):
+    """{path: text} of the notebooks that become the lesson's pages: the first, with what stands
+    before its first section, the list of sections and the list of exercises, and one per section.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
     links    [(words, address)] for the card at the top: where to get or open the lesson
     """
     lesson = entry.declared
     released = cells.parse(lesson.path, lesson.released)
-    page_cells, lines = [], []
-    titled = False
+    sections = [Section("", f"lessons/{entry.folder}")]
+    paths = section_paths(entry)
+
+    def add(line, part):
+        if part["source"].strip():
+            sections[-1].parts.append((cell.line + line - BEHIND, part))
+
     for cell in lesson.source.cells:
-        if cell.kind == "code":
-            parts = _code(lesson, cell, released, edition, outputs.get(str(cell.number), []))
-        elif cell.question:
-            parts = _question(lesson.question(cell.question), edition)
+        if cell.question:
+            for line, part in _question(lesson.question(cell.question), edition):
+                add(line, part)
         elif cell.kind == "markdown":
-            parts = [_prose(0, cell.source)]
-            if not titled and (match := TITLE.match(cell.source)):
-                title, rest = match.groups()
-                parts = [
-                    _prose(0, title),
-                    _prose(0, card(entry, edition, links)),
-                    _prose(1 + len(rest) - len(rest.lstrip("\n")), rest.strip("\n")),
-                ]
-                titled = True
-        else:
-            parts = []
-        for line, part in parts:
-            if not part["source"].strip():
-                continue
-            page_cells.append(part)
-            lines.append(cell.line + line - BEHIND)
-    return _written(page_cells, lines, lesson.source.header.get("kernelspec", PYTHON))
+            for line, title, text in _blocks(cell.source):
+                if title:
+                    sections.append(Section(title, next(paths)))
+                    number = f"{entry.number}.{len(sections) - 1}"
+                    add(line, _prose(f"# {number} {title}"))
+                if len(sections) > 1:
+                    text = re.sub(r"^##(#+ )", r"#\1", text, flags=re.M)
+                elif match := TITLE.match(text):
+                    add(line, _prose(match[1]))
+                    add(line, _prose(card(entry, edition, links)))
+                    line, text = line + 1, match[2]
+                add(line + len(text) - len(text.lstrip("\n")), _prose(text.strip("\n")))
+        elif cell.kind == "code" and cell.exercise:
+            task = _take_task(sections[-1].parts)
+            sections[-1].exercises.append(cell.exercise)
+            number = f"{entry.number}.{sum(len(section.exercises) for section in sections)}"
+            box = _exercise(lesson, cell, released.cell(cell.exercise), edition, number, task)
+            for line, part in box:
+                add(line, part)
+        elif cell.kind == "code" and not cell.checks:  # the checks stand with their exercise
+            for line, part in _code(cell, outputs.get(str(cell.number), [])):
+                add(line, part)
+    if contents := _contents(lesson, sections):
+        sections[0].parts.append((0, _prose(contents)))
+    kernel = lesson.source.header.get("kernelspec", PYTHON)
+    return {f"{section.path}.ipynb": _written(section.parts, kernel) for section in sections}
 
 
-def _written(cells, lines, kernel):
-    """The notebook's text.
+def section_paths(entry):
+    """The path of the page of each section in order, without its ending."""
+    seen = set()
+    for cell in entry.declared.source.cells:
+        if cell.kind == "markdown" and not cell.question:
+            for _, title, _ in _blocks(cell.source):
+                if title:
+                    slug = slug_of(title)
+                    while slug in seen:
+                        slug += "-again"
+                    seen.add(slug)
+                    yield f"lessons/{entry.folder}/{slug}"
 
-    `lines` are where the cells begin in the file they came from, for what Sphinx complains about.
+
+def addresses(entry):
+    """{heading: the address of its place in the book} of a lesson's headings."""
+    found, path, paths = {}, f"lessons/{entry.folder}", section_paths(entry)
+    for cell in entry.declared.source.cells:
+        if cell.kind == "markdown" and not cell.question:
+            for _, title, text in _blocks(cell.source):
+                if title:
+                    path = next(paths)
+                    found[title] = f"{path}.ipynb"
+                for lower in re.findall(r"^#+ (.+)$", text, re.M):
+                    found.setdefault(lower.strip(), f"{path}.ipynb#{slug_of(lower)}")
+    return found
+
+
+def slug_of(heading):
+    """The anchor that MyST gives a heading."""
+    text = re.sub(r"[*`$]", "", heading).strip().lower().replace(" ", "-")
+    return re.sub(r"[^\w\-]", "", text)
+
+
+def _blocks(text):
+    """(line, title, text) of what stands before, and below, each `##` of a cell's text."""
+    starts = [0, *(match.start() for match in HEADING.finditer(text)), len(text)]
+    for start, end in itertools.pairwise(starts):
+        block = text[start:end]
+        if match := HEADING.match(block):
+            yield text.count("\n", 0, start), match[1].strip(), block[match.end() :]
+        elif block.strip():
+            yield text.count("\n", 0, start), "", block
+
+
+def _take_task(parts):
+    """The task at the end of the prose above an exercise, taken out of it; "" without one."""
+    if not parts or parts[-1][1]["cell_type"] != "markdown":
+        return ""
+    prose = parts[-1][1]
+    above, mark, task = prose["source"].rpartition(TASK)
+    if not mark:
+        return ""
+    prose["source"] = above.rstrip()
+    if not prose["source"]:
+        parts.pop()
+    return task.strip()
+
+
+def _contents(lesson, sections):
+    """The end of a lesson's first page: its sections with their exercises, which have here the same
+    address as on their own page.
     """
-    for number, part in enumerate(cells, 1):
-        part["id"] = f"cell-{number}"
-    meta = {"kernelspec": kernel, "language_info": {"name": "python"}, "source_map": lines}
-    return (
-        json.dumps(
-            {"cells": cells, "metadata": meta, "nbformat": 4, "nbformat_minor": 5},
-            indent=1,
-            ensure_ascii=False,
+    if len(sections) == 1:
+        return ""
+    pages, rows = [], []
+    for section in sections[1:]:
+        page = posixpath.relpath(section.path, "lessons")
+        pages.append(page)
+        exercises = "".join(
+            f'<li id="{exercise.id}"><a href="{page}.html#{exercise.id}">'
+            f"{name_of(exercise)}</a></li>"
+            for exercise in map(lesson.exercise, section.exercises)
         )
-        + "\n"
+        title = html.escape(re.sub(r"[*`$]", "", section.title))
+        rows.append(
+            f'<li><a class="section-link" href="{page}.html">{title}</a>'
+            + (f"<ul>{exercises}</ul>" if exercises else "")
+            + "</li>"
+        )
+    listed, toctree = "\n".join(rows), "\n".join(pages)
+    return (
+        f'## Sections and exercises\n\n<ol class="lesson-contents">\n{listed}\n</ol>\n\n'
+        f"```{{toctree}}\n:hidden:\n\n{toctree}\n```"
     )
+
+
+def name_of(exercise):
+    """An exercise's name in words: "Topological order"."""
+    words = exercise.name.replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _written(parts, kernel):
+    """A notebook's text.
+
+    parts  [(where the cell begins in the file it came from, for what Sphinx complains about, cell)]
+    """
+    for number, (_, part) in enumerate(parts, 1):
+        part["id"] = f"cell-{number}"
+    meta = {
+        "kernelspec": kernel,
+        "language_info": {"name": "python"},
+        "source_map": [line for line, _ in parts],
+    }
+    book = {
+        "cells": [part for _, part in parts],
+        "metadata": meta,
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
 def card(entry, edition, links=()):
@@ -135,12 +267,12 @@ def of_milestone(root, entry, outputs):
         ("Options", ", ".join(f"`{option}`" for option in entry.options)),
     ]
     parts = [
-        _prose(0, f"# {entry.year}. {entry.title}"),
-        _prose(0, _card(" ".join(summary.split()), rows)),
-        _prose(summary.count("\n") + 2, prose),
+        (0, _prose(f"# {entry.year}. {entry.title}")),
+        (0, _prose(_card(" ".join(summary.split()), rows))),
+        (summary.count("\n") + 2, _prose(prose)),
     ]
     if outputs:
-        parts.append(_prose(0, _reached(entry, outputs["measured"])))
+        parts.append((0, _prose(_reached(entry, outputs["measured"]))))
         if outputs["drawn"]:
             parts.append(
                 _cell(
@@ -156,7 +288,7 @@ def of_milestone(root, entry, outputs):
         "tags": ["hide-output"],
     }
     parts += [
-        _prose(0, "## The program"),
+        (0, _prose("## The program")),
         _cell(
             text.count("\n", 0, text.index(body)), body, None, outputs.get("printed", []), program
         ),
@@ -173,8 +305,8 @@ def of_milestone(root, entry, outputs):
                     [],
                 )
             )
-    parts = [(line, part) for line, part in parts if part["source"]]
-    return _written([part for _, part in parts], [line + 1 - BEHIND for line, _ in parts], PYTHON)
+    parts = [(line + 1 - BEHIND, part) for line, part in parts if part["source"]]
+    return _written(parts, PYTHON)
 
 
 def summary_of(program):
@@ -206,22 +338,18 @@ def _reached(program, measured):
 # Prose.
 
 
-def _prose(line, text):
-    return line, {"cell_type": "markdown", "metadata": {}, "source": text}
+def _prose(text):
+    return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
 # Code.
 
 
-def _code(lesson, cell, released, edition, outputs):
+def _code(cell, outputs):
     source, skipped = _readable(cell.source)
     if not source:
         return []
-    if cell.exercise:
-        return _exercise(lesson, cell, released.cell(cell.exercise), edition, outputs)
-    if cell.checks:
-        return _checks(lesson.exercise(cell.checks), edition)
-    meta = {}
+    meta, folded = {}, None
     if alt := cell.alt:
         meta = {"mystnb": {"image": {"alt": alt}}}
         source = ALT.sub("", source).rstrip()
@@ -231,7 +359,49 @@ def _code(lesson, cell, released, edition, outputs):
             "code_prompt_show": ANSWER,
             "code_prompt_hide": ANSWER,
         }
-    return [_cell(skipped, source, None, outputs, meta)]
+    elif (length := source.count("\n") + 1) > OPEN_LINES:
+        folded = f"Given code, {length} lines"
+    return [_cell(skipped, source, folded, outputs, meta)]
+
+
+def _exercise(lesson, cell, released, edition, number, task):
+    """The box of an exercise: what it is, the task, the contract, hints and checks.
+
+    conf.py puts what stands from "exercise" to "exercise-end" into one box.
+    """
+    exercise = lesson.exercise(cell.exercise)
+    contract, skipped = _readable(released.source)
+    contract = contract.replace(stub(lesson.name, exercise.name), "...")
+    points = visible_points(exercise)
+    head = (
+        f"**Exercise {number}. {name_of(exercise)}** "
+        f"({points} point{'s' * (points != 1)}, `{exercise.id}`)"
+    )
+    parts = [
+        (0, _prose(f":::{{container}} exercise\n:name: {exercise.id}\n\n{head}\n:::")),
+        (0, _prose(task)),
+        _cell(skipped, contract, None, []),
+        (0, _prose(_hints(exercise.hints))),
+        *_checks(exercise, edition),
+    ]
+    if edition == AUTHOR:
+        bodies = re.findall(
+            r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M
+        )
+        solution = "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
+        parts.append(_cell(skipped, solution, f"The solution of {exercise.id}", []))
+    return [*parts, (0, _prose("% exercise-end"))]
+
+
+def _hints(hints):
+    """The hints, each in the one before it: one opens after the other."""
+    text = ""
+    for number, hint in reversed(list(enumerate(hints, 1))):
+        text = (
+            f'<details class="hint"><summary>Hint {number} of {len(hints)}</summary>\n\n'
+            f"{hint}\n\n{text}\n\n</details>"
+        )
+    return text
 
 
 def _checks(exercise, edition):
@@ -250,33 +420,14 @@ def _checks(exercise, edition):
     return parts
 
 
-def _exercise(lesson, cell, released, edition, outputs):
-    exercise = lesson.exercise(cell.exercise)
-    contract, skipped = _readable(released.source)
-    contract = contract.replace(stub(lesson.name, exercise.name), "...")
-    head = f":::{{container}} exercise\nExercise `{exercise.id}`.\n:::"
-    parts = [_prose(0, head), _cell(skipped, contract, None, outputs)]
-    if exercise.hints:
-        parts.insert(
-            0, _prose(0, hints_of(exercise.hints).replace("<details>", '<details class="hint">'))
-        )
-    if edition == AUTHOR:
-        bodies = re.findall(
-            r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M
-        )
-        solution = "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
-        parts.append(_cell(skipped, solution, f"The solution of {exercise.id}", []))
-    return parts
-
-
 def _question(question, edition):
     """What a question asks; to an author its sample answer, too, folded."""
     worth = f", {question.points} point{'s' * (question.points != 1)}" if question.points else ""
-    parts = [_prose(0, f"{question.text}\n\n*For a person to judge{worth}.*")]
+    parts = [(0, _prose(f"{question.text}\n\n*For a person to judge{worth}.*"))]
     if edition == AUTHOR and question.sample:
         title = f"A sample answer to {question.name}"
         folded = f"<details><summary>{title}</summary>\n\n{question.sample}\n\n</details>"
-        parts.append(_prose(0, folded))
+        parts.append((0, _prose(folded)))
     return parts
 
 

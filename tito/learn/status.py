@@ -37,7 +37,9 @@ class Row:
 
 @dataclass
 class Hint:
-    """One hint of an exercise: number `level` of `of`. `again` when all had been shown before."""
+    """One hint of an exercise: number `level` of `of`. `again` when all had been shown before;
+    `address` where the exercise stands in the published book, "" without one.
+    """
 
     lesson: str
     exercise: str
@@ -45,6 +47,7 @@ class Hint:
     of: int
     text: str
     again: bool
+    address: str
 
 
 def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
@@ -213,4 +216,5 @@ def hint(
             len(target.hints),
             target.hints[level - 1],
             level_before >= len(target.hints),
+            entry.address(target.id),
         )

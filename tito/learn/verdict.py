@@ -67,6 +67,7 @@ class Verdict:
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     places  {exercise: where it stands}
+    book    {exercise: where it stands in the published book}, empty without one
     saved   sentences about what was overwritten, and where its copy is
     partial only some checks were asked for
     """
@@ -85,6 +86,7 @@ class Verdict:
     remedy: str = ""
     excerpt: str = ""
     places: dict = field(default_factory=dict)
+    book: dict = field(default_factory=dict)
     saved: list = field(default_factory=list)
     partial: bool = False
     shown: list = field(default_factory=list)
@@ -168,6 +170,8 @@ def test(
             for c in source.cells
             if c.exercise
         }
+        if entry.root.book:
+            result.book = {name: entry.address(name) for name in result.places}
         module = export.current(entry, source)
         result.verdict = ""
         result.saved += export.bring(entry, module)[1]

@@ -128,7 +128,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
         "[workspace]\n"
         f'course = "{source.name}"\n'
         f'edition = "{source.edition}"\n'
-        f'package = "{source.package}"\n'
+        f'package = "{source.package}"\n' + (f'book = "{source.book}"\n' if source.book else "")
     )
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()

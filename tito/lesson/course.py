@@ -25,7 +25,8 @@ NEEDED = {"course": ("name", "edition", "package"), "workspace": ("course", "edi
 @dataclass(frozen=True)
 class Root:
     """A course or a workspace. `package` is the name of its package, `tinytorch`; `compare`
-    whether a course lets `tito compare` show its solutions.
+    whether a course lets `tito compare` show its solutions; `book` the address of its published
+    book, which ends in /, or "".
     """
 
     path: Path
@@ -34,6 +35,7 @@ class Root:
     edition: str
     package: str
     compare: bool = True
+    book: str = ""
 
     @property
     def is_course(self) -> bool:
@@ -143,6 +145,10 @@ class Entry:
     def name(self) -> str:
         return FOLDER.fullmatch(self.folder).group(2)
 
+    def address(self, exercise: str) -> str:
+        """Where an exercise stands in the published book, by its id; "" without one."""
+        return self.root.book and f"{self.root.book}lessons/{self.folder}.html#{exercise}"
+
     @property
     def script(self) -> Path:
         return self.root.path / SOURCE / self.folder / f"{self.name}_dev.py"
@@ -208,7 +214,16 @@ def open_root(folder: Path) -> Root:
                     "It should be true or false.",
                     3,
                 )
-            return Root(folder, kind, block[keys[0]], block["edition"], block["package"], compare)
+            if not re.fullmatch(r"(https?://\S+/)?", book := str(block.get("book", ""))):
+                raise TitoError(
+                    f"{path}: [{kind}] book is {book!r}.",
+                    'It should be the address of the published book, which ends in /: "https://...'
+                    '/".',
+                    3,
+                )
+            return Root(
+                folder, kind, block[keys[0]], block["edition"], block["package"], compare, book
+            )
     raise TitoError(
         f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3
     )

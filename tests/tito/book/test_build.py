@@ -82,15 +82,23 @@ def refused(root, code=1, **options):
     return found.value.what
 
 
+def lesson_pages(site, name):
+    paths = [site / "lessons" / f"{name}.html", *sorted((site / "lessons" / name).glob("*.html"))]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def words_of(text):
+    return unescape(re.sub(r"<[^>]*>", "", text))
+
+
 @dataclass
 class Both:
     learner: book.Built
     author: book.Built
 
     def lesson(self, edition, name="01_numbers"):
-        return (getattr(self, edition).path / "lessons" / f"{name}.html").read_text(
-            encoding="utf-8"
-        )
+        """A lesson's pages, one after the other."""
+        return lesson_pages(getattr(self, edition).path, name)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +117,7 @@ def both(tmp_path_factory):
 
 def test_the_learners_edition_holds_no_solution_and_no_hidden_check_in_any_file(both):
     assert [holding(both.author, words) for words in (SOLUTION, HIDDEN)] == [
-        ["01_numbers.html"],
+        ["doubling.html"],
         ["02_sums.html", "searchindex.js"],
     ]
     assert [holding(both.learner, words) for words in (SOLUTION, HIDDEN)] == [[], []]
@@ -121,17 +129,18 @@ def test_code_that_needs_a_solution_shows_what_it_prints_in_both_editions(both):
 
 
 def test_an_exercise_shows_its_contract_and_an_open_place(both):
-    shown = read(both.learner.path / "lessons" / "01_numbers.html")
+    shown = words_of(both.lesson("learner"))
     assert re.search(
         r'def double\(x\):\n    """Twice `x`.\n\n    >>> double\(2\)\n    4\n    """\n    \.\.\.\n',
         shown,
     )
-    assert "Exercise numbers-double." in shown and "is yours to write" not in shown
+    assert "Exercise 1.1. Double (4 points, numbers-double)" in shown
+    assert "is yours to write" not in shown
     assert "BEGIN SOLUTION" not in shown and "return twice" not in shown
 
 
 def test_what_only_tools_read_is_not_shown(both):
-    shown = read(both.author.path / "lessons" / "01_numbers.html")
+    shown = words_of(both.lesson("author"))
     for words in (
         "#| export",
         "nbgrader",
@@ -148,14 +157,21 @@ def test_hints_checks_and_solutions_are_folded(both):
         r"<details[^>]*>\s*<summary[^>]*>(.*?)</summary>", both.lesson("author"), re.S
     )
     folded = [" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in folded]
-    for words in ("Hint 1", "Hint 2", "2 checks, 4 points", "The solution of numbers-double"):
+    for words in (
+        "Hint 1 of 2",
+        "Hint 2 of 2",
+        "2 checks, 4 points",
+        "The solution of numbers-double",
+    ):
         assert any(one.startswith(words) for one in folded), (words, folded)
-    assert not re.search(r"<details[^>]*\bopen\b", both.lesson("author"))
+    articles = re.findall(r"<article.*?</article>", both.lesson("author"), re.S)
+    assert len(articles) == 3
+    assert not re.search(r"<details[^>]*\bopen\b", "".join(articles))
 
 
 def test_a_hint_is_set_as_all_other_prose_is(both):
     assert re.search(
-        r'<summary>Hint 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with '
+        r'<summary>Hint 1 of 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with '
         r"<code[^>]*>.*?a.*?&lt;.*?b",
         both.lesson("learner"),
         re.S,
@@ -191,6 +207,40 @@ def test_the_notebook_to_take_away_is_the_released_one(both):
 
 def test_a_picture_has_the_alt_text_of_its_cell(both):
     assert re.search(r'<img alt="A line"', both.lesson("learner"))
+
+
+def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_first(both):
+    lessons = both.learner.path / "lessons"
+    assert sorted(path.stem for path in (lessons / "01_numbers").iterdir()) == [
+        "doubling",
+        "tripling",
+    ]
+    page = (lessons / "01_numbers" / "tripling.html").read_text(encoding="utf-8")
+    assert "1.2 Tripling" in words_of(page) and 'id="numbers-triple"' in page
+    assert "Doubling" not in words_of(re.search(r"<article.*?</article>", page, re.S)[0])
+    first = (lessons / "01_numbers.html").read_text(encoding="utf-8")
+    assert (
+        '<li id="numbers-triple"><a href="01_numbers/tripling.html#numbers-triple">Triple</a>'
+        in first
+    )
+
+
+def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(both):
+    page = (both.learner.path / "lessons" / "01_numbers" / "doubling.html").read_text("utf-8")
+    box = page[page.index('id="numbers-double"') :]
+    places = [
+        words_of(box).index(words)
+        for words in (
+            "Exercise 1.1. Double",
+            "def double(x)",
+            "Hint 1 of 2",
+            "Hint 2 of 2",
+            "2 checks",
+        )
+    ]
+    assert places == sorted(places)
+    nested = re.search(r"Hint 1 of 2.*?</details>", box, re.S)[0]
+    assert "Hint 2 of 2" in nested, "the second hint opens before the first"
 
 
 # What keeps it from being made.
@@ -289,7 +339,7 @@ def test_a_link_to_another_host_is_no_request_of_the_page(small_course):
 def test_an_output_that_gives_a_solution_away_is_refused_in_the_learners_edition(small_course):
     root = add(small_course, "numbers", '\n# %%\nprint("twice =", "x + x")\n')
     said = refused(root, code=3)
-    assert "lessons/01_numbers.html would give away a line of a solution" in said
+    assert "lessons/01_numbers/tripling.html would give away a line of a solution" in said
     assert not (root.path / "book" / "_build" / "learner" / "html").exists()
     assert book.build(root, "author").edition == "author"
 
@@ -312,16 +362,13 @@ def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     assert book.build(root, "author").ran == []
     root = change(root, "numbers", "größer als zuvor", "kleiner als zuvor")
     assert book.build(root).ran == []
-    assert "kleiner als zuvor" in read(
-        root.path / "book" / "_build" / "learner" / "html" / "lessons" / "01_numbers.html"
-    )
+    site = root.path / "book" / "_build" / "learner" / "html"
+    assert "kleiner als zuvor" in words_of(lesson_pages(site, "01_numbers"))
     root = add(root, "sums", "\n# %%\nprint(total([4]))\n")
     assert book.build(root).ran == ["sums"]
     root = change(root, "numbers", "LIMIT = 10", "LIMIT = 11")
     assert book.build(root).ran == ["numbers", "sums"]
-    assert "15 11" in read(
-        root.path / "book" / "_build" / "learner" / "html" / "lessons" / "01_numbers.html"
-    )
+    assert "15 11" in words_of(lesson_pages(site, "01_numbers"))
 
 
 def test_a_lesson_that_is_gone_leaves_no_page(small_course):
@@ -329,7 +376,10 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     assert (path / "lessons" / "02_sums.html").exists()
     small_course.lesson("sums").script.unlink()
     book.build(course.open_root(small_course.path), fast=True)
-    assert sorted(one.name for one in (path / "lessons").iterdir()) == ["01_numbers.html"]
+    assert sorted(one.name for one in (path / "lessons").iterdir()) == [
+        "01_numbers",
+        "01_numbers.html",
+    ]
 
 
 @pytest.mark.slow

@@ -139,6 +139,19 @@ def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace)
         assert said in out
 
 
+def test_the_published_book_is_named_beside_help(small_course, tmp_path):
+    config = small_course.path / "tito.toml"
+    config.write_text(
+        config.read_text(encoding="utf-8") + 'book = "https://example.org/book/"\n',
+        encoding="utf-8",
+    )
+    tito(small_course, "release", tmp_path / "released")
+    tito(small_course, "init", tmp_path / "mine")
+    address = "https://example.org/book/lessons/01_numbers.html#numbers-double"
+    assert address in tito(tmp_path / "released", "test", "numbers", code=1)[0]
+    assert address in tito(tmp_path / "mine", "hint", "numbers")[0]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -47,6 +47,10 @@ def test_no_root_is_told_with_how_to_make_one(tmp_path):
         ("course = 3", "has no [course] and no [workspace]"),
         ('[course]\nname = "X"\nedition = 2026\npackage = "p"', "[course] edition is 2026"),
         ('[course]\nname = "X"\nedition = "1"\npackage = "../p"', "package is '../p'"),
+        (
+            '[course]\nname = "X"\nedition = "1"\npackage = "p"\nbook = "example.org"',
+            "[course] book is 'example.org'",
+        ),
     ],
 )
 def test_a_damaged_tito_toml_is_told(tmp_path, text, said):
