@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 414d91c5b6e7cc18
+# checksum: e594fe8bd626fe79
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -432,7 +432,9 @@ class MultiHeadAttention(Module):
         returns    q, k, v, Tensors of shape (B, heads, T, D / heads); q and k rotated if
                    self.rotary
         """
-        q, k, v = head_views(self.qkv(x), self.num_heads)
+        qkv = self.qkv(x)
+        views = head_views(qkv if qkv.requires_grad else qkv.data, self.num_heads)
+        q, k, v = map(as_float_tensor, views)  # which returns a Tensor as it is
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)

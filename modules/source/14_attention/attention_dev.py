@@ -572,8 +572,7 @@ draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
 # the same, and so is the dot product below each circle, 0.83.
 
 # %% [markdown]
-# Nothing is added to the input, and the values are not rotated. Most recent language models use
-# this.
+# Nothing is added to the input, and values are not rotated. Most recent language models do it.
 #
 # A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
 # $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
@@ -965,7 +964,9 @@ class MultiHeadAttention(Module):
                    self.rotary
         """
         ### BEGIN SOLUTION
-        q, k, v = head_views(self.qkv(x), self.num_heads)
+        qkv = self.qkv(x)
+        views = head_views(qkv if qkv.requires_grad else qkv.data, self.num_heads)
+        q, k, v = map(as_float_tensor, views)  # which returns a Tensor as it is
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)
@@ -996,9 +997,8 @@ print(layer.attention_weights(x)[0, 0].round(2))
 # ## Padding masks
 #
 # Sequences in a batch are filled up to one length. A **padding mask** hides the keys that only
-# fill a short sequence up to the length of its batch. Each sequence has its own mask, and all
-# heads of a sequence share it. With shape (B, 1, 1, keys), broadcasting against (B, heads, Tq,
-# keys) does exactly this.
+# fill a short sequence. Each sequence has its own mask, which all its heads share: shape
+# (B, 1, 1, keys) broadcasts against (B, heads, Tq, keys).
 #
 # **Task.** Write `padding_mask`.
 
@@ -1039,9 +1039,9 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 # ## Training attention
 #
 # Now the network of the first picture: embedding, positions, one attention layer, and a `Dense`
-# layer for the logits of the next letter. Beside it, the same without positions, and the
-# recurrent model, all with the same steps and the same learning rate. Predict the share of
-# right letters without positions; guessing gives 10 %. The cell takes a few seconds.
+# layer for the logits. Beside it, the same without positions, and the recurrent model, all with
+# the same steps and rate. Predict the share of right letters without positions; guessing gives
+# 10 %. The cell takes a few seconds.
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
