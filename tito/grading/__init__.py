@@ -26,7 +26,7 @@ tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
 gradebook.py   the operations: what is written into a gradebook and read from it
 enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
-items.py       how a class did in each check and exercise, and where it stops
+items.py       how a class did in each check and exercise; item_plots.py: as pictures
 bulk.py        overrides, extensions and comments of many, from a table
 claims.py      which person looks at which submission
 appeals.py     what learners asked about a grade, and what came of it

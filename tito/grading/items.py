@@ -297,7 +297,7 @@ def discrimination(right, rest) -> float | None:
     them is the same for all.
 
     >>> discrimination([1, 1, 0, 0], [8, 6, 3, 1])
-    0.92
+    0.93
     >>> discrimination([1, 1, 1], [8, 6, 3]) is None
     True
     """
