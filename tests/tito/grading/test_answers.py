@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -242,3 +243,12 @@ def test_two_graders_judge_at_once_on_postgresql(postgres):
         kinds = [change.kind for change in book.history()]
         assert kinds.count("judged") == kinds.count("rubric") == 8
         assert [one.place for one in answers.rubric(book, "numbers", "why")] == [1, 2, 3]
+
+
+def test_the_best_submission_is_chosen_with_what_persons_gave(tmp_path):
+    with open_gradebook(tmp_path / "best.db", replace(RULES, policy="best")) as book:
+        save_each(book, handed_in(), arrived=MONDAY - 2 * DAY)
+        judge(book, adjustment=2)
+        save_each(book, handed_in(key="new", text="No.", points=(3, 1)), arrived=MONDAY - DAY)
+        assert (grade(book).points, grade(book).submissions) == (5, 2)
+        assert answers.row(book, "ada", "numbers", "why").text == "Sums to one."
