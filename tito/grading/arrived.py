@@ -216,16 +216,40 @@ class Times:
         """
         scheme = MOODLE.fullmatch(stem)
         found = [line for line in self.lines if scheme and line.number == scheme["id"]]
-        if not found and learner:
-            ids = ids_of(learner)
+        ids = ids_of(learner) if learner else set()
+        if not found:
             found = [line for line in self.lines if line.ids & ids]
-        if not found and not learner:
-            found = [line for line in self.lines if stem.casefold() in line.ids]
+        if not found and (not learner or stem.casefold() in ids):
+            found = self._named(stem.casefold())
         if not found:
             name = "".join(words_of(learner.name if learner else scheme["name"] if scheme else ""))
             same = [line for line in self.lines if name and line.name == name]
             found = same if len({line.ids for line in same}) == 1 else []
         return max((line.arrived for line in found), key=lambda one: one.when, default=NOBODY)
+
+    def _named(self, stem):
+        """The lines whose id the name of an entry is, or ends with, as those of clones do. A short
+        number at its end is a count.
+        """
+        ends = {
+            one
+            for line in self.lines
+            for one in line.ids
+            if stem == one
+            or stem.endswith(one)
+            and not stem[-len(one) - 1].isalnum()
+            and not (one.isdigit() and len(one) <= 3)
+        }
+        longest = max(ends, key=len, default=None)
+        return [line for line in self.lines if longest in line.ids]
+
+    def ids(self, stem):
+        """The ids of whose work the entry called `stem` is, where the table has the number in it:
+        two of one name are told apart by it.
+        """
+        scheme = MOODLE.fullmatch(stem)
+        found = [line.ids for line in self.lines if scheme and line.number == scheme["id"]]
+        return frozenset().union(*found)
 
 
 def ids_of(learner):
@@ -278,6 +302,7 @@ def _lines(path, text, zone):
     (_, written), *rows = table(path, text)
     header = [normalised(name) for name in written]
     column = time_column(header)
+    is_moodle = TIME_COLUMNS.get(column) == "moodle"
     if column is None:
         raise TitoError(
             f"{path}:1: there is no column of times; there are: {', '.join(header) or 'none'}.",
@@ -296,6 +321,7 @@ def _lines(path, text, zone):
             value.casefold()
             for name, value in cells.items()
             if value and (ID.fullmatch(name) or name in (*EMAIL_COLUMNS, *ID_COLUMNS))
+            if not (is_moodle and name in NUMBER_COLUMNS)  # nobody's id but Moodle's
         }
         name = next((cells[name] for name in NAME_COLUMNS if cells.get(name)), "")
         lines.append(

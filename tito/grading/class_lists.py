@@ -297,7 +297,8 @@ def _add(found, number, row):
         name = line.get("name") or " ".join(
             filter(None, (line.get("first_name"), line.get("last_name")))
         )
-        line["name"] = name
+        if name or {"name", "first_name", "last_name"} & line.keys():
+            line["name"] = name  # a list without names takes nobody's away
         if found.source == CANVAS and not line["id"]:
             if name:  # without a name it is the row that says which columns are posted by hand
                 found.left_out.append(name)

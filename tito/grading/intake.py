@@ -275,6 +275,9 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     if collected:
         tables = [collected.times] if collected.times else []
         tables += [worksheet(name, text, collected.zone) for name, text in sheets]
+    else:  # for whose each number is, if they can be read: their times are not used
+        with contextlib.suppress(TitoError):
+            tables = [worksheet(name, text, timezone.utc) for name, text in sheets]
     parts.sort(key=lambda part: (_natural(part.name), part.name))
     if not parts and not roster:
         raise TitoError(
@@ -288,7 +291,7 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     def dated(part, learner=None):
         """The part with when it arrived: by what the collector wrote, else by --arrived."""
         known, stem = part.arrived, _stem(part)
-        if not known.when:
+        if collected and not known.when:
             known = next((one for table in tables if (one := table.of(stem, learner)).when), known)
         marked = by_name(stem)
         if known.late is None and (marked.late or from_canvas and marked.how):
@@ -300,7 +303,7 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     out, rest, taken = [], [(part, ()) for part in parts], set()
     names = [entry.name for entry in lessons]
     if roster is not None:
-        of, rest = _by_learner(parts, roster, told)
+        of, rest = _by_learner(parts, roster, told, tables)
         for learner, (mine, notes) in zip(roster, of):
             mine, more = _in_order([dated(part, learner) for part in mine])
             said = _said(learner, names, collected.zone) if collected else {}
@@ -319,13 +322,16 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     rest, texts = _without_texts(rest)
     stems = [_stem(part).casefold() for part, _ in rest]
     for part, notes in rest:
+        tale = told.get(part.name, {})
+        people = tale.get("people", ())
         own = _stem(part) if stems.count(_stem(part).casefold()) == 1 else part.name
+        if roster is not None and len(people) == 1:  # the numbers of folders change each time
+            own = people[0].get("email") or people[0].get("sid") or own
         student = shown(own)
         while student.casefold() in taken:
             student = shown(student + "\0")  # gets another hash: no two entries share a row
         taken.add(student.casefold())
-        tale = told.get(part.name, {})
-        name = ", ".join(person["name"] for person in tale.get("people", ()) if person.get("name"))
+        name = ", ".join(person["name"] for person in people if person.get("name"))
         mine = [dated(_by_gradescope(one, tale)) for one in (*texts.get(part.name, ()), part)]
         out.append(
             Arrival(
@@ -377,7 +383,7 @@ def _without_texts(rest):
     return kept, texts
 
 
-def _by_learner(parts, roster, told):
+def _by_learner(parts, roster, told, tables=()):
     """[(parts, notes) for each learner], and [(part, notes)] that are nobody's."""
     known, of, rest = Roster(roster), [([], []) for _ in roster], []
     for part in parts:
@@ -391,7 +397,8 @@ def _by_learner(parts, roster, told):
             if team:
                 continue
         else:
-            owners, sure = known.owners(_stem(part))
+            numbered = known.by_ids(*(table.ids(_stem(part)) for table in tables))
+            owners, sure = (numbered, True) if numbered else known.owners(_stem(part))
         if len(owners) == 1:
             (owner,) = owners
             mine, notes = of[owner]

@@ -160,6 +160,10 @@ class Roster:
             return found, True
         return self._within(name), False
 
+    def by_ids(self, *groups):
+        """The learners that have one of these ids."""
+        return self._any(text for group in groups for text in group)
+
     def _by_system(self, system, scheme):
         name = scheme["name"]
         if found := self.numbers[system].get(scheme["id"]):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -165,6 +166,37 @@ def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, s
     assert 'zone = "Europe/Berlin"' in caught.value.remedy and ":2: " in caught.value.what
 
 
+@pytest.mark.parametrize("sheet", [ENGLISH, GERMAN])
+def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons, sheet):
+    """Moodle's folders have the name and a number; its worksheet says whose number it is."""
+    folder = tmp_path / "submissions"
+    for number in (20001, 20002):
+        put(folder / f"Ada Lovelace_{number}_assignsubmission_file_" / "numbers_dev.py")
+    header, line, _ = sheet.splitlines(keepends=True)
+    namesake = line.replace("20001", "20002").replace("ada@", "bob@")
+    put(folder / "Grades.csv", header + line + namesake)
+    roster = [CLASS[0], replace(CLASS[1], name="Ada Lovelace")]
+    ada, bob = find(folder, lessons, roster, Collected(zone=BERLIN))
+    numbers = [[part.name[13:18] for part in one.parts] for one in (ada, bob)]
+    assert numbers == [["20001"], ["20002"]]
+    untimed = find(folder, lessons, roster, collected=None)
+    assert [(len(one.parts), one.arrived) for one in untimed] == [(1, None)] * 2
+    (folder / "Grades.csv").unlink()
+    *_, one, other = find(folder, lessons, roster, Collected(zone=BERLIN))
+    assert not one.known and "may belong to ada, bob" in other.notes[0]
+
+
+def test_a_number_in_a_worksheet_is_nobodys_id(tmp_path, lessons):
+    """Some Moodles write it alone, and another system may have given it to somebody else."""
+    folder = tmp_path / "submissions"
+    put(folder / "Ada Lovelace_1002_assignsubmission_file_" / "numbers_dev.py")
+    sheet = GERMAN.replace("Teilnehmer/in20001", "1002").replace("ada@", "unknown@")
+    put(folder / "Grades.csv", sheet)
+    bob = replace(CLASS[1], columns={"canvas_id": "1002"})
+    found = find(folder, lessons, [CLASS[0], bob], Collected(zone=BERLIN))
+    assert [len(one.parts) for one in found] == [1, 0]
+
+
 @pytest.mark.parametrize(
     "name",
     ["bergbob_LATE_1002_5552_{}.csv", "Bob Berg_20002_assignsubmission_file_{}.csv"],
@@ -224,6 +256,20 @@ def test_times_of_pushes_count_by_the_last_of_each_learner(tmp_path, lessons):
     )
     found = moments(folder, lessons, times=read_times(table))
     assert (found["ada"].when, found["ada"].how, found["bob"].when) == (MONDAY, "times", None)
+
+
+def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path, lessons):
+    """So that nobody is in time whose account the roster does not know; also once it is merged."""
+    folder = tmp_path / "clones"
+    put(folder / "fall26-numbers-old-handle" / "numbers_dev.py")
+    put(folder / "fall26-numbers-bobb" / "numbers_dev.py")
+    text = "github,pushed_at\nhandle,2026-03-01T12:00:00Z\nold-handle,2026-03-04T12:00:00Z\n"
+    times = read_times(put(tmp_path / "pushes.csv", text))
+    merged_id = {"github": "ada-l", "merged_1_id": "fall26-numbers-old-handle"}
+    *_, stranger = find(folder, lessons, CLASS, Collected(times=times))
+    ada = moments(folder, lessons, [replace(CLASS[0], columns=merged_id), CLASS[1]], times=times)
+    assert (stranger.student, stranger.arrived) == ("fall26-numbers-old-handle", WEDNESDAY)
+    assert (ada["ada"].when, ada["bob"].when) == (WEDNESDAY, None)
 
 
 def test_a_table_without_times_or_of_no_use_is_told(tmp_path):

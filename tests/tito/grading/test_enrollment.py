@@ -4,12 +4,14 @@ import csv
 import io
 
 import pytest
+from small_course import NUMBERS, make_course
 from some_results import points, result
 
 from tito.errors import TitoError
-from tito.grading import enrollment, exports
+from tito.grading import enrollment, exports, intake
 from tito.grading.gradebook import open_gradebook
 from tito.grading.roster import Roster
+from tito.lesson import course
 
 NATIVE = "student,name,section,sis_login_id\nada,Ada Lovelace,A,ada-l\nbob,Bob Berg,B,bob-b\n"
 CANVAS = """\
@@ -97,6 +99,17 @@ def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
     assert "arrived" not in ada.columns and "arrived_sums" not in ada.columns
 
 
+def test_a_list_without_names_takes_none_away(book, roster):
+    """Moodle's download is found by the name, which only Canvas's list has."""
+    enrollment.enroll(book, roster(CANVAS), "me")
+    more = roster("SIS Login ID\tE-Mail\tStudent ID\nada-l\ta@x.org\t7\nbob-b\tb@x.org\t8\n")
+    enrollment.enroll(book, more, "me")
+    ada, _ = learners = enrollment.learners(book)
+    assert (ada.name, ada.email) == ("Lovelace, Ada", "a@x.org")
+    owners = Roster(learners).owners("Ada Lovelace_20001_assignsubmission_file_")
+    assert owners == ({0}, True)
+
+
 def test_who_is_not_in_a_later_roster_stays_until_it_is_the_whole_class(book, roster):
     enrollment.enroll(book, roster(NATIVE), "me")
     book.save([result("bob")], None, "me")
@@ -126,6 +139,25 @@ def test_a_strangers_grades_are_kept_until_a_roster_has_them(book, roster):
     assert states(book) == {"ada": "", "bob": "", "cy": "", "eve": "stranger", "jane": ""}
     assert points(book, "jane") == points(book, "cy") == {"numbers": "3"}
     assert {grade.result.student for grade in book.rows("jane")} == {"jane"}
+
+
+def test_a_stranger_of_gradescope_is_known_by_what_it_says_of_them(book, roster, tmp_path):
+    """Its folders have numbers, and another one each time."""
+    lessons = course.open_root(make_course(tmp_path / "course")).lessons
+    enrollment.enroll(book, roster("student,email,sid\nada,ada@x.org,7\n"), "me")
+    people = "  :submitters:\n  - :name: Bob\n    :sid: '8'\n    :email: bob@x.org\n"
+    for number in (31, 32):
+        folder = tmp_path / f"export{number}"
+        (folder / f"submission_{number}").mkdir(parents=True)
+        (folder / f"submission_{number}" / "numbers_dev.py").write_text(NUMBERS, encoding="utf-8")
+        text = f"---\nsubmission_{number}:\n{people}  :created_at: 2026-03-02 12:00:00 Z\n"
+        (folder / "submission_metadata.yml").write_text(text, encoding="utf-8")
+        *_, stranger = intake.find(folder, lessons, enrollment.learners(book))
+        assert (stranger.student, stranger.name, stranger.known) == ("bob@x.org", "Bob", False)
+        book.save([result(stranger.student)], None, "me", stranger.name)
+        enrollment.keep_strangers(book, [stranger.student])
+    out = enrollment.enroll(book, roster("student,email,sid\nada,,7\nbob,bob@x.org,8\n"), "me")
+    assert out.theirs == {"bob@x.org": "bob"} and points(book, "bob") == {"numbers": "3"}
 
 
 def test_who_was_graded_before_there_was_a_roster_is_a_stranger_if_it_has_them_not(book, roster):
