@@ -29,8 +29,8 @@ LONGEST = """
     book/test_site grading/test_hostile grading/test_attacks benchmarks/test_grading
     book/test_lite cli/test_processes book/test_build grading/test_run grading/test_class
     grading/test_term author/test_release author/test_check bin/test_bin cli/test_terminal
-    tests/test_lessons book/test_teaching grading/test_serve_browser author/test_gradescope
-    binder/test_binder
+    tests/test_lessons grading/test_serve_browser
+    book/test_teaching author/test_gradescope binder/test_binder
     benchmarks/test_engine_benchmark book/test_milestones grading/test_fuzz grading/test_jail
     grading/test_similar learn/test_milestone learn/test_verdict learn/test_watch
 """.split()

@@ -164,7 +164,10 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
             press(page, "n")
         grade(pages, 2)
         two_edits_of_one_thing(pages)
-        unanswered = [page.locator("h1").inner_text().split()[-1] for page in pages.values()]
+        unanswered = []
+        for who, page in pages.items():
+            seen[who].append(page.locator("h1").inner_text())
+            unanswered.append(seen[who][-1].split()[-1])
         for page in pages.values():
             page.keyboard.press("d")  # and before it is answered:
         server.process.send_signal(signal.SIGKILL)
