@@ -64,7 +64,7 @@ from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where
+from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where, wrap
 from tinytorch.support.allocator import keep_freed_memory
 from tinytorch.support.attention_shapes import (check_causal, check_heads, check_positions,
                                                 check_query_key_value)
@@ -724,6 +724,8 @@ check("heads")
 #| export
 def head_views(qkv, heads):
     """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
+    if isinstance(qkv, Tensor) and not qkv.requires_grad:  # nothing is recorded, arrays suffice
+        return [wrap(view) for view in head_views(qkv.data, heads)]
     B, T, width = qkv.shape
     return qkv.reshape(B, T, 3, heads, width // (3 * heads)).transpose(2, 0, 3, 1, 4)
 
@@ -964,9 +966,7 @@ class MultiHeadAttention(Module):
                    self.rotary
         """
         ### BEGIN SOLUTION
-        qkv = self.qkv(x)
-        views = head_views(qkv if qkv.requires_grad else qkv.data, self.num_heads)
-        q, k, v = map(as_float_tensor, views)  # which returns a Tensor as it is
+        q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
             positions = np.arange(x.shape[1]) if positions is None else positions
             q, k = rope(q, positions), rope(k, positions)
