@@ -153,9 +153,9 @@ def measure(check, run, meter, time_only=False):
                looks at the function itself
     time_only  leave out what is the same each time
     """
-    began, spent, times = time.thread_time(), 0.0, []
     gc.collect()
     gc.disable()  # as timeit does: what is collected may be what was left before
+    began, spent, times = time.thread_time(), 0.0, []
     try:
         while len(times) < LEAST or len(times) < MOST and spent < ENOUGH:
             meter.begin(meter.time)

@@ -212,6 +212,7 @@ def test_what_is_wrong_is_named(good, old, new, question, said):
     assert not finding.ok and said in "\n".join(finding.problems)
 
 
+@pytest.mark.slow
 def test_a_mistake_that_is_not_named_is_told(good):
     record(good, MISTAKE.format("no check says this"))
     found = findings(good)

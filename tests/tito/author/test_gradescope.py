@@ -59,6 +59,7 @@ def graded(autograder):
     return json.loads((autograder / "results/results.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_submission_becomes_results_as_gradescope_reads_them(autograder, small_workspace):
     solve(small_workspace.lesson("numbers"))
     edit(small_workspace.lesson("numbers"), "return double(x) + x", "return double(x)")

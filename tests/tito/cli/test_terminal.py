@@ -93,6 +93,7 @@ def test_a_path_with_spaces_and_other_alphabets_works_throughout(root, entry):
     ],
     ids=["C", "ascii", "C without coercion"],
 )
+@pytest.mark.slow
 def test_an_ascii_locale_changes_no_file_and_breaks_no_output(root, entry, variables):
     assert "status" in tito(root.path, "--help", **variables)
     assert "01" in tito(root.path, "status", **variables)

@@ -12,6 +12,7 @@ import pytest
 from tito.grading import sample
 from tito.lesson import course, notebook
 
+pytestmark = pytest.mark.slow
 REPOSITORY = course.open_root(Path(__file__).resolve().parents[3])
 NAMES = [entry.name for entry in REPOSITORY.lessons]
 
@@ -113,7 +114,6 @@ def test_who_searches_the_machine_finds_nothing(graded_class):
     assert "root:" not in said and "BEGIN SOLUTION" not in said and str(Path.home()) not in said
 
 
-@pytest.mark.slow
 def test_a_second_run_grades_nothing(graded_class):
     root, folder, words, _, rows = graded_class
     assert "0 of 30 submissions graded" in " ".join(
@@ -147,7 +147,6 @@ def graded(folder, *more):
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "in_notebooks", "names"),
     [("own", "release", NAMES), ("reference", "reference", NAMES[::4])],
@@ -183,7 +182,6 @@ def test_the_reference_course_gets_all_points_and_its_release_none(
     assert all(row["max_points"] > 0 for row in rows.values())
 
 
-@pytest.mark.slow
 def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names_it(tmp_path):
     lessons = NAMES[: NAMES.index("layers") + 1]
     texts = {entry.name: entry.declared.source.text for entry in REPOSITORY.lessons}

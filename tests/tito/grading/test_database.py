@@ -260,6 +260,7 @@ def save_class(path, students, pipe=None):
                 pipe.send(student)
 
 
+@pytest.mark.slow
 @needs_fork
 def test_killed_at_any_moment_the_gradebook_holds_whole_submissions(tmp_path):
     """Runs of a class, killed, each in a gradebook of its own or in one that several share.

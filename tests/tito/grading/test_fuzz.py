@@ -32,6 +32,7 @@ def ground(tmp_path_factory):
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Python's, about the code that is made here
 def test_each_file_of_the_corpus_is_read(ground):
     for name, raw in fuzz.corpus():

@@ -161,7 +161,6 @@ WHOLE = [
 ]
 WHOLE.append(("process", as_ordinary_user if os.getuid() == 0 else as_oneself, FIRST))
 READ_AT = "bubblewrap"  # where answers are tried that are long to read
-RUNS = [("landlock+seccomp", as_oneself, ("forging",)), *WHOLE]
 
 
 class Run:
@@ -282,20 +281,21 @@ def run(request, runs):
 
 
 def pytest_generate_tests(metafunc):
-    """Each run, and for a test of a `family` each one that is tried in it. Whole runs are slow."""
+    """Each run, and for a test of a `family` each one that is tried in it. They are slow."""
     if "run" not in metafunc.fixturenames:
         return
     names = ["run", "family"] if "family" in metafunc.fixturenames else ["run"]
     cases = []
-    for one in RUNS:
+    for one in WHOLE:
         level, user, families = one
-        marks = [pytest.mark.slow] if one in WHOLE else []
-        kind = "informed" if families == INFORMED else "all" if one in WHOLE else "some"
+        kind = "informed" if families == INFORMED else "all"
         where = f"{level}-{user.__name__}-{kind}"
         if "family" in names:
-            cases += [pytest.param(one, f, id=f"{where}-{f}", marks=marks) for f in families]
+            cases += [
+                pytest.param(one, f, id=f"{where}-{f}", marks=pytest.mark.slow) for f in families
+            ]
         else:
-            cases.append(pytest.param(one, id=where, marks=marks))
+            cases.append(pytest.param(one, id=where, marks=pytest.mark.slow))
     metafunc.parametrize(names, cases, indirect=["run"], scope="module")
 
 

@@ -270,6 +270,7 @@ def test_an_endless_loop_ends_and_other_checks_count(numbers):
     assert "still running after 0.5 s" in got.checks[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 def test_more_memory_than_allowed_is_told(numbers):
     got = numbers("    return len(bytearray(1 << 29)) and x + x\n", memory=512)

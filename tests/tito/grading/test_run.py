@@ -355,6 +355,7 @@ def test_two_runs_share_a_class_and_one_takes_over_what_the_other_held_when_it_w
         assert left.run.split()[1] == str(runs[0].pid)
 
 
+@pytest.mark.slow
 @LINUX
 def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
@@ -394,6 +395,7 @@ def test_two_runs_share_a_class(small_course, submissions):
         assert [before and before.run for _, before, _ in claimed] == ["a"] * 5 + [None] * 3
 
 
+@pytest.mark.slow
 def test_what_a_run_that_is_gone_held_is_taken_over_by_one_that_lives(small_course, submissions):
     """Another run began on all and ends one of them; it is killed while this run is at work."""
     setting = Setting(small_course.path, ("numbers",), "process")
@@ -481,6 +483,7 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
         assert ada["sums"].arrived_how == "--arrived" and ada["sums"].result.sha256 == given
 
 
+@pytest.mark.slow
 def test_what_ended_is_graded_again_where_the_book_lost_its_results(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:

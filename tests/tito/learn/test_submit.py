@@ -226,6 +226,7 @@ def test_restore_brings_script_and_notebook_into_a_fresh_workspace_and_work_goes
     assert "return 3 * x" in fresh.lesson("numbers").notebook.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_after_restore_both_sides_may_be_edited_and_merged(handed_in, fresh):
     tito(fresh, "restore", handed_in)
     entry = fresh.lesson("numbers")

@@ -550,6 +550,7 @@ def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspa
             edit(entry, "twice = (x", "twice = x + x")
 
 
+@pytest.mark.slow
 @pytest.mark.fresh
 def test_checks_only_say_what_a_whole_test_says_of_each_text_of_a_lesson(entry, small_workspace):
     """One process tests many texts, as the author's gate has it do."""
@@ -681,6 +682,7 @@ def test_the_process_for_demonstrations_ends_with_the_one_that_runs_the_checks()
     assert second.process.poll() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.fresh
 def test_a_warm_process_gives_the_same_verdicts(entry):
     with verdict.Process(warm=True) as process:
