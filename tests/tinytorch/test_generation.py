@@ -253,8 +253,6 @@ class Every:
 @pytest.mark.parametrize("ahead", [1, 2])
 def test_speculative_text_has_exactly_the_distribution_of_the_model(ahead, monkeypatch):
     """Over a vocabulary of 3 tokens, every path of decisions with its probability."""
-    from tinytorch.core import generation
-
     model, ids, n = small_gpt(6, vocab_size=3, layers=1), np.array([[1, 2]]), 3
     draft = Bigram([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.1, 0.8]])
     every = Every()
@@ -273,7 +271,8 @@ def test_speculative_text_has_exactly_the_distribution_of_the_model(ahead, monke
         def choice(self, a, p):
             return every.branch(p)
 
-    monkeypatch.setattr(generation, "accept", accept_by_branch)
+    # where `speculative` looks it up: other tests may have imported the module anew
+    monkeypatch.setitem(speculative.__globals__, "accept", accept_by_branch)
     found, paths = {}, 0
     while True:
         text, counts = speculative(model, draft, ids, n, ahead, rng=Branching())

@@ -511,7 +511,7 @@ def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
     ) as served:
         try:
             assert "the author's edition" in served.stdout.readline()
-            address = served.stdout.readline().split()[0] + "lessons/01_numbers.html"
+            address = served.stdout.readline().split()[0] + "lessons/01_numbers/doubling.html"
             assert SOLUTION in text_of(address)
             change(small_course, "numbers", "größer als zuvor", "kleiner als zuvor")
             assert "the author's edition" in served.stdout.readline()
