@@ -137,11 +137,15 @@ class Process:
                 if line is SUPERSEDED:
                     superseded = killed = True
                 else:
-                    event = (
-                        json.loads(line)
-                        if line
-                        else {"event": "ended", "code": self.process.wait()}
-                    )
+                    if line:
+                        event = json.loads(line)
+                    else:  # it has closed its output, and may go on without
+                        try:
+                            self.process.wait(max(0, until - time.monotonic()))
+                        except subprocess.TimeoutExpired:
+                            killed = True
+                            kill(child or self.process.pid)
+                        event = {"event": "ended", "code": self.process.wait()}
                     if event["event"] == "started":
                         child = event["pid"]
                     elif child is None:
