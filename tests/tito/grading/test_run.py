@@ -560,7 +560,11 @@ def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissio
 def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):
     undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
     process = subprocess.Popen(
-        command(small_course, submissions), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(small_course, submissions),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # what a shell starts in the background ignores Ctrl-C, and so would this
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for(lambda: judges(process.pid))
     process.send_signal(signal.SIGINT)
