@@ -513,7 +513,8 @@ def _quiet_streams():
     """Keep the real output for events; what a learner prints goes
     nowhere but into pytest's hands.
     """
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    # Open until the process is over: who reads knows by its end that this one has ended.
+    out = os.fdopen(os.dup(1), "w", 1, "utf-8", "backslashreplace", closefd=False)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
