@@ -66,7 +66,7 @@ def _engine(found):
             if (m := beside.get(peer)) is None:
                 cells.append("")
             elif peer == "numpy":
-                cells.append(_small(_time(m["peer_seconds"]), f"ours: {m['ratio']:.3g} times"))
+                cells.append(_small(_time(m["peer_seconds"]), f"ours {m['ratio']:.3g} ×"))
             else:
                 cells.append(_beside(peer, m, bound and m["ratio"] / bound))
         rows.append([html.escape(one["about"]), *cells])
@@ -206,7 +206,7 @@ def _bar(ratio, bound=None, said=""):
     parts = [
         f"<title>{html.escape(said)}</title>" if said else "",
         f'<rect class="theirs" width="{unit:g}" height="12"/>',
-        f'<rect class="ours{" slower" * (ratio > 1)}" y="2" width="{length:.4g}" height="8"/>',
+        f'<rect class="ours{" slower" * (round(ratio, 2) > 1)}" y="2" width="{length:.4g}" height="8"/>',
         f'<path class="one" d="M{unit:g} 0v12"/>',
     ]
     if ratio > LONGEST:
@@ -230,7 +230,7 @@ def _name(peer):
 
 # Plots.
 
-WIDE, HIGH, LEFT, BELOW, ABOVE, RIGHT = 360, 230, 44, 36, 26, 10
+WIDE, HIGH, LEFT, BELOW, ABOVE, RIGHT = 360, 230, 44, 36, 26, 24
 
 
 def _growth(growths, said):

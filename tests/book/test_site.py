@@ -72,9 +72,19 @@ def nobody(*words, **more):
     raise OSError("the book is made without a network")
 
 
-# A GPT that learns for minutes would be a fifth of CI. Here it learns for seconds, and its bars are
-# low: what is tested is that its page shows what it did.
+# A GPT that learns for minutes would be a fifth of CI. Here it learns for seconds, from a part of
+# the text, and its bars are low: what is tested is that its page shows what it did.
 BRIEFLY = [
+    ("04_1998_digits_cnn.py", "EPOCHS = 6, 30", "EPOCHS = 1, 2"),
+    ("04_1998_digits_cnn.py", 'accuracy" = 0.985', 'accuracy" = 0'),
+    ("06_2020_generation.py", "CONTEXT = 256, 320", "CONTEXT = 64, 128"),
+    ("06_2020_generation.py", "ROUNDS = 9", "ROUNDS = 3"),
+    ("06_2020_generation.py", 'times as fast" = 3.0', 'times as fast" = 0'),
+    (
+        "gpt_training.py",
+        'load_text("train"), load_text("test")',
+        'load_text("train")[:100_000], load_text("test")[:20_000]',
+    ),
     ("gpt_training.py", "epochs: int = 30", "epochs: int = 1"),
     ("gpt_training.py", "steps: int = 100", "steps: int = 10"),
     ("05_2018_gpt.py", "BRIEF = 6 ", "BRIEF = 1 "),
