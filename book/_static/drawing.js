@@ -139,9 +139,12 @@ function svgPart(tag, attributes, text) {
   return part;
 }
 
-function svgPanel(name, title, width, height, touched = false) {
-  const panel = svgPart("svg", { role: touched ? "group" : "img", width, height, viewBox: `0 0 ${width} ${height}`, "aria-labelledby": name });
-  panel.append(svgPart("title", { id: name }, title));
+function svgPanel(name, title, description, width, height, touched = false) {
+  const [labelledby, describedby] = [`${name}-title`, `${name}-desc`];
+  const panel = svgPart("svg", { role: touched ? "group" : "img", width, height, viewBox: `0 0 ${width} ${height}` });
+  panel.setAttribute("aria-labelledby", labelledby);
+  panel.setAttribute("aria-describedby", describedby);
+  panel.append(svgPart("title", { id: labelledby }, title), svgPart("desc", { id: describedby }, description));
   return panel;
 }
 

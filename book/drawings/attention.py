@@ -20,7 +20,7 @@ SENTENCE = {
     "thirsty": ([0, 0, 3, 0], [2, 1, 0, 0]),
 }
 CHOSEN = 4  # "it"
-LABEL, CELL, ROW, TOP = 72, 40, 34, 64  # pixels
+LABEL, CELL, ROW, TOP = 72, 40, 38, 64  # pixels
 
 
 def figures():
@@ -104,6 +104,6 @@ def panel(words, rows):
                 f'<rect class="outline" data-key="weight {i} {j}" x="{x + 1}" y="{y + 2}" '
                 f'width="{CELL - 2}" height="{full}" rx="3"/>'
             )
-            drawing.text(x + CELL / 2, y + 21.5, f"{100 * weight:.0f}")
+            drawing.text(x + CELL / 2, y + 23.5, f"{100 * weight:.0f}")
             drawing.key(f"weight {i} {j} text")
     return drawing

@@ -302,7 +302,7 @@ def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         small = page.evaluate(
             """[...document.querySelectorAll('.drawing [role=button], .drawing button')]
-            .filter(one => one.getBoundingClientRect().height < 29)
+            .filter(one => one.getBoundingClientRect().height < 33)
             .map(one => one.outerHTML.slice(0, 90))"""
         )
         numbers = [0, 2, -0.7546, 8.9e-21, 1507, 1234.5, 1e6, 0.0001, 99999.9, 1e-5, -17, 0.9999]

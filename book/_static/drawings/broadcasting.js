@@ -43,7 +43,9 @@
       const { bad, shape } = broadcast(a.shape, b.shape);
       const rank = Math.max(a.shape.length, b.shape.length);
       const named = { a: a.shape, b: b.shape, ...(bad.length ? {} : { result: shape }) };
-      const shapes = svgPanel(`${drawn.name}-shapes`, "The shapes, one below the other", LABEL + RANK * BOX + 6, 3 * ROW + 30);
+      const told = Object.entries(named).map(([name, lengths]) => `${name} has the shape ${written(lengths)}`).join("; ");
+      const high = 3 * ROW + 30;
+      const shapes = svgPanel(`${drawn.name}-shapes`, "The shapes, one below the other", told, LABEL + RANK * BOX + 6, high);
       Object.entries(named).forEach(([name, lengths], row) => {
         const y = 4 + row * (ROW + 6) + (name === "result" ? 8 : 0);
         svgText(shapes, LABEL - 4, y + 22, `${name} ${written(lengths)}`, { anchor: "end", key: `shape ${name}` });
@@ -73,7 +75,9 @@
       }
       const [rows, columns] = [1, 1, ...shape].slice(-2);
       const grid = (key, title, touched, cell) => {
-        const panel = svgPanel(`${drawn.name}-${key}`, title, columns * CELL + 4, rows * ROW + 26, touched);
+        const numbers = [...Array(rows).keys()].map((i) => [...Array(columns).keys()].map((j) => number(cell(i, j)[0])).join(" "));
+        const [wide, high] = [columns * CELL + 4, rows * ROW + 26];
+        const panel = svgPanel(`${drawn.name}-${key}`, title, numbers.join("; "), wide, high, touched);
         svgText(panel, 2, 16, title, { anchor: "start" });
         panel.lastChild.setAttribute("font-weight", "600");
         for (let i = 0; i < rows; i++) {
