@@ -130,10 +130,10 @@ def table(state):
     )
     panel.text(2, 16, f"columns {columns.shape}", anchor="start", bold=True)
     top = TOP + 20
-    for key, place in [("row", (LEFT, top, windows * wide, ROW)), ("column", (LEFT, top, wide, 9 * ROW))]:  # fmt: skip
-        x, y, width, high = place
+    for key, width, high in [("row", windows * wide, ROW), ("column", wide, 9 * ROW)]:
         panel.parts.append(
-            f'<rect class="band" data-key="{key}" x="{x}" y="{y}" width="{width}" height="{high}"/>'
+            f'<rect class="band" data-key="{key}" x="{LEFT}" y="{top}" width="{width}" '
+            f'height="{high}"/>'
         )
     panel.parts.append(
         f'<rect class="outline" x="{LEFT}" y="{top}" width="{windows * wide}" height="{9 * ROW}"/>'

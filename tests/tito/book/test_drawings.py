@@ -49,7 +49,9 @@ def test_a_drawing_stands_behind_its_paragraph_or_at_the_end_of_its_section():
 
 def test_two_drawings_of_one_section_are_numbered_in_their_order():
     entry, sections = lesson()
-    place(entry, sections, [drawing("second", "Graphs", "A second"), drawing("one", "Graphs", "of")])
+    place(
+        entry, sections, [drawing("second", "Graphs", "A second"), drawing("one", "Graphs", "of")]
+    )
     shown = "".join(sources(sections[1]))
     assert shown.index("one") < shown.index("Figure 5.1") < shown.index("second")
     assert shown.index("second") < shown.index("Figure 5.2")
