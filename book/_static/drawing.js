@@ -65,7 +65,7 @@ class Drawn {
     }
   }
   output(name, text) {
-    this.controls.querySelector(`[name="${name}-value"]`).textContent = typeof text === "number" ? number(text) : text;
+    this.controls.querySelector(`[data-value="${name}"]`).textContent = typeof text === "number" ? number(text) : text;
   }
 
   // Back, Next and the slider between them: `show(step)` for steps 0 to `count` - 1.

@@ -20,7 +20,7 @@ SENTENCE = {
     "thirsty": ([0, 0, 3, 0], [2, 1, 0, 0]),
 }
 CHOSEN = 4  # "it"
-LABEL, CELL, ROW, TOP = 72, 40, 38, 64  # pixels
+LABEL, CELL, ROW, TOP = 72, 36, 38, 68  # pixels
 
 
 def figures():
@@ -79,7 +79,7 @@ def panel(words, rows):
     drawing = Panel(
         "The weights: a row for each word that looks, a column for each word looked at",
         described,
-        LABEL + len(words) * CELL + 6,
+        358,
         TOP + len(words) * ROW + 4,
         touched=True,
     )
@@ -88,7 +88,7 @@ def panel(words, rows):
         drawing.text(x, y, word, anchor="start")
         drawing.key(f"seen {j}")
         drawing.parts[-1] = drawing.parts[-1].replace(
-            "<text ", f'<text transform="rotate(-45 {x:g} {y:g})" ', 1
+            "<text ", f'<text transform="rotate(-60 {x:g} {y:g})" ', 1
         )
     for i, word in enumerate(words):
         y = TOP + i * ROW

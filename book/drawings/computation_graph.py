@@ -68,7 +68,7 @@ def drawn(example, name, caption, **place):
     steps = trace(inputs, nodes)
     controls = "".join(
         f'<span class="counter">{button("−", "less", value=key, aria_label=f"{key} minus 1")}'
-        f'<output name="{key}-value">{key} = {number(value)}</output>'
+        f'<span data-value="{key}">{key} = {number(value)}</span>'
         f"{button('+', 'more', value=key, aria_label=f'{key} plus 1')}</span>"
         for key, value in inputs.items()
     )
@@ -175,7 +175,9 @@ def gradients(inputs, nodes, number_of=Value):
 
 
 def written(sign, used):
-    return f"{used[0]}²" if sign == "square" else f" {sign} ".join(used)
+    if sign == "square":
+        return f"({used[0]})²" if used[0].startswith("-") else f"{used[0]}²"
+    return f" {sign} ".join(used)
 
 
 def panel(inputs, nodes, places, last):

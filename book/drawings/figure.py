@@ -23,7 +23,7 @@ class Figure:
     name         of this figure, in no other use: lower case, "_" between words
     title        what it is, for those who cannot see it
     caption      one sentence: the conclusion
-    panels       Panels, side by side where there is room
+    panels       Panels, side by side where there is room; beside one alone stand the controls
     steps        sentences: what happens, in order; the script says the same, one at a time
     controls     HTML: what the reader can set; shown when there are scripts
     state        what the script needs to know; anything that JSON can hold
@@ -66,11 +66,12 @@ class Figure:
             f'<template data-variant="{html.escape(key)}">{self.drawn(panels)}</template>'
             for key, panels in self.variants.items()
         )
+        beside = " beside" if len(self.panels) == 1 else ""
         state = json.dumps(self.state).replace("<", "\\u003c")
         return (
-            f'<figure class="drawing" id="figure-{self.name}" data-drawing="{script}" '
+            f'<figure class="drawing{beside}" id="figure-{self.name}" data-drawing="{script}" '
             f'aria-label="{html.escape(self.title)}">'
-            f"<style>{colours(self.name)}</style>{patterns(self.name)}{shown}"
+            f"<style>{colours(self.name)}</style>{patterns(self.name, shown + variants)}{shown}"
             f'<div class="controls" hidden>{self.controls}</div>'
             f'<p class="says" role="status" aria-live="polite" hidden></p>{listed}'
             f"<figcaption>{NUMBER}{html.escape(self.caption)}</figcaption>{variants}"
@@ -133,12 +134,13 @@ class Panel(Drawing):
         )
 
 
-def patterns(name):
-    """The tips of arrows and the hatching of what is wrong, which the panels refer to."""
+def patterns(name, panels):
+    """The tips of the arrows in the panels, and the hatching of what is wrong."""
     tips = "".join(
         f'<marker id="{name}-{kind}" markerWidth="8" markerHeight="8" refX="7" refY="4" '
         f'orient="auto"><path class="line {kind}" d="M1,1 L7,4 L1,7"/></marker>'
-        for kind in ("value", "gradient", "wrong", "muted")
+        for kind in COLOURS
+        if f"#{name}-{kind})" in panels
     )
     return (
         f'<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>{tips}'
@@ -187,8 +189,8 @@ def button(text, name, **attributes):
 def slider(label, name, least, most, step, value):
     """A slider; the script writes its value behind the label."""
     return (
-        f'<label class="slider"><span>{html.escape(label)} <output name="{name}-value">'
-        f'{number(value)}</output></span><input type="range" name="{name}" min="{least}" '
+        f'<label class="slider"><span>{html.escape(label)} <span data-value="{name}">'
+        f'{number(value)}</span></span><input type="range" name="{name}" min="{least}" '
         f'max="{most}" step="{step}" value="{value}"></label>'
     )
 

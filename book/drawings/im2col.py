@@ -104,8 +104,13 @@ def panels(state):
         f'<rect class="frame" data-key="window" x="2" y="{TOP}" width="{3 * CELL}" '
         f'height="{3 * CELL}" rx="3"/>'
     )
-    kernel = titled("kernel", "the weights, 1 on the diagonal", 3, 3)
-    kernel.grid(2, TOP, KERNEL, "weight", "value", CELL, CELL)
+    kernel = titled("kernel", "the weights: 1 on the diagonal, 0 elsewhere", 3, 3)
+    for (i, j), weight in np.ndenumerate(KERNEL):
+        place = 2 + j * CELL, TOP + i * CELL
+        kernel.cell(*place, "", "value" if weight else "muted", CELL, CELL)
+        kernel.key(f"weight {i} {j}")
+        if weight:
+            kernel.text(place[0] + CELL / 2, place[1] + CELL / 2 + 4.5, weight)
     output = titled("output", listed(map(number, state["outputs"])), size, size)
     rows = np.reshape(state["outputs"], (size, size))
     output.grid(2, TOP, rows, "output", "value", CELL, CELL)
@@ -138,7 +143,7 @@ def table(state):
     panel.parts.append(
         f'<rect class="outline" x="{LEFT}" y="{top}" width="{windows * wide}" height="{9 * ROW}"/>'
     )
-    for n in range(windows):
+    for n in range(0, windows, 1 if windows <= 4 else 4):
         panel.text(LEFT + (n + 0.5) * wide, TOP + 13, n, "muted")
     for k in range(9):
         panel.text(LEFT - 6, top + k * ROW + 20, f"{k // 3}, {k % 3}", "muted", "end")

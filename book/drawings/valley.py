@@ -13,7 +13,7 @@ CURVATURES, START, STEPS = (1.0, 30.0), (-10.0, 2.0), 50  # the lesson's valley
 LEVELS = (0.5, 2, 5, 10, 20, 40, 70)
 RATE = 0.05
 LEFT, RIGHT, SCALE, HIGH = -11.0, 6.0, 21.0, 180  # w0 from and to; pixels per unit; pixels
-PLOT = {"left": 44, "right": 350, "top": 10, "bottom": 134, "highest": 4, "lowest": -8}  # decades
+PLOT = {"left": 54, "right": 350, "top": 28, "bottom": 180, "highest": 4, "lowest": -8}  # decades
 
 
 def figures():
@@ -76,7 +76,9 @@ def panels(points):
     width = (RIGHT - LEFT) * SCALE
     plane = Panel("The path through the contours of the loss", shown, width, HIGH + 20)
     x0, y0 = -LEFT * SCALE, HIGH / 2
-    plane.cell(0.5, 0.5, "", "muted", width - 1, HIGH - 1)
+    plane.parts.append(
+        f'<rect class="outline" x="0.5" y="0.5" width="{width - 1:g}" height="{HIGH - 1}"/>'
+    )
     for level in LEVELS:
         radii = [math.sqrt(2 * level / curvature) * SCALE for curvature in CURVATURES]
         plane.parts.append(
@@ -92,8 +94,8 @@ def panels(points):
     plane.key("here")
     for w0 in (-10, -5, 0, 5):
         plane.text(x0 + w0 * SCALE, HIGH + 15, w0, "muted")
-    plane.text(width - 2, HIGH + 15, "w0", "muted", "end")
-    plane.text(8, 18, "w1", "muted", "start")
+    plane.text(x0 + 2.5 * SCALE, HIGH + 15, "w0", bold=True)
+    plane.text(8, 18, "w1", anchor="start", bold=True)
     losses = [loss(w) for w in points]
     plot = Panel(
         "The loss against the step",
@@ -103,12 +105,12 @@ def panels(points):
     )
     for power in (3, 0, -3, -6):
         y = height(10.0**power)
-        plot.line((PLOT["left"], y), (PLOT["right"], y), dashed=True)
+        plot.line((PLOT["left"], y), (PLOT["right"], y), width=0.5)
         plot.text(PLOT["left"] - 6, y + 4.5, number(10.0**power), "muted", "end")
     for step in (0, 25, 50):
         plot.text(across(step), PLOT["bottom"] + 20, step, "muted")
-    plot.text(across(12), PLOT["bottom"] + 20, "step", "muted")
-    plot.text(PLOT["left"] + 6, 22, "loss", "muted", "start")
+    plot.text(across(37.5), PLOT["bottom"] + 20, "step", bold=True)
+    plot.text(2, 16, "loss", anchor="start", bold=True)
     heights = [(across(step), height(one)) for step, one in enumerate(losses)]
     plot.parts.append(dots("losses", heights, "line"))
     plot.dot(*heights[-1], "gradient", 6)

@@ -139,8 +139,18 @@ def said(figure):
     return figure.locator(".says").inner_text()
 
 
-def cell(figure, key):
-    return figure.locator(f'[data-key="{key} text"]').text_content()
+TEXTS = """figure => Object.fromEntries([...figure.querySelectorAll('[data-key$=" text"]')].map(
+    one => [one.dataset.key.replace(/ text$/, ''), one.textContent]))"""
+
+
+def cells(figure, start=""):
+    """{key: text} of the cells whose keys begin with a word."""
+    texts = figure.evaluate(TEXTS)
+    return {key: text for key, text in texts.items() if key.split(" ")[0] == start or not start}
+
+
+def numbers(figure, start):
+    return [float(text) for text in cells(figure, start).values()]
 
 
 def drive_computation_graph(page, figure):
@@ -154,10 +164,11 @@ def drive_computation_graph(page, figure):
         page.keyboard.press("Home")
         for step in steps:
             assert said(figure) == step["says"]
-            for name in steps[-1]["grads"]:
-                grad = step["grads"].get(name)
-                expected = "" if grad is None else f"grad {graph.number(grad)}"
-                assert cell(figure, f"grad {name}") == expected
+            expected = {f"grad {name}": "" for name in step["values"] | steps[-1]["grads"]}
+            expected |= {
+                f"grad {name}": f"grad {graph.number(grad)}" for name, grad in step["grads"].items()
+            }
+            assert cells(figure) == expected
             page.keyboard.press("ArrowRight")
         assert figure.get_by_role("button", name="Next").is_disabled()
 
@@ -171,25 +182,21 @@ def drive_computation_graph(page, figure):
     a, b, c, d = (Variable(value) for value in inputs.values())
     ((a * b + c) * (a + d)).backward()
     for name, variable in zip("abcd", (a, b, c, d)):
-        assert cell(figure, f"grad {name}") == f"grad {float(variable.grad):g}"
+        assert cells(figure)[f"grad {name}"] == f"grad {float(variable.grad):g}"
     figure.get_by_label("overwrites (=)").check()
     compare(overwrite=True)
     assert "wrong" in figure.locator('[data-key="grad a"]').get_attribute("class")
     figure.get_by_role("button", name="Forward pass").click()
-    assert cell(figure, "grad a") == "" and "L = f * g" in said(figure)
+    assert cells(figure)["grad a"] == "" and "L = f * g" in said(figure)
     order = page.locator("#figure-order")
     order.get_by_label("level by level").check()
     order.get_by_role("button", name="Backward pass").click()
     early = graph.trace(graph.ORDER["inputs"], graph.ORDER["nodes"], early=graph.ORDER["early"])
-    assert said(order) == early[-1]["says"] and cell(order, "grad x") == "grad 4"
+    assert said(order) == early[-1]["says"] and cells(order)["grad x"] == "grad 4"
 
 
 def drive_broadcasting(page, figure):
-    def shown(name):
-        cells = figure.locator(f'[data-key^="{name} "][data-key$=" text"]')
-        return [float(one) for one in cells.all_text_contents()]
-
-    assert shown("result") == [11, 22, 33, 14, 25, 36]
+    assert numbers(figure, "result") == [11, 22, 33, 14, 25, 36]
     first = figure.locator('[data-key="result 0 0"]')
     first.focus()
     page.keyboard.press("ArrowDown")
@@ -197,7 +204,7 @@ def drive_broadcasting(page, figure):
     assert said(figure) == "result[1, 1] = a[1, 1] + b[1] = 5 + 20 = 25."
     figure.get_by_label("guesses").check()
     guesses, targets = module("broadcasting").GUESSES, module("broadcasting").TARGETS
-    assert shown("result") == (Tensor(guesses) - Tensor(targets)).data.ravel().tolist()
+    assert numbers(figure, "result") == (Tensor(guesses) - Tensor(targets)).data.ravel().tolist()
     assert figure.locator('.wrong[data-key^="result"]').count() == 6
     figure.get_by_label("(2, 3) + (2,)").check()
     assert "ValueError" in said(figure) and "3 and 2" in said(figure)
@@ -205,11 +212,11 @@ def drive_broadcasting(page, figure):
     for a, b in [((3, 1), (1, 4)), ((4,), (2, 1)), ((2, 1, 5, 4), (3, 1, 4))]:
         figure.get_by_label("shape of a").fill(str(a))
         figure.get_by_label("shape of b").fill(str(b).strip("()"))
-        lengths = tuple(int(length) for length in shown("length result"))
-        assert lengths == broadcast_shape(a, b)
+        lengths = [n for key, n in cells(figure, "length").items() if "result" in key]
+        assert tuple(map(int, lengths)) == broadcast_shape(a, b)
         if len(a) <= 2:
             x, y = (np.arange(1.0, np.prod(s) + 1).reshape(s) * n for s, n in ((a, 1), (b, 10)))
-            assert shown("result") == (Tensor(x) + Tensor(y)).data.ravel().tolist()
+            assert numbers(figure, "result") == (Tensor(x) + Tensor(y)).data.ravel().tolist()
     figure.get_by_label("shape of a").fill("(2, x)")
     assert said(figure).startswith("Write a shape")
     figure.get_by_label("(2, 3) + (3,)").check()
@@ -260,11 +267,9 @@ def drive_im2col(page, figure):
         figure.get_by_role("group", name="padding").get_by_label(str(padding)).check()
         state = im2col.numbers(stride, padding)
         assert said(figure) == state["formula"]
-        outputs = figure.locator('[data-key^="output"][data-key$=" text"]').all_text_contents()
-        assert [float(one) for one in outputs] == state["outputs"]
+        assert numbers(figure, "output") == state["outputs"]
         figure.get_by_label("backward").check()
-        pixels = figure.locator('[data-key^="pixel"][data-key$=" text"]').all_text_contents()
-        assert [float(one) for one in pixels] == np.ravel(state["counts"]).tolist()
+        assert numbers(figure, "pixel") == np.ravel(state["counts"]).tolist()
         assert f"= {state['counts'][1][1]:g}." in said(figure) or state["counts"][1][1] == 1
         assert figure.locator("*").count() <= 250
         figure.get_by_label("forward").check()
@@ -279,9 +284,10 @@ def drive_attention(page, figure):
         for i in (0, 4, 6):
             figure.locator(f'[data-key="word {i}"]').click()
             assert said(figure) == f"'{words[i]}' looks at {attention.told(words, weights[i])}."
-            for j, weight in enumerate(weights[i]):
-                expected = "" if causal and j > i else f"{100 * weight:.0f}"
-                assert cell(figure, f"weight {i} {j}") == expected
+        assert list(cells(figure, "weight").values()) == [
+            "" if causal and j > i else f"{100 * weight:.0f}"
+            for (i, j), weight in np.ndenumerate(weights)
+        ]
     figure.locator('[data-key="word 6"]').focus()
     page.keyboard.press("ArrowUp")
     assert said(figure).startswith("'was' looks at")
@@ -334,7 +340,8 @@ def axe(page):
     """What axe-core finds of weight in the drawings, as lines."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, context=".drawing").response["violations"]
+    options = {"preload": False}  # no request for the style sheet: the page is a file
+    found = Axe().run(page, context=".drawing", options=options).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:120]}"
         for one in found

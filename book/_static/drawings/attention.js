@@ -1,7 +1,7 @@
 // Attention weights: touch a word, and its row says where it looks. Both sets of weights were computed by the lesson's functions
 // (book/drawings/attention.py).
 drawing("attention", (drawn) => {
-  const [ROW, TOP] = [38, 64];
+  const [ROW, TOP] = [38, 68];
   const { words, weights } = drawn.state;
   const mask = () => drawn.value(`${drawn.name}-mask`);
   let chosen = drawn.state.chosen;

@@ -6,7 +6,8 @@
     "+": (x, y) => [x + y, [1, 1]],
     square: (x) => [x * x, [2 * x]],
   };
-  const written = (sign, used) => (sign === "square" ? `${used[0]}²` : used.join(` ${sign} `));
+  const squared = (x) => (x.startsWith("-") ? `(${x})²` : `${x}²`);
+  const written = (sign, used) => (sign === "square" ? squared(used[0]) : used.join(` ${sign} `));
 
   function trace(inputs, nodes, overwrite = false, early = null) {
     const values = { ...inputs };
