@@ -17,7 +17,7 @@ PLOT = {"left": 54, "right": 350, "top": 28, "bottom": 180, "highest": 4, "lowes
 
 
 def figures():
-    lines = []
+    limit, lines = 2 / max(CURVATURES), []
     for rate, momentum in [(0.03, 0.0), (0.05, 0.0), (0.06, 0.0), (0.065, 0.0), (0.067, 0.0),
                            (0.03, 0.7), (0.03, 0.9)]:  # fmt: skip
         w = path(rate, momentum)[-1]
@@ -27,7 +27,7 @@ def figures():
             f"w1 is {number(w[1])} and the loss {number(loss(w))}."
         )
     controls = [
-        slider("learning rate", "rate", 0.01, 0.07, 0.001, RATE),
+        slider(f"learning rate, at most {limit:.4f} without momentum:", "rate", 0.01, 0.07, 0.001, RATE),
         choice("momentum", "valley-momentum", {"0": "0", "0.7": "0.7", "0.9": "0.9"}, "0"),
         button("Play", "play"),
     ]
@@ -38,7 +38,6 @@ def figures():
         "map": {"left": LEFT, "scale": SCALE, "middle": HIGH / 2},
         "plot": PLOT,
     }
-    limit = 2 / max(CURVATURES)
     return [
         Figure(
             "valley",
