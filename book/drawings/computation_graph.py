@@ -24,7 +24,7 @@ LESSON = {
 ORDER = {
     "inputs": {"x": 2.0},
     "nodes": [["h", "*", ["x", "x"]], ["p", "*", ["h", "h"]], ["z", "+", ["p", "h"]]],
-    "places": {"x": (1.5, 0), "h": (1.5, 1), "p": (0.7, 2), "z": (1.5, 3)},
+    "places": {"x": (1.5, 0), "h": (1.5, 1), "p": (0.4, 2), "z": (1.5, 3)},
     "early": ["z", "h", "p"],  # level by level: h goes on before p has propagated to it
 }
 PAGE = {
@@ -86,7 +86,7 @@ def drawn(example, name, caption, **place):
         caption,
         [panel(inputs, nodes, places, steps[-1])],
         [step["says"] for step in steps],
-        f'{stepper()}<div class="row">{passes}</div><div class="row">{controls}</div>{rule}',
+        f'{stepper()}<div class="together">{passes}</div><div class="together">{controls}</div>{rule}',
         {"inputs": inputs, "nodes": nodes, "early": example.get("early")},
         **place,
     )
