@@ -102,6 +102,14 @@ def test_a_figure_is_complete_without_scripts(name):
     assert small == []
 
 
+def test_a_drawing_that_answers_a_question_is_folded_without_scripts():
+    sheet = module("figure")
+    panel = sheet.Panel("two numbers", "1 and 2")
+    one = sheet.Figure("two", "Two", "Two.", [panel], ["One.", "Two."], question="Which?")
+    folded = re.search(r"<details.*</details>", one.html("two"), re.S)[0]
+    assert "<summary>Which?</summary>" in folded and "<li>Two.</li>" in folded and "<svg" in folded
+
+
 def test_figures_have_names_of_their_own():
     names = [one.name for _, one in FIGURES]
     assert len(names) == len(set(names)) and all(re.fullmatch(r"[a-z0-9_]+", n) for n in names)
