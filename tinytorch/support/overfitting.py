@@ -60,7 +60,6 @@ def example_history(epochs=60):
 
 def plot_points(points, labels, title=""):
     """The points, with one colour and one marker per class; returns a matplotlib figure."""
-
     figure, axes = panel(title, width=5.0, height=4.4, aspect="equal")
     for number, (colour, marker) in enumerate(LOOKS):
         axes.scatter(*points[labels == number].T, c=colour, marker=marker, s=22)
