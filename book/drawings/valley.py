@@ -80,6 +80,8 @@ def panels(points):
     plane.parts.append(
         f'<rect class="outline" x="0.5" y="0.5" width="{width - 1:g}" height="{HIGH - 1}"/>'
     )
+    # What leaves this part is not shown.
+    plane.parts.append(f'<svg width="{width:g}" height="{HIGH}">')
     for level in LEVELS:
         radii = [math.sqrt(2 * level / curvature) * SCALE for curvature in CURVATURES]
         plane.parts.append(
@@ -93,6 +95,7 @@ def panels(points):
     plane.parts.append(dots("points", places, "points"))
     plane.dot(*places[-1], "gradient", 6)
     plane.key("here")
+    plane.parts.append("</svg>")
     for w0 in (-10, -5, 0, 5):
         plane.text(x0 + w0 * SCALE, HIGH + 15, w0, "muted")
     plane.text(x0 + 2.5 * SCALE, HIGH + 15, "w0", bold=True)
