@@ -202,11 +202,11 @@ def _beside(peer, measured, bound=None, more=""):
 def _bar(ratio, bound=None, said=""):
     """Our time, in units of the peer's; the notch is where tuned NumPy stands."""
     unit = 100 / LONGEST
-    length = min(ratio, LONGEST) * unit
+    length, slower = min(ratio, LONGEST) * unit, " slower" if round(ratio, 2) > 1 else ""
     parts = [
         f"<title>{html.escape(said)}</title>" if said else "",
         f'<rect class="theirs" width="{unit:g}" height="12"/>',
-        f'<rect class="ours{" slower" * (round(ratio, 2) > 1)}" y="2" width="{length:.4g}" height="8"/>',
+        f'<rect class="ours{slower}" y="2" width="{length:.4g}" height="8"/>',
         f'<path class="one" d="M{unit:g} 0v12"/>',
     ]
     if ratio > LONGEST:

@@ -154,7 +154,7 @@ def output_of(program, package, purpose):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     process = programs.run(
         [sys.executable, "-B", "-X", "utf8", str(program)],
-        env=environment | {"PYTHONPATH": str(package)},
+        env=ONE_THREAD | environment | {"PYTHONPATH": str(package)},
         cwd=package,
     )
     if process.returncode:
