@@ -123,6 +123,10 @@ class Drawn {
 function drawing(name, start) {
   for (const figure of document.querySelectorAll(`[data-drawing="${name}"]`)) {
     const drawn = new Drawn(figure);
+    const panels = figure.querySelector(".panels");
+    const first = panels.cloneNode(true); // what is printed, with all steps below it
+    addEventListener("beforeprint", () => panels.replaceWith(first));
+    addEventListener("afterprint", () => first.replaceWith(panels));
     for (const fold of figure.querySelectorAll("details.answer")) fold.open = true;
     drawn.controls.hidden = false;
     figure.querySelector(".says").hidden = false;

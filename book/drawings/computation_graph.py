@@ -6,7 +6,7 @@ The Values of lesson 05 compute them, and the Variables of lesson 06 agree.
 
 import operator
 
-from figure import Figure, Panel, button, choice, number, stepper
+from figure import Figure, Panel, button, choice, number, stepper, together
 
 from tinytorch import Variable
 from tinytorch.core.backprop import Value, backward, propagate, topological_order
@@ -86,7 +86,7 @@ def drawn(example, name, caption, **place):
         caption,
         [panel(inputs, nodes, places, steps[-1])],
         [step["says"] for step in steps],
-        f'{stepper()}<div class="together">{passes}</div><div class="together">{controls}</div>{rule}',
+        stepper() + "".join(map(together, (passes, controls))) + rule,
         {"inputs": inputs, "nodes": nodes, "early": example.get("early")},
         **place,
     )

@@ -230,6 +230,11 @@ def stepper():
     )
 
 
+def together(controls):
+    """Controls in a row of their own."""
+    return f'<div class="together">{controls}</div>'
+
+
 def _written(attributes):
     return "".join(
         f' {key.replace("_", "-")}="{html.escape(str(value))}"' for key, value in attributes.items()

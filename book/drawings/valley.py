@@ -27,7 +27,7 @@ def figures():
             f"w1 is {number(w[1])} and the loss {number(loss(w))}."
         )
     controls = [
-        slider(f"learning rate, at most {limit:.4f} without momentum:", "rate", 0.01, 0.07, 0.001, RATE),
+        slider(f"learning rate (limit {limit:.4f}):", "rate", 0.01, 0.07, 0.001, RATE),
         choice("momentum", "valley-momentum", {"0": "0", "0.7": "0.7", "0.9": "0.9"}, "0"),
         button("Play", "play"),
     ]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tito.book.drawings import NUMBER, place
+from tito.book.drawings import NUMBER, drawings, place
 from tito.errors import TitoError
 
 
@@ -55,6 +55,30 @@ def test_two_drawings_of_one_section_are_numbered_in_their_order():
     shown = "".join(sources(sections[1]))
     assert shown.index("one") < shown.index("Figure 5.1") < shown.index("second")
     assert shown.index("second") < shown.index("Figure 5.2")
+
+
+def program(root, text):
+    folder = root.path / "book" / "drawings"
+    folder.mkdir(parents=True)
+    (folder / "__main__.py").write_text(text, encoding="utf-8")
+
+
+def test_a_course_without_drawings_has_none(small_course, tmp_path):
+    assert drawings(small_course, tmp_path) == []
+
+
+def test_a_drawing_of_a_lesson_that_the_course_does_not_have_is_refused(small_course, tmp_path):
+    program(small_course, f"import json\nprint(json.dumps([{drawing('graph', 'Graphs')}]))\n")
+    with pytest.raises(TitoError) as refused:
+        drawings(small_course, tmp_path)
+    assert "the lesson 'backprop'" in refused.value.what and "numbers" in refused.value.remedy
+
+
+def test_a_drawing_that_fails_is_told(small_course, tmp_path):
+    program(small_course, "raise ValueError('no such function')\n")
+    with pytest.raises(TitoError) as refused:
+        drawings(small_course, tmp_path)
+    assert refused.value.what == "book/drawings fails: ValueError: no such function"
 
 
 @pytest.mark.parametrize(
