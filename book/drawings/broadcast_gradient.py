@@ -1,7 +1,7 @@
 """The gradient of an operand that was broadcast; lesson 06, whose `unbroadcast` sums it."""
 
 import numpy as np
-from figure import Figure, Panel, choice, number
+from figure import Figure, Panel, choice, hint, number
 
 from tinytorch.core.autograd import central_difference, unbroadcast
 from tinytorch.core.tensor import Tensor, Variable
@@ -18,7 +18,8 @@ def figures():
     steps.append(
         f"{told_one(sums['4'], 0)} The mean, {number(sums['4']['means'][0])}, would be wrong."
     )
-    controls = choice(
+    controls = hint("Choose a number of the last row or column, the gradient of the bias.")
+    controls += choice(
         "shape of the bias",
         "broadcast_gradient-shape",
         {name: str(shape) for name, shape in SHAPES.items()},

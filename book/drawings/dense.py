@@ -3,7 +3,7 @@ computes the outputs.
 """
 
 import numpy as np
-from figure import Figure, Panel, choice
+from figure import Figure, Panel, choice, hint
 
 from tinytorch.core.layers import linear
 from tinytorch.core.tensor import Tensor
@@ -22,7 +22,8 @@ def figures():
         f"A bias of shape (3, 1) and 3 examples: {told(states['3 1 3'], *SHOWN)}",
         f"The same bias and 2 examples: {states['3 1 2']['error']}",
     ]
-    controls = choice(
+    controls = hint("Choose an output y.")
+    controls += choice(
         "bias of shape", "dense-bias", {"4": "(4,): one per output", "3 1": "(3, 1)"}, "4"
     ) + choice("examples in the batch", "dense-batch", {"3": "3", "2": "2"}, "3")
     return [

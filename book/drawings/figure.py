@@ -230,6 +230,11 @@ def stepper():
     )
 
 
+def hint(text):
+    """A line that says what can be touched in the panels."""
+    return f'<p class="hint">{html.escape(text)}</p>'
+
+
 def together(controls):
     """Controls in a row of their own."""
     return f'<div class="together">{controls}</div>'

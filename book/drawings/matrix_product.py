@@ -1,7 +1,7 @@
 """A matrix product, one element at a time; lesson 01, whose Tensor computes it."""
 
 import numpy as np
-from figure import Figure, Panel, number, slider
+from figure import Figure, Panel, hint, number, slider
 
 from tinytorch.core.tensor import Tensor
 
@@ -20,11 +20,11 @@ def figures():
             "pairs first, by broadcasting, takes an array of i * k * j numbers.",
             [panel(c)],
             [*steps, price(SIZE)],
-            slider("larger matrices, rows and columns:", "size", 2, SIZE, 1, SIZE),
+            hint("Choose an element of c.")
+            + slider("larger matrices, rows and columns:", "size", 2, SIZE, 1, SIZE),
             {"a": A, "b": B},
             lesson="tensor",
             section="Matrix products",
-            after="The method is right, and expensive",
         )
     ]
 

@@ -11,7 +11,7 @@ from tinytorch.core.tensor import Tensor
 LOGITS = [1.0, 2.0, 4.0]
 SHIFTS = {"none": "nothing", "max": "subtract the largest logit"}
 # Pixels; logits may be negative, so their bars begin further right, and 8 is as long as their room.
-LEFT, ROOM, ZERO, UPWARD, LEAST, TOP, ROW = 64, 226, 165, 125, 8, 26, 28
+LEFT, ROOM, ZERO, UPWARD, LEAST, TOP, ROW = 64, 216, 160, 120, 8, 26, 28
 
 
 def figures():
@@ -36,7 +36,6 @@ def figures():
             },
             lesson="activations",
             section="Softmax",
-            after="So subtract a constant before",
         )
     ]
 
@@ -93,7 +92,7 @@ def bars(kind, title, values):
         x, width = extent(kind, value, values)
         panel.cell(x, y, width=width, height=ROW - 4)
         panel.key(f"{kind} {n}")
-        panel.text(298, y + 17, written(value), anchor="start")
+        panel.text(290, y + 17, written(value), anchor="start")
         panel.key(f"{kind} {n} text")
     panel.line((start, TOP - 3), (start, TOP + 3 * ROW - 1), kind="text")
     return panel

@@ -3,7 +3,7 @@ loss and, by the engine, the gradient.
 """
 
 import numpy as np
-from figure import Figure, Panel, button, choice, number, slider
+from figure import Figure, Panel, button, choice, hint, number, slider, together
 
 from tinytorch.core.activations import softmax
 from tinytorch.core.losses import cross_entropy
@@ -17,28 +17,25 @@ ROWS = ("logit", "probability", "target", "gradient")
 def figures():
     first = numbers([2.0, 1.0, 0.0], 1)
     after = numbers(stepped(first), 1)
-    sure = numbers([6.0, 0.0, 0.0], 0, 0.1)
+    smooth = numbers(first["logit"], 1, 0.1)
     steps = [
         told(first),
         f"One step against the gradient: the logits are {listed(after['logit'])}, and the loss "
         f"falls to {number(after['loss'])}.",
-        f"With label smoothing 0.1, logits 6, 0, 0 and the true class 0: {told(sure)} This step "
-        "lowers the true logit, because the network is surer than its target.",
+        f"With label smoothing 0.1: {told(smooth)}",
     ]
     controls = (
-        choice("logits", "softmax_minus_target-logits", CHOICES, "2 1 0")
+        hint("Choose a target cell to make its class the true one.")
+        + choice("logits", "softmax_minus_target-logits", CHOICES, "2 1 0")
         + slider("label smoothing", "smoothing", 0, 0.5, 0.05, 0)
-        + '<div class="together">'
-        + button("One step", "go")
-        + button("Start again", "again")
-        + "</div>"
+        + together(button("One step", "go") + button("Start again", "again"))
     )
     return [
         Figure(
             "softmax_minus_target",
             "The gradient of cross-entropy",
-            "The gradient is softmax minus target and sums to 0: what the true class gains, the "
-            "others lose.",
+            "The gradient is softmax minus target, so a step against it moves each probability "
+            "toward its target (arrows); it sums to 0: what the true class gains, the others lose.",
             [panel(first)],
             steps,
             controls,

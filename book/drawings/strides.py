@@ -1,7 +1,7 @@
 """Strides: where an element stands in memory; lesson 01, whose `strides_of` gives the strides."""
 
 import numpy as np
-from figure import Figure, Panel, choice
+from figure import Figure, Panel, choice, hint
 
 from tinytorch.core.tensor import strides_of
 
@@ -30,7 +30,7 @@ def figures():
             "transposing changes the strides and moves no number.",
             panels(states["x"]),
             steps,
-            choice("array", "strides-array", NAMES, "x"),
+            hint("Choose an element of the array.") + choice("array", "strides-array", NAMES, "x"),
             states,
             {name: panels(state) for name, state in states.items()},
             lesson="tensor",

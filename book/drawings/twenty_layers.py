@@ -32,7 +32,7 @@ def figures():
             "Without an activation function each layer multiplies the standard deviation by the "
             "same factor, so twenty layers multiply it by the twentieth power of this factor.",
             [panel(states["linear 0"])],
-            [state["told"] for state in states.values()],
+            [states[f"linear {n}"]["told"] for n in range(len(STDS))],
             controls,
             {
                 "stds": STDS,
@@ -70,7 +70,8 @@ def numbers(name, n):
         "shares": [[round(100 * float(one)) for one in row] for row in shares],
         "stds": stds,
         "told": f"{called} weights with standard deviation {STDS[n]}: after layers "
-        f"{', '.join(map(str, TOLD))} the outputs have standard deviation {written}.",
+        f"{', '.join(map(str, TOLD))} the outputs have standard deviation {written}."
+        + (f" Those beyond -{SPAN} and {SPAN} are not drawn." if stds[-1] > SPAN else ""),
     }
 
 

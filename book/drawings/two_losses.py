@@ -3,7 +3,7 @@ lesson 04, whose losses give the values and whose derivatives are those of the e
 """
 
 import numpy as np
-from figure import Figure, Panel, button, slider
+from figure import Figure, Panel, button, slider, together
 
 from tinytorch.core.losses import binary_cross_entropy_with_logits, mse_loss
 from tinytorch.core.tensor import Variable
@@ -21,15 +21,12 @@ def figures():
         f"Each step goes against the gradient, with learning rate 1. {told(later)}",
         f"Both go on until yes is the likelier answer, z > 0. {told(end)}",
     ]
-    controls = (
-        '<div class="together">'
-        + button("One step", "go", value="1")
+    controls = together(
+        button("One step", "go", value="1")
         + button("100 steps", "go", value="100")
         + button("Until yes", "go", value=str(MOST))
         + button("Start again", "again")
-        + "</div>"
-        + slider("start at z =", "start", -8, 0, 0.5, START)
-    )
+    ) + slider("start at z =", "start", -8, 0, 0.5, START)
     return [
         Figure(
             "two_losses",
