@@ -2,11 +2,11 @@
 
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
 from browsers import chromium
-from commands import process
 from small_course import make_course
 
 pytest.importorskip(
@@ -105,9 +105,13 @@ def test_what_is_printed(tmp_path):
     root = make_course(tmp_path / "small")
     with (root / "modules/source/01_numbers/numbers_dev.py").open("a", encoding="utf-8") as script:
         script.write(SECTION)
-    said = process(root, "book", "pdf", "-o", "../book.pdf", "--paper", "letter")[0]
+    words = ["book", "pdf", "-o", "../book.pdf", "--paper", "letter"]
+    said = subprocess.run(
+        [sys.executable, "-m", "tito", *words], cwd=root, capture_output=True, text=True, timeout=300
+    )
+    assert said.returncode == 0, said.stderr
     reader = PdfReader(tmp_path / "book.pdf")
-    assert f"{len(reader.pages)} pages of letter" in said
+    assert f"{len(reader.pages)} pages of letter" in said.stdout
     assert tuple(reader.pages[0].mediabox[2:]) == (612, 792)
     texts = [" ".join(page.extract_text().split()) for page in reader.pages]
     whole = " ".join(texts)
@@ -115,9 +119,9 @@ def test_what_is_printed(tmp_path):
     # The outline, the contents and the pages agree.
     outline = flat(reader, reader.outline)
     names = ["01. Numbers", "1.1 Doubling", "1.3 Long lines", "02. Sums", "Hints", "Answers"]
-    assert [name for name, _ in outline if name in names and name != "02. Sums"][:3] == names[:3]
+    assert [name for name, _ in outline if name in names][:3] == names[:3]
     contents = texts[1]
-    assert contents.startswith("Contents")
+    assert "Contents" in contents
     for name in names:
         number = next(number for title, number in outline if title == name)
         assert re.search(rf"{re.escape(name)} {number}\b", contents), (name, number, contents)
