@@ -18,6 +18,7 @@ from tito.book.pages import ANSWER
 
 PAPERS = {"a4": "210mm 297mm", "letter": "8.5in 11in"}
 UNKNOWN = "000"  # stands where a page number will be, and is about as wide
+COLUMNS = 96  # of code that fit in a line of the paper
 SHORT = 14  # lines of code that stay on one page
 
 ARTICLE = re.compile(r"<article\b[^>]*>(.*)</article>", re.S)
@@ -26,7 +27,10 @@ H1 = re.compile(r"<h1>(.*?)</h1>", re.S)
 H2 = re.compile(r'<section\b[^>]*\sid="([^"]+)"[^>]*>(?:\s*<span[^>]*></span>)*\s*<h2>(.*?)</h2>')
 TAG = re.compile(r"<[a-zA-Z](?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 PRE = re.compile(r"<pre>(?:<span></span>)?(.*?)\n?</pre>", re.S)
-PICTURE = re.compile(r'(?:<a class="[^"]*image-reference[^>]*>)?(<img\b[^>]*>)(?:\s*</a>)?')
+FIGURE = re.compile(  # a picture; or the number of a drawing, which has a caption
+    r'(?:<a class="[^"]*image-reference[^>]*>)?(<img\b[^>]*>)(?:\s*</a>)?'
+    r"|<b>Figure (\d+\.\d+)\.</b>"
+)
 NOWHERE = re.compile(r"<li><p><strong>Open</strong>.*?</li>\n?", re.S)  # a notebook, Binder, ...
 HINTS = re.compile(r'<details class="hint">\s*<summary>Hint \d+ of (\d+)</summary>')
 FOLDED = re.compile(
@@ -45,6 +49,7 @@ class Chapter:
     entries  [(title, id)] of what the contents list below it
     hints    [(the exercise in words, id of its box, the hints as HTML)]
     answers  [(number, title of its section, id of the place it was taken from, HTML)]
+    figures  {its number on the site, or its count: its number here}
     """
 
     id: str
@@ -53,7 +58,7 @@ class Chapter:
     entries: list = field(default_factory=list)
     hints: list = field(default_factory=list)
     answers: list = field(default_factory=list)
-    figures: int = 0
+    figures: dict = field(default_factory=dict)
 
     @property
     def number(self):
@@ -78,6 +83,12 @@ def read(site, wanted=None):
         else:
             chapters.append(chapter := Chapter(places[name], ""))
         _add(chapter, name, article, places, site)
+    for chapter in chapters:
+        chapter.body = re.sub(
+            r"\b(Figure )(\d+\.\d+)\b",
+            lambda match, figures=chapter.figures: match[1] + figures.get(match[2], match[2]),
+            chapter.body,
+        )
     return chapters
 
 
@@ -93,9 +104,14 @@ def order(site):
     return names
 
 
+def text_of(text):
+    """The text of some HTML."""
+    return html.unescape(re.sub(r"<[^>]*>", "", text))
+
+
 def words(text):
-    """The words of some HTML."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", text)).split())
+    """The words of some HTML, in one line."""
+    return " ".join(text_of(text).split())
 
 
 def _top(name, tops):
@@ -119,7 +135,7 @@ def _add(chapter, name, article, places, site):
         chapter.title = title
     article = _linked(name, article, places, site)
     if chapter.number:
-        article = PICTURE.sub(lambda match: _figure(chapter, match[1]), article)
+        article = FIGURE.sub(lambda match: _figure(chapter, match), article)
     article = PRE.sub(_lines, article)
     article = _taken(chapter, here, title, article)
     article = re.sub(r"<details\b(?! open)", "<details open", article)
@@ -247,20 +263,27 @@ def _elsewhere(said, there, here=""):
     return f'<p class="elsewhere"{id_}>{said} <a class="page" href="#{there}"></a></p>\n'
 
 
-def _figure(chapter, picture):
-    """A picture with its number; its caption is what it shows, in words."""
-    chapter.figures += 1
+def _figure(chapter, match):
+    """A picture with its number and a caption: what it shows, in words; or a drawing's number, as
+    they are counted here, where pictures have numbers, too.
+    """
+    picture, number = match.groups()
+    count = len(chapter.figures) + 1
+    chapter.figures[number or count] = f"{chapter.number}.{count}"
+    name = f"<b>Figure&nbsp;{chapter.number}.{count}.</b>"
+    if number:
+        return name
     alt = re.search(r'\salt="([^"]*)"', picture)
-    return (
-        f"<figure>{picture}<figcaption><b>Figure {chapter.number}.{chapter.figures}</b> "
-        f"{alt[1] if alt else ''}</figcaption></figure>"
-    )
+    return f"<figure>{picture}<figcaption>{name} {alt[1] if alt else ''}</figcaption></figure>"
 
 
 def _lines(match):
     """Code line by line, so that what goes on in the next line of the paper can be marked."""
     lines = match[1].split("\n")
-    shown = "".join(f'<span class="line">{line}</span>' for line in lines)
+    shown = "".join(
+        f'<span class="line{" long" * (len(text_of(line)) > COLUMNS)}">{line}</span>'
+        for line in lines
+    )
     short = ' class="short"' if len(lines) <= SHORT else ""
     return f"<pre{short}>{shown}</pre>"
 
@@ -285,11 +308,10 @@ def _with_pages(article):
 # The document.
 
 
-def document(site, title, edition, chapters, paper, scripts, numbers):
+def document(site, title, edition, chapters, paper, numbers):
     """The HTML to print.
 
     paper    "a4" or "letter"
-    scripts  the names of the site's scripts that set what is drawn in the pages
     numbers  {id: page}, as they were found in an earlier print; {} before
     """
     static = (site / "_static").as_uri()
@@ -297,9 +319,9 @@ def document(site, title, edition, chapters, paper, scripts, numbers):
     every = [*chapters, *ends]
     styles = ("pygments.css", "katex/katex.min.css", "book.css", "paper.css")
     links = [f'<link rel="stylesheet" href="{static}/{name}">' for name in styles]
-    loaded = [
+    scripts = [  # set formulas; drawings show their first state without theirs
         f'<script defer src="{static}/{name}"></script>'
-        for name in ("katex/katex.min.js", *scripts)
+        for name in ("katex/katex.min.js", "book.js")
     ]
     bodies = [
         f'<div class="chapter" style="page: c{number}">\n{chapter.body}</div>\n'
@@ -314,7 +336,7 @@ def document(site, title, edition, chapters, paper, scripts, numbers):
 <style>
 {_sheets(paper, every)}
 </style>
-{"".join(loaded)}
+{"".join(scripts)}
 </head>
 <body class="bd-article">
 <div class="title-page"><p class="title">{html.escape(title)}</p>

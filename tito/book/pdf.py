@@ -30,7 +30,6 @@ INSTALL = (
 )
 SECONDS = 900  # a print may take
 PRINTS = 4  # at most, until the numbers agree
-SCREEN_ONLY = ("lesson.js",)  # scripts of the book that paper has no use for
 
 
 @dataclass
@@ -76,18 +75,13 @@ def make(
     site = build.build(root, pages.LEARNER, fast, report=report, commands=commands).path
     wanted = [f"lessons/{entry.folder}.html" for entry in lessons]
     chapters = paper.read(site, wanted or None)
-    scripts = [
-        script.name
-        for script in sorted((build.site_folder(root) / "_static").glob("*.js"))
-        if script.name not in SCREEN_ONLY
-    ]
     folder = Path(tempfile.mkdtemp(files.SUFFIX, ".pdf-", site.parent))
     try:
         numbers = {}
         for turn in range(1, PRINTS + 1):
             report(f"print {turn}", turn - 1, 2)
             page, printed = folder / "book.html", folder / "book.pdf"
-            text = paper.document(site, root.name, root.edition, chapters, sheet, scripts, numbers)
+            text = paper.document(site, root.name, root.edition, chapters, sheet, numbers)
             page.write_text(text, encoding="utf-8")
             _print(program, page, printed, folder)
             before, (numbers, count) = numbers, read_numbers(printed)

@@ -56,11 +56,9 @@ def site(tmp_path):
     return tmp_path
 
 
-def document(site, wanted=None, numbers=(), **more):
-    options = {"title": "Small", "edition": "1", "sheet": "a4", "scripts": ["book.js"]} | more
-    title, edition, sheet, scripts = options.values()
+def document(site, wanted=None, numbers=(), sheet="a4"):
     chapters = paper.read(site, wanted)
-    return paper.document(site, title, edition, chapters, sheet, scripts, dict(numbers))
+    return paper.document(site, "Small", "1", chapters, sheet, dict(numbers))
 
 
 def test_pages_follow_each_other_as_on_the_site_and_sections_belong_to_their_lesson(site):
@@ -133,23 +131,25 @@ def test_a_lessons_own_list_has_page_numbers_too(site):
     )
 
 
-def test_pictures_of_a_lesson_are_numbered_and_say_what_they_show(site):
+def test_pictures_and_drawings_of_a_lesson_are_numbered_together(site):
     picture = '<a class="image-reference" href="../../x.png"><img alt="A {}" src="../../x.png" />'
     body = picture.format("line") + "\n</a>" + picture.format("curve") + "\n</a>"
+    body += "<figcaption><b>Figure 2.1.</b> A graph.</figcaption> <p>Touch Figure 2.1.</p>"
     page(site, "lessons/02_sums/carry.html", "2.2 Carrying", body, "../../about.html")
     text = document(site)
-    assert "<b>Figure 2.1</b> A line</figcaption>" in text
-    assert "<b>Figure 2.2</b> A curve</figcaption>" in text
+    assert "<b>Figure&nbsp;2.1.</b> A line</figcaption>" in text
+    assert "<b>Figure&nbsp;2.2.</b> A curve</figcaption>" in text
+    assert "<b>Figure&nbsp;2.3.</b> A graph.</figcaption> <p>Touch Figure 2.3.</p>" in text
     assert f'src="{(site / "x.png").as_uri()}"' in text
 
 
-def test_each_line_of_code_can_be_marked_where_it_goes_on(site):
-    code = '<pre><span></span><span class="k">if</span> x:\n\n    pass\n</pre>'
+def test_a_line_of_code_that_goes_on_in_the_next_is_marked(site):
+    code = f'<pre><span></span><span class="k">if</span> x:\n\n{"&lt;" * 96}\n{"x" * 97}\n</pre>'
     page(site, "about.html", "About", code)
     lines = re.search(r'<pre class="short">(.*?)</pre>', document(site))[1]
     assert lines == (
         '<span class="line"><span class="k">if</span> x:</span><span class="line"></span>'
-        '<span class="line">    pass</span>'
+        f'<span class="line">{"&lt;" * 96}</span><span class="line long">{"x" * 97}</span>'
     )
 
 

@@ -107,7 +107,11 @@ def test_what_is_printed(tmp_path):
         script.write(SECTION)
     words = ["book", "pdf", "-o", "../book.pdf", "--paper", "letter"]
     said = subprocess.run(
-        [sys.executable, "-m", "tito", *words], cwd=root, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "tito", *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert said.returncode == 0, said.stderr
     reader = PdfReader(tmp_path / "book.pdf")
