@@ -146,11 +146,23 @@ def test_pictures_and_drawings_of_a_lesson_are_numbered_together(site):
 def test_a_line_of_code_that_goes_on_in_the_next_is_marked(site):
     code = f'<pre><span></span><span class="k">if</span> x:\n\n{"&lt;" * 96}\n{"x" * 97}\n</pre>'
     page(site, "about.html", "About", code)
-    lines = re.search(r'<pre class="short">(.*?)</pre>', document(site))[1]
-    assert lines == (
-        '<span class="line"><span class="k">if</span> x:</span><span class="line"></span>'
-        f'<span class="line">{"&lt;" * 96}</span><span class="line long">{"x" * 97}</span>'
+    shown = re.search(r'<pre class="short">(.*?)</pre>', document(site), re.S)[1]
+    assert shown == (
+        f'<span class="k">if</span> x:\n\n{"&lt;" * 96}\n<span class="long">{"x" * 97}</span>'
     )
+
+
+def test_words_of_code_without_a_colour_are_not_marked(site):
+    (site / "_static").mkdir()
+    (site / "_static" / "pygments.css").write_text(
+        'html[data-theme="light"] .highlight .n { color: #080808 } /* Name */\n'
+        'html[data-theme="light"] .highlight .p { color: #080808 } /* Punctuation */\n'
+        'html[data-theme="light"] .highlight .k { color: #7928A1 } /* Keyword */\n',
+        encoding="utf-8",
+    )
+    code = '<span class="k">del</span> <span class="n">x</span><span class="p">[:]</span>'
+    page(site, "about.html", "About", f"<pre>{code}\n</pre>")
+    assert '<span class="k">del</span> x[:]\n</pre>' in document(site)
 
 
 def test_two_drawings_of_one_name_keep_their_own_colours_and_labels(site):
