@@ -26,6 +26,7 @@ NEXT = re.compile(r'<link rel="next"[^>]*\shref="([^"]*)"')
 H1 = re.compile(r"<h1>(.*?)</h1>", re.S)
 H2 = re.compile(r'<section\b[^>]*\sid="([^"]+)"[^>]*>(?:\s*<span[^>]*></span>)*\s*<h2>(.*?)</h2>')
 TAG = re.compile(r"<[a-zA-Z](?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+DRAWN = re.compile(r"<(svg|style)\b.*?</\1>", re.S)
 PRE = re.compile(r"<pre>(?:<span></span>)?(.*?)\n?</pre>", re.S)
 FIGURE = re.compile(  # a picture; or the number of a drawing, which has a caption
     r'(?:<a class="[^"]*image-reference[^>]*>)?(<img\b[^>]*>)(?:\s*</a>)?'
@@ -197,10 +198,8 @@ def _linked(name, article, places, site):
             )
         return re.sub(r'(\sid=")([^"]*)', rf"\g<1>{here}-\2", text) if "id=" in text else text
 
-    parts = re.split(r"(<svg\b.*?</svg>)", article, flags=re.S)
-    for number in range(1, len(parts), 2):
-        parts[number] = _drawing(parts[number], here)
-    article = "".join(parts)
+    ids = set(re.findall(r'\sid="([^"]+)"', article))
+    article = DRAWN.sub(lambda match: _drawing(match[0], here, ids), article)
     return TAG.sub(tag, article)
 
 
@@ -209,18 +208,17 @@ def _file(site, name, source):
     return (site / posixpath.normpath(posixpath.join(posixpath.dirname(name), path))).as_uri()
 
 
-def _drawing(svg, here):
-    """A drawing whose own style and labels still find its ids when these begin with the page's."""
-    ids = set(re.findall(r'\sid="([^"]+)"', svg))
+def _drawing(text, here, ids):
+    """A drawing or its style, which still find their `ids` when these begin with the page's."""
 
     def renamed(id_):
         return f"{here}-{id_}" if id_ in ids else id_
 
-    svg = re.sub(r"#([\w-]+)", lambda match: f"#{renamed(match[1])}", svg)
+    text = re.sub(r"#([\w-]+)", lambda match: f"#{renamed(match[1])}", text)
     return re.sub(
         r'(\saria-\w+=")([^"]*)',
         lambda match: match[1] + " ".join(map(renamed, match[2].split(" "))),
-        svg,
+        text,
     )
 
 
@@ -286,7 +284,8 @@ def _figure(chapter, match):
     if number:
         return name
     alt = re.search(r'\salt="([^"]*)"', picture)
-    return f"<figure>{picture}<figcaption>{name} {alt[1] if alt else ''}</figcaption></figure>"
+    caption = f"<figcaption>{name} {alt[1] if alt else ''}</figcaption>"
+    return f'<figure class="picture">{picture}{caption}</figure>'
 
 
 def _lines(match):

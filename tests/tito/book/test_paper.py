@@ -170,8 +170,10 @@ def test_two_drawings_of_one_name_keep_their_own_colours_and_labels(site):
         '<svg id="d0" aria-labelledby="d0-title d0-desc"><title id="d0-title">T</title>'
         '<desc id="d0-desc">D</desc><style>#d0 .x{fill:#fff}</style><path fill="url(#d0)"/></svg>'
     )
-    page(site, "about.html", "About", drawing)
+    style = "<style>#figure-d0 .y{fill:#eee}</style>"
+    page(site, "about.html", "About", f'<figure id="figure-d0">{style}{drawing}</figure>')
     text = document(site)
+    assert '<figure id="p5-figure-d0"><style>#p5-figure-d0 .y{fill:#eee}' in text
     assert 'id="p5-d0" aria-labelledby="p5-d0-title p5-d0-desc"' in text
     assert "#p5-d0 .x{fill:#fff}" in text and "url(#p5-d0)" in text
 
