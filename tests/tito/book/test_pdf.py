@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from browsers import chromium
@@ -89,6 +90,46 @@ def test_a_chromium_that_prints_nothing_is_told(tmp_path):
     page.touch()
     with pytest.raises(TitoError, match="did not print the book: it says nothing about why"):
         pdf._print(shutil.which("true"), page, tmp_path / "book.pdf", tmp_path)
+
+
+@pytest.fixture
+def printer(small_course, tmp_path, monkeypatch):
+    """A site of one page, and what stands in for Chromium: it writes down what it was to print.
+    `found` is what is read of each print.
+    """
+    site = tmp_path / "site"
+    site.mkdir()
+    text = '<article><section id="a"><h1>Small</h1></section></article>'
+    (site / "index.html").write_text(text, encoding="utf-8")
+    fake = SimpleNamespace(texts=[], found=[])
+
+    def written(program, page, path, folder):
+        fake.texts.append(page.read_text(encoding="utf-8"))
+        path.write_bytes(b"%PDF-" + str(len(fake.texts)).encode())
+
+    monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
+    monkeypatch.setattr(pdf.build, "build", lambda *words, **more: SimpleNamespace(path=site))
+    monkeypatch.setattr(pdf, "_print", written)
+    monkeypatch.setattr(pdf, "read_numbers", lambda path: (fake.found[len(fake.texts) - 1], 9))
+    return fake
+
+
+def test_it_is_printed_until_the_page_numbers_agree(small_course, printer, tmp_path):
+    printer.found = [{"p1": 3}, {"p1": 4}, {"p1": 4}]
+    printed = pdf.make(small_course, output=tmp_path / "new" / "book.pdf")
+    shown = [re.search(r'class="page" href="#p1">(\d+)', text)[1] for text in printer.texts]
+    assert shown == ["000", "3", "4"]
+    assert printed.path.read_bytes() == b"%PDF-3" and (printed.pages, printed.size) == (9, 6)
+    assert list(tmp_path.glob(".pdf-*")) == []
+
+
+def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, printer, tmp_path):
+    path = tmp_path / "book.pdf"
+    path.write_bytes(b"%PDF-earlier")
+    printer.found = [{"p1": number} for number in range(9)]
+    what, code = refused(small_course, output=path)
+    assert "After 4 prints the page numbers" in what and code == 3
+    assert path.read_bytes() == b"%PDF-earlier" and list(tmp_path.glob(".pdf-*")) == []
 
 
 # What is printed: one small course, read back.
