@@ -3,6 +3,7 @@
     execute.py    what the lessons' cells print and draw and the
                   milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
+    drawings.py   the drawings of `book/drawings`, and their places in the lessons
     made.py       parts of the other pages that are made: the lessons' table, the commands, what
                   the programs in `book/` print
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
@@ -218,14 +219,18 @@ def refuse(root, edition, output):
 
 def _sources(root, site, edition, outputs, package, browser, commands):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
-    from tito.book import made
+    from tito.book import drawings, made
 
+    drawn = drawings.drawings(root, package)
     out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
     for path in sorted((root.path / "book").glob("*.md")):
         out[path.name] = path.read_text(encoding="utf-8")
     out.setdefault("index.md", made.plain_index(root))
+    of_pages = {drawing["name"]: drawing["html"] for drawing in drawn if not drawing["lesson"]}
     out = {
-        name: made.fill(name, text, root, package, commands) if name.endswith(".md") else text
+        name: made.fill(name, text, root, package, commands, of_pages)
+        if name.endswith(".md")
+        else text
         for name, text in out.items()
     }
     for entry in root.lessons:
@@ -233,7 +238,11 @@ def _sources(root, site, edition, outputs, package, browser, commands):
             entry.declared.released, entry.declared
         )
         out |= pages.notebooks(
-            entry, edition, outputs.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+            entry,
+            edition,
+            outputs.get(f"lessons/{entry.folder}", {}),
+            _links(root, entry, browser),
+            [drawing for drawing in drawn if drawing["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):
         name = f"milestones/{program.path.stem}"
@@ -494,7 +503,10 @@ def _is_source(change, path):
     return "_build" not in path and (
         path.endswith(WATCHED)
         or path.endswith(".py")
-        and Path(path).parts[-3:-1] == milestone.SOURCE.parts
+        and (
+            Path(path).parts[-3:-1] == milestone.SOURCE.parts
+            or Path(path).parts[-3:-1] == ("book", "drawings")
+        )
     )
 
 
