@@ -25,6 +25,9 @@ ARTICLE = re.compile(r"<article\b[^>]*>(.*)</article>", re.S)
 NEXT = re.compile(r'<link rel="next"[^>]*\shref="([^"]*)"')
 H1 = re.compile(r"<h1>(.*?)</h1>", re.S)
 H2 = re.compile(r'<section\b[^>]*\sid="([^"]+)"[^>]*>(?:\s*<span[^>]*></span>)*\s*<h2>(.*?)</h2>')
+OTHER_IDS = re.compile(  # before a heading they could stay at the end of the page before
+    r'((?:<span id="[^"]*"></span>\s*)+)<(h[1-6])>'
+)
 TAG = re.compile(r"<[a-zA-Z](?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 DRAWN = re.compile(r"<(svg|style)\b.*?</\1>", re.S)
 PRE = re.compile(r"<pre>(?:<span></span>)?(.*?)\n?</pre>", re.S)
@@ -163,6 +166,7 @@ def _add(chapter, name, article, places, site):
             r"(</?h)([1-5])>", lambda match: f"{match[1]}{int(match[2]) + 1}>", article
         )
         chapter.entries.append((title, here))
+    article = OTHER_IDS.sub(r"<\2>\1", article)
     chapter.body += f'<section class="page" id="{here}">\n{article.strip()}\n</section>\n'
 
 

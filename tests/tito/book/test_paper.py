@@ -88,6 +88,14 @@ def test_every_link_within_leads_to_an_id_that_is_there_once(site):
     assert set(links) <= set(ids) and len(links) > 10
 
 
+def test_a_headings_other_names_move_to_the_next_page_with_it(site):
+    body = '<section id="b"><span id="c"></span><span id="d"></span><h2>Two words</h2></section>'
+    page(site, "about.html", "About", body)
+    text = document(site)
+    assert '<section id="p5-b"><h2><span id="p5-c"></span><span id="p5-d"></span>Two' in text
+    assert '<a class="to" href="#p5-b">Two words</a>' in text
+
+
 def test_a_link_to_another_host_shows_its_address_unless_its_words_do(site):
     addresses = (
         '<a class="x" href="https://example.org/a">there</a> '

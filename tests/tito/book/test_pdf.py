@@ -33,6 +33,12 @@ print("forty" + "-two")
 long = "{LONG}"  # goes on
 '''
 
+# Headings at every height of a page, at its end, too.
+MANY = "".join(
+    f"\n# %% [markdown]\n# ## Part {n}\n#\n# {'A line of prose. ' * (7 * n % 61)}\n"
+    for n in range(1, 25)
+)
+
 
 def refused(root, **options):
     with pytest.raises(TitoError) as found:
@@ -145,7 +151,7 @@ def test_what_is_printed(tmp_path):
         pass  # skipped where there is none
     root = make_course(tmp_path / "small")
     with (root / "modules/source/01_numbers/numbers_dev.py").open("a", encoding="utf-8") as script:
-        script.write(SECTION)
+        script.write(SECTION + MANY)
     words = ["book", "pdf", "-o", "../book.pdf", "--paper", "letter"]
     said = subprocess.run(
         [sys.executable, "-m", "tito", *words],
@@ -171,6 +177,9 @@ def test_what_is_printed(tmp_path):
         number = next(number for title, number in outline if title == name)
         assert re.search(rf"{re.escape(name)} {number}\b", contents), (name, number, contents)
         assert name in texts[number - 1]
+    parts = [f"{title} {number}" for title, number in outline if " Part " in title]
+    assert [part for part in parts if part not in contents] == [] and len(parts) == 24
+    assert len({part.split()[-1] for part in parts}) > 3
 
     # Hints and answers at the end, with the way there.
     hints, answers = (dict(outline)[name] for name in ("Hints", "Answers"))
