@@ -59,7 +59,7 @@ def make(
     lessons  those to print; none for the whole book
     sheet    "a4" or "letter"
     output   the file; None for one in `book/_build/`, named after the course or the lessons
-    others   as in `build.build`, which makes the site first
+    others   as in `build.build`, which makes the site first, in a folder that is deleted then
 
     Raises TitoError, code 2 for a paper or file that cannot be meant, code 3 without a Chromium.
     An earlier PDF stays as it was then.
@@ -69,15 +69,18 @@ def make(
         raise TitoError(f"--paper {sheet!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
     name = "-".join(entry.name for entry in lessons) or re.sub(r"\W+", "-", root.name.lower())
     build.refuse(root, pages.LEARNER, None)
-    path = output or root.path / "book" / "_build" / f"{name}.pdf"
+    work = root.path / "book" / "_build"
+    path = output or work / f"{name}.pdf"
     _refuse(path)
     program = chromium()
-    site = build.build(root, pages.LEARNER, fast, report=report, commands=commands).path
-    wanted = [f"lessons/{entry.folder}.html" for entry in lessons]
-    chapters = paper.read(site, wanted or None)
-    folder = Path(tempfile.mkdtemp(files.SUFFIX, ".pdf-", site.parent))
-    try:
-        numbers = {}
+    work.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(files.SUFFIX, ".pdf-", work))
+    try:  # a site of its own: the one that is there may have been made in another way
+        site = build.build(
+            root, pages.LEARNER, fast, folder / "site", report=report, commands=commands
+        ).path
+        wanted = [f"lessons/{entry.folder}.html" for entry in lessons]
+        chapters, numbers = paper.read(site, wanted or None), {}
         for turn in range(1, PRINTS + 1):
             report(f"print {turn}", turn - 1, 2)
             page, printed = folder / "book.html", folder / "book.pdf"

@@ -126,7 +126,7 @@ def test_it_is_printed_until_the_page_numbers_agree(small_course, printer, tmp_p
     shown = [re.search(r'class="page" href="#p1">(\d+)', text)[1] for text in printer.texts]
     assert shown == ["000", "3", "4"]
     assert printed.path.read_bytes() == b"%PDF-3" and (printed.pages, printed.size) == (9, 6)
-    assert list(tmp_path.glob(".pdf-*")) == []
+    assert list(tmp_path.rglob(".pdf-*")) == []
 
 
 def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, printer, tmp_path):
@@ -135,7 +135,7 @@ def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, printer, tmp_p
     printer.found = [{"p1": number} for number in range(9)]
     what, code = refused(small_course, output=path)
     assert "After 4 prints the page numbers" in what and code == 3
-    assert path.read_bytes() == b"%PDF-earlier" and list(tmp_path.glob(".pdf-*")) == []
+    assert path.read_bytes() == b"%PDF-earlier" and list(tmp_path.rglob(".pdf-*")) == []
 
 
 # What is printed: one small course, read back.
@@ -164,6 +164,7 @@ def test_what_is_printed(tmp_path):
     reader = PdfReader(tmp_path / "book.pdf")
     assert f"{len(reader.pages)} pages of letter" in said.stdout
     assert tuple(reader.pages[0].mediabox[2:]) == (612, 792)
+    assert not (root / "book" / "_build" / "learner" / "html").exists()
     texts = [" ".join(page.extract_text().split()) for page in reader.pages]
     whole = " ".join(texts)
 
