@@ -16,6 +16,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
+from tito.book import drawings
 from tito.learn import milestone
 from tito.lesson import cells
 from tito.lesson.cells import ALT
@@ -48,12 +49,13 @@ class Section:
     exercises: list = field(default_factory=list)
 
 
-def notebooks(entry, edition, outputs, links):
+def notebooks(entry, edition, outputs, links, drawn=()):
     """{path: text} of the notebooks that become the lesson's pages: the first, with what stands
     before its first section, the list of sections and the list of exercises, and one per section.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
     links    [(words, address)] for the card at the top: where to get or open the lesson
+    drawn    the lesson's drawings, as drawings.py describes them
     """
     lesson = entry.declared
     released = cells.parse(lesson.path, lesson.released)
@@ -91,10 +93,29 @@ def notebooks(entry, edition, outputs, links):
         elif cell.kind == "code" and not cell.checks:  # the checks stand with their exercise
             for line, part in _code(cell, outputs.get(str(cell.number), [])):
                 add(line, part)
+    drawings.place(entry, sections, drawn)
     if contents := _contents(lesson, sections):
         sections[0].parts.append((0, _prose(contents)))
     kernel = lesson.source.header.get("kernelspec", PYTHON)
-    return {f"{section.path}.ipynb": _written(section.parts, kernel) for section in sections}
+    return {
+        f"{section.path}.ipynb": _written(section.parts, kernel, first)
+        for section, first in zip(sections, first_lines(entry).values(), strict=True)
+    }
+
+
+def first_lines(entry):
+    """{path of a page, without its ending: the line of the script before it}.
+
+    A page's lines are counted from there: when its lesson changes above it, the page is the same.
+    """
+    paths = section_paths(entry)
+    return {f"lessons/{entry.folder}": 0} | {
+        next(paths): cell.line + line - BEHIND
+        for cell in entry.declared.source.cells
+        if cell.kind == "markdown" and not cell.question
+        for line, title, _ in _blocks(cell.source)
+        if title
+    }
 
 
 def section_paths(entry):
@@ -190,17 +211,18 @@ def name_of(exercise):
     return words[:1].upper() + words[1:]
 
 
-def _written(parts, kernel):
+def _written(parts, kernel, first=0):
     """A notebook's text.
 
     parts  [(where the cell begins in the file it came from, for what Sphinx complains about, cell)]
+    first  the line to count from
     """
     for number, (_, part) in enumerate(parts, 1):
         part["id"] = f"cell-{number}"
     meta = {
         "kernelspec": kernel,
         "language_info": {"name": "python"},
-        "source_map": [line for line, _ in parts],
+        "source_map": [line - first for line, _ in parts],
     }
     book = {
         "cells": [part for _, part in parts],

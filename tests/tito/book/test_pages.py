@@ -35,5 +35,7 @@ def test_no_sample_answer_is_prose_of_the_glossary(entry):
 def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
     small_course, words, link
 ):
-    text = made.fill("index.md", "<!-- made: browser sums -->", small_course, None, (), words)
+    text = made.fill(
+        "index.md", "<!-- made: browser sums -->", small_course, None, (), button=words
+    )
     assert text.endswith(link) and ("path=02_sums/sums_dev.ipynb" in text) == bool(words)
