@@ -853,3 +853,49 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
     for words, said in ((["restore", "../mine.zip"], ""), (["test", "sums"], "2 of 2 points")):
         done = tito(tmp_path / "home", *words)
         assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
+
+
+class Elsewhere(Silent):
+    """Another host: what it has may be asked for from any page."""
+
+    def end_headers(self):
+        self.send_header("Access-Control-Allow-Origin", "*")
+        super().end_headers()
+
+
+@pytest.mark.slow
+def test_a_package_from_an_address_is_loaded_by_its_hash_alone(browser, plain_root, tmp_path):
+    if not (folder := os.environ.get("TITO_PYODIDE")):
+        pytest.skip("no Pyodide here: tests/book/get_pyodide.py puts one together")
+    shutil.copytree(folder, tmp_path / "here")
+    (tmp_path / "there").mkdir()
+    [wheel] = (tmp_path / "here").glob("packaging-*.whl")
+    right = hashlib.sha256(wheel.read_bytes()).hexdigest()  # it is not Pyodide's own build
+    wheel.rename(tmp_path / "there" / wheel.name)
+    servers = [
+        ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=tmp_path / name))
+        for name, kind in (("here", Silent), ("there", Elsewhere))
+    ]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    here, there = (f"http://127.0.0.1:{server.server_address[1]}/" for server in servers)
+    found = lite.runtime(plain_root, tmp_path / "here", there)
+    assert found.loaded == ["packaging"]
+    for digest, loaded in ((right, True), ("0" * 64, False)):
+        found.packages["packaging"]["sha256"] = digest
+        lock = {"info": found.info, "packages": found.packages}
+        (tmp_path / "here" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+        page = browser.new_page()  # without what the one before has cached
+        page.goto(f"{here}no-page.html")
+        assert loaded == page.evaluate(
+            """async () => {
+                const { loadPyodide } = await import("/pyodide.mjs");
+                const python = await loadPyodide();
+                await python.loadPackage("packaging").catch(() => 0);
+                return "packaging" in python.loadedPackages;
+            }"""
+        )
+        page.close()
+    for server in servers:
+        server.shutdown()
+        server.server_close()
