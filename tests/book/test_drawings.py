@@ -473,6 +473,8 @@ def drive_softmax_minus_target(page, figure):
     figure.locator('[data-key="target 0"]').focus()
     page.keyboard.press("ArrowRight")
     compare(drawing.numbers([6.0, 0.0, 0.0], 1, 0.1))
+    again = page.locator("#figure-smoothed_gradient")
+    assert said(again) == drawing.told(drawing.numbers([6.0, 0.0, 0.0], 0, 0.1))
 
 
 def drive_matrix_product(page, figure):
