@@ -192,12 +192,14 @@ def button(text, name, **attributes):
     return f'<button type="button" name="{name}"{_written(attributes)}>{html.escape(text)}</button>'
 
 
-def slider(label, name, least, most, step, value):
-    """A slider; the script writes its value behind the label."""
+def slider(label, name, least, most, step, value, mark=None):
+    """A slider, with a mark at a value; the script writes its value behind the label."""
+    marked = f' list="{name}-marks"' if mark is not None else ""
+    marks = f'<datalist id="{name}-marks"><option value="{mark}"></datalist>' if marked else ""
     return (
         f'<label class="slider"><span>{html.escape(label)} <span data-value="{name}">'
         f'{number(value)}</span></span><input type="range" name="{name}" min="{least}" '
-        f'max="{most}" step="{step}" value="{value}"></label>'
+        f'max="{most}" step="{step}" value="{value}"{marked}></label>{marks}'
     )
 
 

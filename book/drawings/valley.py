@@ -27,7 +27,9 @@ def figures():
             f"w1 is {number(w[1])} and the loss {number(loss(w))}."
         )
     controls = [
-        slider(f"learning rate (limit {limit:.4f}):", "rate", 0.01, 0.07, 0.001, RATE),
+        slider(
+            f"learning rate (limit {limit:.4f}):", "rate", 0.01, 0.07, 0.001, RATE, round(limit, 3)
+        ),
         choice("momentum", "valley-momentum", {"0": "0", "0.7": "0.7", "0.9": "0.9"}, "0"),
         button("Play", "play"),
     ]
@@ -78,6 +80,8 @@ def panels(points):
     plane.parts.append(
         f'<rect class="outline" x="0.5" y="0.5" width="{width - 1:g}" height="{HIGH - 1}"/>'
     )
+    # What leaves this part is not shown.
+    plane.parts.append(f'<svg width="{width:g}" height="{HIGH}">')
     for level in LEVELS:
         radii = [math.sqrt(2 * level / curvature) * SCALE for curvature in CURVATURES]
         plane.parts.append(
@@ -91,6 +95,7 @@ def panels(points):
     plane.parts.append(dots("points", places, "points"))
     plane.dot(*places[-1], "gradient", 6)
     plane.key("here")
+    plane.parts.append("</svg>")
     for w0 in (-10, -5, 0, 5):
         plane.text(x0 + w0 * SCALE, HIGH + 15, w0, "muted")
     plane.text(x0 + 2.5 * SCALE, HIGH + 15, "w0", bold=True)

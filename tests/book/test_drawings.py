@@ -16,7 +16,9 @@ from tinytorch import Tensor, Variable
 from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
 from tinytorch.support.drawing import COLOURS, FILLS
+from tito.book import pages
 from tito.book.drawings import NUMBER
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = REPOSITORY / "book" / "_static"
@@ -209,6 +211,16 @@ def test_every_colour_can_be_read_on_the_page_and_in_every_cell(dark):
         for ground in grounds:
             low, high = sorted([luminance(pair[dark]), luminance(ground)])
             assert ink == "page" or (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)
+
+
+def test_every_drawing_finds_its_place_in_its_lesson():
+    drawn = [one.described(script) for script, one in FIGURES if one.lesson]
+    found = []
+    for entry in course.open_root(REPOSITORY).lessons:
+        own = [one for one in drawn if one["lesson"] == entry.name]
+        text = "".join(pages.notebooks(entry, "learner", {}, [], own).values()) if own else ""
+        found += re.findall(r'id=\\"figure-(\w+)\\"', text)
+    assert sorted(found) == sorted(one["name"] for one in drawn)
 
 
 def test_figures_have_names_of_their_own():
