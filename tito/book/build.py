@@ -9,6 +9,8 @@
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
                   the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
+    paper.py      the site as one document, with contents and what is folded on a screen
+    pdf.py        that document printed, when it is asked for
 
 Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back
 as a whole before it came there; the rest is kept for the next build. What Sphinx sets and how is in
@@ -95,7 +97,7 @@ def build(
     from tito.book import execute, lite, proof
 
     began = time.monotonic()
-    _refuse(root, edition, output)
+    refuse(root, edition, output)
     if pyodide and not browser:
         raise TitoError(
             f"--pyodide {pyodide} is for the lessons in the browser.",
@@ -186,7 +188,8 @@ def settings(root):
     }
 
 
-def _refuse(root, edition, output):
+def refuse(root, edition, output):
+    """Raise TitoError where no book can be made, or not there."""
     import importlib.util
 
     if not root.is_course:

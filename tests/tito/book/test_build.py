@@ -492,7 +492,7 @@ def tito(root, *words):
     )
 
 
-@pytest.mark.parametrize("command", ["build", "serve"])
+@pytest.mark.parametrize("command", ["build", "serve", "pdf"])
 def test_help_shows_an_example(small_course, command):
     assert f"Example: tito book {command}" in " ".join(
         tito(small_course, "book", command, "--help").stdout.split()
