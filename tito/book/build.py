@@ -23,7 +23,6 @@ import os
 import re
 import shutil
 import time
-import tomllib
 import zlib
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler
@@ -31,10 +30,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tito import files
+from tito.author import start
 from tito.book import pages
 from tito.errors import TitoError
 from tito.learn import milestone
-from tito.lesson import course, notebook
+from tito.lesson import course, notebook, published
 
 EXTRA = "`bin/setup book` installs it."
 WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".json", ".svg")
@@ -103,7 +103,13 @@ def build(
             f"--pyodide {pyodide} is for the lessons in the browser.",
             "Give --lite, too: tito book build --lite --pyodide DIR",
         )
-    runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
+    settings = published.read(root.path)
+    runtime = (
+        lite.runtime(root, pyodide or settings.pyodide, settings.pyodide_packages)
+        if browser
+        else None
+    )
+    button = lite.button(runtime) if browser else ""
     site, work = site_folder(root), root.path / "book" / "_build"
     folder = work / edition
     ran = []
@@ -117,7 +123,9 @@ def build(
         outputs = (
             {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
         )
-        sources = _sources(root, site, edition, outputs, work / "package", browser, commands)
+        sources = _sources(
+            root, site, settings, edition, outputs, work / "package", button, commands
+        )
         for gone in _lay_out(folder / "source", sources):
             _remove_page(folder, gone)
         _sphinx(root, site, folder)
@@ -168,26 +176,6 @@ def site_folder(root):
     )
 
 
-def settings(root):
-    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners
-    get, for launch links; `branch`; `pyodide`, the folder of the Python for lessons in the browser.
-    """
-    table = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
-    release = table.get("release", "")
-    if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
-        raise TitoError(
-            f"tito.toml: [book] release is {release!r}.",
-            'It should be an address like "https://github.com/OWNER/REPOSITORY".',
-            3,
-        )
-    pyodide = table.get("pyodide")
-    return {
-        "release": release,
-        "branch": table.get("branch", "main"),
-        "pyodide": pyodide and root.path / Path(pyodide).expanduser(),
-    }
-
-
 def refuse(root, edition, output):
     """Raise TitoError where no book can be made, or not there."""
     import importlib.util
@@ -217,8 +205,11 @@ def refuse(root, edition, output):
 # What Sphinx is given.
 
 
-def _sources(root, site, edition, outputs, package, browser, commands):
-    """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
+def _sources(root, site, settings, edition, outputs, package, button, commands):
+    """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away.
+
+    button  what the front page's link to a lesson in the browser says; "" without them
+    """
     from tito.book import drawings, made
 
     drawn = drawings.drawings(root, package)
@@ -228,20 +219,21 @@ def _sources(root, site, edition, outputs, package, browser, commands):
     out.setdefault("index.md", made.plain_index(root))
     of_pages = {drawing["name"]: drawing["html"] for drawing in drawn if not drawing["lesson"]}
     out = {
-        name: made.fill(name, text, root, package, commands, of_pages)
+        name: made.fill(name, text, root, package, commands, of_pages, button)
         if name.endswith(".md")
         else text
         for name, text in out.items()
     }
     for entry in root.lessons:
-        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
-            entry.declared.released, entry.declared
+        out[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
+            notebook.to_notebook(entry.declared.released, entry.declared),
+            start.alone(entry, settings),
         )
         out |= pages.notebooks(
             entry,
             edition,
             outputs.get(f"lessons/{entry.folder}", {}),
-            _links(root, entry, browser),
+            _links(entry, settings, bool(button)),
             [drawing for drawing in drawn if drawing["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):
@@ -250,29 +242,16 @@ def _sources(root, site, edition, outputs, package, browser, commands):
     return out
 
 
-def _links(root, entry, browser):
+def _links(entry, settings, browser):
     """Where to get or open the lesson: a copy beside the page, in the browser, and in the released
     repository where there is one.
     """
+    path = entry.relative(entry.notebook)
     links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
     if browser:
         links.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
-    options = settings(root)
-    if options["release"]:
-        name, path = (
-            options["release"].removeprefix("https://github.com/"),
-            entry.relative(entry.notebook),
-        )
-        links += [
-            (
-                "Binder",
-                f"https://mybinder.org/v2/gh/{name}/{options['branch']}?urlpath=lab/tree/{path}",
-            ),
-            (
-                "Colab",
-                f"https://colab.research.google.com/github/{name}/blob/{options['branch']}/{path}",
-            ),
-        ]
+    if settings.release:
+        links += [("Binder", settings.binder(path)), ("Colab", settings.colab(path))]
     return links
 
 
