@@ -84,6 +84,15 @@ def scripts(app, page, template, context, doctree):
         app.add_js_file("graph.js", loading_method="defer")
 
 
+def own_search(app):
+    """The book's own search (tito/book/search.py) in place of Sphinx's, and its index."""
+    app.builder.search = False
+
+
+def search_page(app):
+    return [("search", {}, "search.html")] if app.builder.name == "html" else []
+
+
 def box_exercises(app, doctree):
     """Put what stands from the head of an exercise to its end into one box."""
     for head in list(doctree.findall(nodes.container)):
@@ -100,9 +109,21 @@ def box_exercises(app, doctree):
             head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
 
 
+def number_paragraphs(app, doctree):
+    """Give paragraphs and the rows of tables addresses: the search leads to them."""
+    number = 0
+    for node in doctree.findall(lambda node: isinstance(node, nodes.paragraph | nodes.row)):
+        if not isinstance(node.parent, nodes.entry) and not node["ids"]:
+            number += 1
+            node["ids"].append(f"p{number}")
+
+
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
+    app.connect("builder-inited", own_search)
+    app.connect("html-collect-pages", search_page)
     app.connect("doctree-read", box_exercises)
+    app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,10 @@
     execute.py    what the lessons' cells print and draw and the
                   milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
+    split.py      a long page of the book as pages of its sections
     made.py       parts of the other pages that are made: the lessons' table, the commands, what
                   the programs in `book/` print
+    search.py     what the search looks in, made of the finished pages
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
                   the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
@@ -32,7 +34,7 @@ from tito.learn import milestone
 from tito.lesson import course, notebook
 
 EXTRA = "`bin/setup book` installs it."
-WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".json", ".svg")
+WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
 
 
@@ -76,7 +78,7 @@ def build(
     host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
-    from tito.book import execute, lite, proof
+    from tito.book import execute, lite, proof, search
 
     began = time.monotonic()
     _refuse(root, edition, output)
@@ -105,6 +107,7 @@ def build(
                 folder / "set", ignore_errors=True
             )  # a page is gone: Sphinx would leave what it made of it
         _sphinx(root, site, folder)
+        search.write(root, folder / "set")
         (folder / "set" / NOTE).write_text(
             f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
         )
@@ -201,7 +204,7 @@ def _refuse(root, edition, output):
 
 def _sources(root, site, edition, outputs, package, browser, commands):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
-    from tito.book import made
+    from tito.book import made, split
 
     out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
     for path in sorted((root.path / "book").glob("*.md")):
@@ -211,6 +214,7 @@ def _sources(root, site, edition, outputs, package, browser, commands):
         name: made.fill(name, text, root, package, commands) if name.endswith(".md") else text
         for name, text in out.items()
     }
+    out = split.pages(out)
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
             entry.declared.released, entry.declared
@@ -286,6 +290,7 @@ def _sphinx(root, site, folder):
         "release": root.edition,
         "html_title": root.name,
         "language": "en",
+        "templates_path": [str(site / "_templates")],
         "html_static_path": [str(site / "_static")],
         "html_favicon": str(site / "_static" / "icon.svg"),
     }
@@ -324,6 +329,8 @@ def _quiet():
 
 def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
+    from tito.book import split
+
     messages = re.sub("\x1b\\[[0-9;]*m", "", messages).strip()
     for entry in root.lessons:
         page = re.escape(str(source / "lessons" / entry.folder))
@@ -333,7 +340,8 @@ def _at_home(root, site, source, messages):
             str(source / "milestones" / f"{program.path.stem}.ipynb"),
             (milestone.SOURCE / program.path.name).as_posix(),
         )
-    return messages.replace(f"{source}{os.sep}", "book/")
+    messages = messages.replace(f"{source}{os.sep}", "book/")
+    return split.at_home(messages)
 
 
 def _copy(html, output):

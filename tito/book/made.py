@@ -4,6 +4,7 @@ page is replaced by one of them.
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
+sections  the page is split in its sections, which are listed there (split.py)
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a program of the course, `book/NAME.py`, which prints its part with
           the course's package at hand
@@ -21,6 +22,7 @@ from tito.learn import milestone
 from tito.lesson import glossary
 
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
+PAGE_TERMS = 40  # of the glossary on one page
 
 
 def fill(page, text, root, package, commands):
@@ -32,6 +34,8 @@ def fill(page, text, root, package, commands):
 
     def part(mark):
         name = mark.group(1)
+        if name == "sections":
+            return mark.group(0)
         if name == "lessons":
             return lessons(root)
         if name == "commands":
@@ -51,7 +55,7 @@ def printed(root, page, name, package):
     if not program.exists():
         raise TitoError(
             f"book/{page}: there is no made part {name!r}.",
-            "There are lessons, commands, glossary, pytorch, and the programs book/*.py; "
+            "There are lessons, commands, glossary, sections, pytorch, and the programs book/*.py; "
             f"book/{name}.py is none.",
             1,
         )
@@ -117,7 +121,10 @@ def lessons(root):
 
 
 def glossary_part(root):
-    """Every term: the sentence that explains it, where it stands, where else the term is used."""
+    """Every term: the sentence that explains it, where it stands, where else the term is used.
+
+    Some letters of the alphabet make a section, of about PAGE_TERMS terms.
+    """
     addresses = {entry.name: pages.addresses(entry) for entry in root.lessons}
     folders = {entry.name: entry.folder for entry in root.lessons}
     numbers = {entry.name: entry.number for entry in root.lessons}
@@ -127,10 +134,20 @@ def glossary_part(root):
         return f"[{text}]({address})"
 
     parts = []
-    for letter, terms in itertools.groupby(
-        glossary.read_terms(root), key=lambda term: term.term[0].upper()
-    ):
-        parts.append(f"## {letter}")
+    every = itertools.groupby(glossary.read_terms(root), key=lambda term: term.term[0].upper())
+    letters = [(letter, list(terms)) for letter, terms in every]
+    sections, count = [], PAGE_TERMS
+    for letter, terms in letters:
+        if count + len(terms) > PAGE_TERMS:
+            sections.append([])
+            count = 0
+        sections[-1].append(letter)
+        count += len(terms)
+    first = {one[0]: " to ".join(dict.fromkeys((one[0], one[-1]))) for one in sections}
+    for letter, terms in letters:
+        if letter in first:
+            parts.append(f"## {first[letter]}")
+        parts.append(f"### {letter}")
         for term in terms:
             places = link(f"{term.number:02}. {term.title}", term.lesson, term.section)
             if term.used:

@@ -118,7 +118,7 @@ def both(tmp_path_factory):
 def test_the_learners_edition_holds_no_solution_and_no_hidden_check_in_any_file(both):
     assert [holding(both.author, words) for words in (SOLUTION, HIDDEN)] == [
         ["doubling.html"],
-        ["02_sums.html", "searchindex.js"],
+        ["02_sums.html", "sections.js"],
     ]
     assert [holding(both.learner, words) for words in (SOLUTION, HIDDEN)] == [[], []]
 
