@@ -32,7 +32,7 @@ const asked = (text) => [...new Set(wordsOf(text).length ? wordsOf(text) : split
 // A row of BOOK.sections by name; paragraphs: [[id, text], ...].
 function sectionOf([page, anchor, title, within, words, ...rest]) {
   const paragraphs = [];
-  for (let at = 0; at < rest.length; at += 2) paragraphs.push([rest[at], rest[at + 1]]);
+  for (let at = 0; at < rest.length; at += 2) paragraphs.push([rest[at], rest[at + 1].replaceAll("\n", " ")]);
   return { page, anchor, title, within, words, paragraphs };
 }
 

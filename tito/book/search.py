@@ -68,7 +68,7 @@ class _Article(HTMLParser):
             section.prose = [
                 (anchor, text)
                 for anchor, pieces in section.prose
-                if (text := " ".join("".join(pieces).split()))
+                if (text := _lines("".join(pieces)))
             ]
         self.sections = [section for section in self.sections if section.title]
 
@@ -172,7 +172,7 @@ def write(root, folder):
                 s.anchor,
                 s.title,
                 s.within,
-                " ".join(sorted(s.words)),
+                "|".join(sorted(s.words)),  # so no line of code
                 *itertools.chain(*s.prose),
             ]
             for s in found
@@ -257,6 +257,11 @@ def _area(page):
 
 def _without_colours(match):
     return f"<pre>{re.sub('<[^>]*>', '', match[0])}</pre>"
+
+
+def _lines(text):
+    """The text in the lines of its source, so that who looks for lines of code finds no others."""
+    return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
 
 
 def _words(text):

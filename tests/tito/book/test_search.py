@@ -25,7 +25,7 @@ PAGE = """<main><p>The sidebar.</p><article class="bd-article">
 def test_headings_and_exercises_are_sections_of_prose_without_code_and_hints():
     double, exercise, zero = search.sections_of("lessons/01_numbers/doubling.html", PAGE)
     assert (double.anchor, double.title) == ("", "1.1 Doubling")
-    assert double.prose == [("p1", "To double is to add x, not …."), ("p2", "After it.")]
+    assert double.prose == [("p1", "To double is to add\nx, not …."), ("p2", "After it.")]
     assert double.words == {"twice", "curve"} and double.terms == {"term-doubling"}
     assert (exercise.anchor, exercise.title, exercise.prose) == (
         "numbers-double",
