@@ -2,6 +2,8 @@
 the rest: project, release, html_title, and where `_static` is.
 """
 
+import re
+
 from docutils import nodes
 from pygments.lexers import TextLexer
 
@@ -109,6 +111,19 @@ def box_exercises(app, doctree):
             head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
 
 
+FOLD = re.compile(r"(?<=>)(([^<>]+)</a>\s*<details[^>]*>\s*<summary)>")
+
+
+def name_folds(app, page, template, context, doctree):
+    """Say what the arrows in the contents at the left unfold, for screen readers."""
+    contents = context["generate_toctree_html"]
+
+    def named(*words, **options):
+        return FOLD.sub(r'\1 aria-label="Sections of \2">', str(contents(*words, **options)))
+
+    context["generate_toctree_html"] = named
+
+
 def number_paragraphs(app, doctree):
     """Give paragraphs and the rows of tables addresses: the search leads to them."""
     number = 0
@@ -126,4 +141,5 @@ def setup(app):
     app.connect("doctree-read", box_exercises)
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
+    app.connect("html-page-context", name_folds, priority=900)  # after the theme's
     return {"parallel_read_safe": True, "parallel_write_safe": True}
