@@ -95,7 +95,7 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
     report  is called with how many of the slow cases are done, and of how many
     every   take only every so many-th mutation, and to the judge every so many-th mistake, right
             alternative and liar; above 1, leave out what other tests of the course show: the whole
-            chapter, run for the book, and the solution, graded with a class
+            chapter, run for the book; the solution and the stub, graded with a class
     """
     try:
         lesson = entry.declared
@@ -114,7 +114,7 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
             lesson,
             mistakes[::every],
             rights[::every],
-            every == 1,
+            every > 1,
             *(
                 dict([*texts.items()][::every])
                 for texts in (liars.texts(lesson), liars.pairs(lesson))
@@ -353,11 +353,11 @@ def _told_right_from_wrong(lesson, mistakes, rights, equivalent, scratches, repo
     yield finding
 
 
-def _graded(entry, lesson, mistakes, rights, solution, answers, pairs):
+def _graded(entry, lesson, mistakes, rights, sampled, answers, pairs):
     """Whether the judge, where the checks see proxies only, says what the learner's own process
     says, and gives nothing for nothing.
 
-    solution  whether to ask about that, too
+    sampled  leave out the solution and the stub
     """
     lower = {
         lower_entry.name: judge.reference(lower_entry)
@@ -376,16 +376,18 @@ def _graded(entry, lesson, mistakes, rights, solution, answers, pairs):
             return list(lower_entry.attempt(entry, code, lower, checks, judge.OWN).checks.values())
 
     with judge.Judge(setting) as lower_entry:
-        problems = [
-            f"graded, {c.name} fails on the solution: {c.message}"
-            for c in (graded(lesson.source.text, lesson.checks) if solution else [])
-            if not c.passed
-        ]
-        problems += [
-            f"graded, {c.name} passes on the stub"
-            for c in graded(lesson.released, lesson.checks)
-            if c.passed
-        ]
+        problems = []
+        if not sampled:
+            problems += [
+                f"graded, {c.name} fails on the solution: {c.message}"
+                for c in graded(lesson.source.text, lesson.checks)
+                if not c.passed
+            ]
+            problems += [
+                f"graded, {c.name} passes on the stub"
+                for c in graded(lesson.released, lesson.checks)
+                if c.passed
+            ]
         for mistake in mistakes:
             messages = [
                 c.message
@@ -404,7 +406,7 @@ def _graded(entry, lesson, mistakes, rights, solution, answers, pairs):
                 if not c.passed
             ]
             problems += [f"graded, {right.id}: {message}" for message in messages[:1]]
-        cases = (1 + solution) * len(lesson.checks) + len(mistakes) + len(rights)
+        cases = (not sampled) * 2 * len(lesson.checks) + len(mistakes) + len(rights)
         yield Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)
         problems = [
             f"{c.name} passes when every answer is {answer}"

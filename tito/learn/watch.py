@@ -130,9 +130,9 @@ class Watcher:
         the question.
         """
         self.out(question)
+        self.keys.ask_line()  # first, or what is typed as soon as the prompt stands would be lost
         sys.stdout.write("your prediction? (enter to see) ")
         sys.stdout.flush()
-        self.keys.ask_line()
         while True:
             event = self.events.get()
             if isinstance(event, tuple):

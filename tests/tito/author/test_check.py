@@ -308,8 +308,8 @@ def test_a_workspace_is_refused(small_workspace):
 def test_every_lesson_of_this_course_passes_the_gate(entry):
     """The gate itself, on the real course, with every mistake and right alternative: this is where
     CI runs it. Of mutations, liars and what the judge says, which take longest, every fortieth is
-    tried. The demonstrations are left to the book, whose test runs every cell, and the solution's
-    grades to `test_class`, which grades all of it in a jail; `tito check` tries everything.
+    tried. The demonstrations are left to the book, whose test runs every cell, and the grades of
+    solution and stub to `test_class`, which grades both in a jail; `tito check` tries everything.
     """
     found = check.check(entry, jobs=1, every=40)  # the other workers have other lessons
     assert [(f.question, f.problems) for f in found if not f.ok] == []

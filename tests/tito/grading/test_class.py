@@ -149,14 +149,14 @@ def graded(folder, *more):
 
 @pytest.mark.parametrize(
     ("base", "in_notebooks", "names"),
-    [("own", "release", NAMES), ("reference", "reference", NAMES[::4])],
+    [("own", "release", NAMES), ("reference", "reference", NAMES[::8])],
     ids=["own", "reference"],
 )
 def test_the_reference_course_gets_all_points_and_its_release_none(
     tmp_path, base, in_notebooks, names
 ):
     """Both as scripts and as notebooks, and on both bases: every lesson on its own lower ones,
-    every fourth on the course's, since each takes seconds.
+    every eighth on the course's, since each takes seconds.
     """
     for student, text_of in (
         ("reference", lambda lesson: lesson.source.text),

@@ -2,12 +2,15 @@
 it.
 """
 
+import io
 import os
+import queue
 import re
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pexpect
@@ -15,6 +18,8 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import progress, results
+from tito.learn.keys import Keys
+from tito.learn.watch import Watcher
 
 TITO = [sys.executable, "-m", "tito"]
 VERDICT = r"(passed|failed|so far)\S*  (\d) of (\d) points?, "
@@ -520,6 +525,24 @@ def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
     terminal.expect("four becomes 8")
     terminal.expect(READY)
     assert "predictions" not in progress.load(entry.root)["lessons"]["numbers"]
+
+
+def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
+    events = queue.SimpleQueue()
+    keys = Keys(events.put)
+
+    class Terminal(io.StringIO):
+        def flush(self):
+            if "your prediction?" in self.getvalue() and events.empty():
+                keys.take("\n")  # the prompt has just come to the screen
+
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    watcher = Watcher(entry, print, None, print, None, events, keys)
+    patience = threading.Timer(5, events.put, ["q"])  # or a lost enter would be waited for
+    patience.start()
+    watcher.ask("Predict the sum.")
+    assert patience.is_alive(), "the enter was lost"
+    patience.cancel()
 
 
 def test_a_save_ends_the_question_and_is_tested(watching, entry):
