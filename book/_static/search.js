@@ -6,7 +6,7 @@ const STOP = new Set(
     "very want was we were what when where which while who why will with would you your not no don dont doesn doesnt isn isnt cant t s " +
     "anything something everything nothing").split(" ")
 );
-const SHOWN = 20, PER_PAGE = 3, EXCERPT = 230;
+const SHOWN = 20, PER_PAGE = 3, LEAST = 0.08, EXCERPT = 230; // LEAST: of the best one's score
 
 const SHORT = new Map([["grad", "gradient"], ["grads", "gradient"], ["val", "validation"], ["backprop", "backpropagation"], ["init", "initialization"], ["params", "parameter"], ["acc", "accuracy"]]);
 
@@ -133,10 +133,11 @@ class Search {
     return { found: this.thin(order), words: every, terms };
   }
 
-  // No page fills the list.
+  // No page fills the list, nor what shares a common word only.
   thin(order) {
     const times = new Map();
-    return order.filter(([, number]) => {
+    return order.filter(([score, number]) => {
+      if (score < LEAST * order[0][0]) return false;
       const page = this.sections[number].page;
       times.set(page, (times.get(page) || 0) + 1);
       return times.get(page) <= PER_PAGE;

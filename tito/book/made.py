@@ -147,7 +147,8 @@ def glossary_part(root):
     for letter, terms in letters:
         if letter in first:
             parts.append(f"## {first[letter]}")
-        parts.append(f"### {letter}")
+        if first.get(letter) != letter:
+            parts.append(f"### {letter}")
         for term in terms:
             places = link(f"{term.number:02}. {term.title}", term.lesson, term.section)
             if term.used:
