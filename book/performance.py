@@ -1,8 +1,13 @@
-"""The tables of the page "Performance", printed: a section for each benchmark,
-from `book/measured/*.json`.
+"""The tables and plots of the page "Performance", printed: a section for each benchmark, from
+`book/measured/*.json`.
+
+A table has a row for each workload and a column for each peer. A bar is our time as a share of the
+peer's, which ends at the line; the notch is where tuned NumPy stands, without an engine.
 """
 
+import html
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -14,6 +19,9 @@ HOW = {
     "cli": "The command line",
     "grading": "Grading a class",
 }
+LONGEST = 1.25  # the ratio that fills a bar
+NAMES = {"numpy": "tuned NumPy", "torch": "PyTorch"}
+GAP = "\N{NO-BREAK SPACE}"
 
 
 def performance():
@@ -28,69 +36,69 @@ def _measured(name):
         return (
             f"Nothing is stored yet. On a machine that does nothing else:\n\n```sh\n{command}\n```"
         )
+    section = {"engine": _engine, "training": _training, "cli": _cli, "grading": _grading}[name]
     try:
-        head, rows, note = {
-            "engine": _engine,
-            "training": _training,
-            "cli": _cli,
-            "grading": _grading,
-        }[name](json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError) as error:
+        shown, note = section(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError) as error:
         sys.exit(
             f"book/measured/{name}.json is not what benchmarks/{name}.py prints:"
             f" {type(error).__name__}: {error}."
             f" Make it anew: {command}"
         )
-    sides = [
-        "---:" if column and cell[:1].isdigit() else "---"
-        for column, cell in enumerate((rows or [head])[0])
-    ]
     return (
-        "\n".join(f"| {' | '.join(row)} |" for row in (head, sides, *rows))
-        + f"\n\n{note} Measured by `{command}`."
+        f"{note}\n\n{shown}\n\nRun it: `python benchmarks/{name}.py`. Stored here by `{command}`."
     )
 
 
 def _engine(found):
-    rows = [
-        [
-            f"{one['about']}, {one['unit']}",
-            _time(m["seconds"]),
-            m["peer"],
-            _time(m["peer_seconds"]),
-            f"{m['ratio']:.2f}",
-        ]
-        for one in found["workloads"]
-        for m in one["measurements"]
+    peers = [
+        peer
+        for peer in found["peers"] or {}
+        if any(m["peer"] == peer for one in found["workloads"] for m in one["measurements"])
     ]
-    note = (
-        f"Medians of {found['runs']} turns, CPU time of one thread;"
-        " a ratio is the median of the turns' own."
+    rows = []
+    for one in found["workloads"]:
+        beside = {m["peer"]: m for m in one["measurements"]}
+        ours = one["measurements"][0]["seconds"]
+        bound = beside["numpy"]["ratio"] if "numpy" in beside else None
+        cells = [_small(_time(ours), f"per {one['unit']}")]
+        for peer in peers:
+            if (m := beside.get(peer)) is None:
+                cells.append("")
+            elif peer == "numpy":
+                cells.append(_small(_time(m["peer_seconds"]), f"ours: {m['ratio']:.3g} times"))
+            else:
+                cells.append(_beside(peer, m, bound and m["ratio"] / bound))
+        rows.append([html.escape(one["about"]), *cells])
+    versions = ", ".join(
+        f"{_name(peer).removeprefix('tuned ')} {found['peers'][peer]}" for peer in peers
     )
-    if found["peers"]:
-        note += f" {', '.join(f'{name} {version}' for name, version in found['peers'].items())}."
-    return ["", "tinytorch", "beside", "", "ratio"], rows, note
+    note = (
+        "CPU time of one thread, forward and backward pass. Tuned NumPy is the same mathematics "
+        "written by hand, without an engine: nothing in Python can be much faster. Medians of "
+        f"{found['runs']} turns; a ratio is the median of the turns' own. {versions}.\n\n{LEGEND}"
+    )
+    return _table(["workload", "tinytorch", *map(_name, peers)], rows), note
 
 
 def _training(found):
     rows = [
         [
             f"{one['network'].upper()}, {one['epochs']} epochs",
-            _time(one["tinytorch"]["cpu_seconds"]),
-            _score(one["tinytorch"]),
-            "torch",
-            _time(one["torch"]["cpu_seconds"]),
-            _score(one["torch"]),
-            f"{one['ratio']:.2f}",
+            _small(_time(one["tinytorch"]["cpu_seconds"]), _score(one["tinytorch"])),
+            _beside(
+                "torch",
+                {"ratio": one["ratio"], "peer_seconds": one["torch"]["cpu_seconds"]},
+                more=_score(one["torch"]),
+            ),
         ]
         for one in found
     ]
-    return (
-        ["", "tinytorch", "score", "beside", "", "score", "ratio"],
-        rows,
+    note = (
         "CPU time, and the share of the test digits that were read rightly, or the bits per"
-        " character of held-out text; the losses of both were compared step by step.",
+        " character of held-out text; the losses of both were compared step by step."
     )
+    return _table(["network", "tinytorch", _name("torch")], rows), note
 
 
 def _score(found):
@@ -102,56 +110,200 @@ def _score(found):
 def _cli(found):
     rows = [
         [
-            f"`{m['command']}`",
+            f"<code>{html.escape(m['command'])}</code>",
             _time(m["seconds"]),
-            m["peer"],
-            _time(m["peer_seconds"]),
-            f"{m['ratio']:.2f}",
+            _beside(m["peer"], m, more=html.escape(m["peer"])),
         ]
         for m in found["measurements"]
     ]
-    return (
-        ["", "time", "beside", "", "ratio"],
-        rows,
-        f"Medians of {found['runs']} pairs of runs, on lesson {found['lesson']}.",
-    )
+    note = f"Medians of {found['runs']} pairs of runs, on lesson {found['lesson']}."
+    return _table(["command", "tito", "beside"], rows), note
 
 
 def _grading(found):
-    rows = [
-        [
-            one["name"],
-            str(one["submissions"]),
-            _time(one["seconds"]),
-            f"{one['peak_bytes'] / 1e6:.0f} MB",
+    each = {one["name"]: one["per_worker"] for one in found["class"]}
+    peers = list(dict.fromkeys(one["peer"] for one in found["ratios"]))
+    faster = {(one["name"], one["peer"]): one["ratio"] for one in found["ratios"]}
+    rows = []
+    for one in found["class"]:
+        if one["name"] in peers:
+            continue
+        cells = [
+            _small(_time(one["per_worker"]), f"{one['submissions']} graded"),
+            f"{one['peak_bytes'] / 1e6:.0f}{GAP}MB",
         ]
-        for one in found["class"]
-    ]
-    faster = [
-        f" {one['name']} grades {one['ratio']:.1f} times as many per worker as {one['peer']}."
-        for one in found["ratios"]
-    ]
+        for peer in peers:
+            if ratio := faster.get((one["name"], peer)):
+                m = {"ratio": 1 / ratio, "peer_seconds": each[peer]}
+                cells.append(_beside(peer, m, more=f"{ratio:.3g} times as long"))
+            else:
+                cells.append("")
+        rows.append([html.escape(one["name"]), *cells])
+    said = []
     for growth in found["growth"]:
         points, line = growth["points"], growth["lines"]["seconds"]
-        workers = f"{growth['workers']} worker{'s' * (growth['workers'] > 1)}"
-        faster.append(
-            f" From {points[0]['submissions']} to {points[-1]['submissions']} submissions,"
-            f" {workers}: {_time(line['start'])} and "
-            f"{_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off "
-            "that."
+        said.append(
+            f"With {_workers(growth)}, from {points[0]['submissions']:,} to"
+            f" {points[-1]['submissions']:,} submissions: {_time(line['start'])} and"
+            f" {_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off"
+            f" that line; {growth['memory_ratio']:.2f} times as much memory for the largest class."
         )
-    return (
-        ["", "graded", "time", "memory"],
-        rows,
-        f"{found['runs']} turns, isolation {found['isolation']}.{''.join(faster)}",
+    note = (
+        f"Seconds of one worker for one submission. {found['runs']} turns, isolation"
+        f" {found['isolation']}; the peers run the checks in the learner's process."
     )
+    table = _table(["", "each", "memory", *map(_name, peers)], rows)
+    return table + (_growth(found["growth"], " ".join(said)) if said else ""), note
+
+
+def _workers(growth):
+    return f"{growth['workers']} worker{'s' * (growth['workers'] > 1)}"
+
+
+# Tables.
+
+
+def _table(heads, rows):
+    """A table with bars; on a phone each row is a card, in which a cell says its column."""
+    top = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(
+            f'<td data-column="{html.escape(head)}">{cell}</td>'
+            if cell
+            else '<td class="none"></td>'
+            for head, cell in zip(heads[1:], row[1:])
+        )
+        + "</tr>\n"
+        for row in rows
+    )
+    return (
+        f'<div class="measured"><table>\n<thead><tr>{top}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody>\n</table></div>"
+    )
+
+
+def _small(text, *more):
+    return text + "".join(f"<small>{one}</small>" for one in more)
+
+
+def _beside(peer, measured, bound=None, more=""):
+    """The cell of a peer: our share of its time, as a number and a bar, and its time."""
+    ratio = measured["ratio"]
+    said = f"{ratio:.2f} of the time of {_name(peer)}"
+    if bound:
+        said += f"; tuned NumPy {bound:.2f}"
+    return (
+        f"<b>{ratio:.2f}</b>{_bar(ratio, bound, said)}<small>{_time(measured['peer_seconds'])}"
+        "</small>" + (f"<small>{more}</small>" if more else "")
+    )
+
+
+def _bar(ratio, bound=None, said=""):
+    """Our time, in units of the peer's; the notch is where tuned NumPy stands."""
+    unit = 100 / LONGEST
+    length = min(ratio, LONGEST) * unit
+    parts = [
+        f"<title>{html.escape(said)}</title>" if said else "",
+        f'<rect class="theirs" width="{unit:g}" height="12"/>',
+        f'<rect class="ours{" slower" * (ratio > 1)}" y="2" width="{length:.4g}" height="8"/>',
+        f'<path class="one" d="M{unit:g} 0v12"/>',
+    ]
+    if ratio > LONGEST:
+        parts.append('<path class="beyond" d="M93 2l6 4l-6 4"/>')
+    if bound:
+        parts.append(f'<path class="bound" d="M{min(bound, LONGEST) * unit:.4g} 0v12"/>')
+    role = 'role="img"' if said else 'aria-hidden="true"'
+    return f'<svg class="bar" viewBox="-1 -1 102 14" {role}>{"".join(parts)}</svg>'
+
+
+LEGEND = (
+    '<div class="bar-legend">A bar is our time, as a share of the time of the library at the head '
+    f"of the column, which is the grey ground. {_bar(0.8, 0.5)} Here we need 0.8 of its time, and "
+    "tuned NumPy (the notch) would need 0.5. A bar beyond the ground: we are slower.</div>"
+)
+
+
+def _name(peer):
+    return NAMES.get(peer, peer)
+
+
+# Plots.
+
+WIDE, HIGH, LEFT, BELOW, ABOVE, RIGHT = 360, 230, 44, 36, 26, 10
+
+
+def _growth(growths, said):
+    """Time and memory against the size of the class, with the line that fits the times."""
+    panels = [
+        _plot(
+            "Seconds",
+            growths,
+            lambda point: point["seconds"],
+            lambda growth, n: (
+                growth["lines"]["seconds"]["start"] + growth["lines"]["seconds"]["each"] * n
+            ),
+        ),
+        _plot("Memory, MB", growths, lambda point: point["peak_bytes"] / 1e6),
+    ]
+    return (
+        f'\n<figure class="growth">\n{"".join(panels)}<figcaption>{html.escape(said)}'
+        "</figcaption>\n</figure>"
+    )
+
+
+def _plot(title, growths, value, line=None):
+    """One panel: a curve for each number of workers, against submissions.
+
+    line  f(growth, submissions), the fitted line; None joins the points
+    """
+    xs, x_end = _ticks(max(point["submissions"] for one in growths for point in one["points"]))
+    ys, y_end = _ticks(max(value(point) for one in growths for point in one["points"]))
+
+    def at(n, y):
+        across = LEFT + n / x_end * (WIDE - LEFT - RIGHT)
+        return f"{across:.1f}", f"{HIGH - BELOW - y / y_end * (HIGH - BELOW - ABOVE):.1f}"
+
+    parts = [f"<title>{title} against submissions</title>"]
+    for y in ys:
+        _, row = at(0, y)
+        parts.append(f'<path class="grid" d="M{LEFT} {row}H{WIDE - RIGHT}"/>')
+        parts.append(f'<text class="left" x="{LEFT - 6}" y="{row}" dy="4">{y:,g}</text>')
+    for n in xs:
+        column, _ = at(n, 0)
+        parts.append(f'<text x="{column}" y="{HIGH - BELOW + 16}">{n:,g}</text>')
+    parts.append(f'<text class="name" x="{LEFT}" y="14">{title}</text>')
+    parts.append(f'<text x="{(LEFT + WIDE - RIGHT) // 2}" y="{HIGH - 4}">submissions</text>')
+    for number, one in enumerate(growths, 1):
+        points = [(p["submissions"], value(p)) for p in one["points"]]
+        last = points[-1][0]
+        ends = [(0, line(one, 0)), (last, line(one, last))] if line else points
+        path = "L".join(" ".join(at(n, y)) for n, y in ends)
+        dots = "".join(
+            f'<circle cx="{column}" cy="{row}" r="3.5"/>'
+            for column, row in (at(n, y) for n, y in points)
+        )
+        column, row = at(*points[-1])
+        over = -10 if number == 1 else 18  # the second curve's name stands below it
+        name = f'<text class="end" x="{column}" y="{float(row) + over:.1f}">{_workers(one)}</text>'
+        parts.append(f'<g class="curve-{number}"><path d="M{path}"/>{dots}{name}</g>')
+    return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img">{"".join(parts)}</svg>\n'
+
+
+def _ticks(most):
+    """([0, step, 2 step, ...], the end of the axis): four steps or five, 1, 2 or 5 times 10^k."""
+    size = 10.0 ** math.floor(math.log10(most / 4))
+    step = next(size * times for times in (1, 2, 5, 10) if size * times * 5 >= most)
+    count = math.ceil(most / step - 1e-9)
+    return [round(step * number, 10) for number in range(count + 1)], step * count
 
 
 def _time(seconds):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
-            return f"{seconds / size:.3g}\N{NO-BREAK SPACE}{unit}"
-    return f"{seconds * 1e9:.3g}\N{NO-BREAK SPACE}ns"
+            return f"{seconds / size:.3g}{GAP}{unit}"
+    return f"{seconds * 1e9:.3g}{GAP}ns"
 
 
-print(performance())
+if __name__ == "__main__":
+    print(performance())

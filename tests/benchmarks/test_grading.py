@@ -105,7 +105,8 @@ def test_everything_is_measured_beside_a_peer_and_one_that_cannot_be_installed_i
         # two points have a line through them
         assert growth["lines"]["seconds"]["off_percent"] < 0.001
     for one in report["lessons"]:
-        assert one["judge"] > 0 and one["jail"] > 0
+        # of a few milliseconds: the system counts the jail's in hundredths of a second
+        assert one["judge"] > 0 and one["jail"] >= 0
     assert [(one["lesson"], one["checks"], one["passed"]) for one in report["lessons"]] == [
         ("numbers", 3, True),
         ("sums", 2, True),

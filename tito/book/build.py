@@ -23,8 +23,10 @@ import re
 import shutil
 import time
 import tomllib
+import zlib
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler
+from importlib.metadata import version
 from pathlib import Path
 
 from tito import files
@@ -35,6 +37,19 @@ from tito.lesson import course, notebook
 
 EXTRA = "`bin/setup book` installs it."
 WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
+LIBRARIES = (
+    "docutils",
+    "myst-nb",
+    "myst-parser",
+    "pydata-sphinx-theme",
+    "pygments",
+    "sphinx",
+    "sphinx-book-theme",
+    "sphinx-copybutton",
+)  # that a page depends on
+COLOUR = "\x1b\\[[0-9;]*m"
+MADE_BY = "made-by.txt"
+ASSET = re.compile(r'(?<=["/])(_static/[\w./-]+\.(?:css|js))(?:\?v=[0-9a-f]+)?(?=")')
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
 
 
@@ -102,12 +117,11 @@ def build(
             {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
         )
         sources = _sources(root, site, edition, outputs, work / "package", browser, commands)
-        if _lay_out(folder / "source", sources):
-            shutil.rmtree(
-                folder / "set", ignore_errors=True
-            )  # a page is gone: Sphinx would leave what it made of it
+        for gone in _lay_out(folder / "source", sources):
+            _remove_page(folder, gone)
         _sphinx(root, site, folder)
         search.write(root, folder / "set")
+        _name_assets(folder / "set")
         (folder / "set" / NOTE).write_text(
             f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
         )
@@ -274,8 +288,17 @@ def _lay_out(folder, texts):
     return stale
 
 
+def _remove_page(folder, source):
+    """Delete what Sphinx made of a source that is gone: it would leave it."""
+    page = folder / "set" / source.relative_to(folder / "source").with_suffix(".html")
+    page.unlink(missing_ok=True)
+    if page.parent != folder / "set" and page.parent.is_dir() and not any(page.parent.iterdir()):
+        page.parent.rmdir()
+
+
 def _sphinx(root, site, folder):
-    """Run Sphinx over `here/source`.
+    """Run Sphinx over `here/source`. What an earlier build made stays, but for the pages that have
+    changed, or that show something of one that has (see `book/conf.py`).
 
     Raises TitoError, code 1, with its warnings, each at its place in the course.
     """
@@ -283,6 +306,12 @@ def _sphinx(root, site, folder):
     from sphinx.errors import SphinxError
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+    made_by = _made_by(site)
+    if not (folder / MADE_BY).exists() or (folder / MADE_BY).read_text("utf-8") != made_by:
+        for name in ("set", "doctrees"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+    shutil.rmtree(folder / "set" / "_static", ignore_errors=True)  # is copied anew
+    (folder / MADE_BY).unlink(missing_ok=True)  # until all is well
     messages = io.StringIO()
     options = {
         "project": root.name,
@@ -290,7 +319,7 @@ def _sphinx(root, site, folder):
         "release": root.edition,
         "html_title": root.name,
         "language": "en",
-        "templates_path": [str(site / "_templates")],
+        "templates_path": [str(site / "_templates")],  # a new list: the theme adds to it
         "html_static_path": [str(site / "_static")],
         "html_favicon": str(site / "_static" / "icon.svg"),
     }
@@ -307,14 +336,58 @@ def _sphinx(root, site, folder):
                 warning=messages,
             ).build()
     except SphinxError as error:
-        messages.write(f"{error}\n")
+        messages.write(f"ERROR: {error}\n")
     if warnings := _at_home(root, site, folder / "source", messages.getvalue()):
-        shutil.rmtree(
-            folder / "doctrees", ignore_errors=True
-        )  # or the next build would not read, and not complain of, these pages
+        if _told_again(folder / "source", messages.getvalue()):
+            (folder / MADE_BY).write_text(made_by, encoding="utf-8")
         raise TitoError(
             f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1
         )
+    (folder / MADE_BY).write_text(made_by, encoding="utf-8")
+
+
+def _told_again(source, messages):
+    """Whether each of Sphinx's warnings names its page: then these are as if they had changed, so
+    that the next build reads them and complains of what is not mended, and the others stay.
+    """
+    told = [
+        re.match(rf"{re.escape(str(source))}[^:]+\.(ipynb|md)(?=:)", line)
+        for line in re.sub(COLOUR, "", messages).splitlines()
+        if re.search(r"\b(WARNING|ERROR|CRITICAL|SEVERE): ", line)
+    ]
+    if not told or not all(told):
+        return False
+    for found in told:
+        Path(found[0]).touch()
+    return True
+
+
+def _made_by(site):
+    """What pages are made by, as text: settings, templates, the versions of the libraries. When it
+    has changed, or the last build came to no good end, nothing is kept from that build.
+    """
+    versions = "".join(f"{name} {version(name)}\n" for name in LIBRARIES)
+    made_of = [site / "conf.py", *sorted((site / "_templates").glob("*.html"))]
+    return versions + "".join(path.read_text(encoding="utf-8") for path in made_of)
+
+
+def _name_assets(html):
+    """Let every page ask for scripts and styles by a checksum: pages that were kept, too, and also
+    for the files that Sphinx adds in the end. So no browser uses an old one.
+    """
+    checksums = {
+        path.relative_to(html).as_posix(): f"{zlib.crc32(path.read_bytes()):08x}"
+        for path in html.glob("_static/**/*")
+        if path.suffix in (".css", ".js")
+    }
+
+    def named(match):
+        return f"{match[1]}?v={checksums[match[1]]}" if match[1] in checksums else match[0]
+
+    for path in html.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        if (new := ASSET.sub(named, text)) != text:
+            path.write_text(new, encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -331,10 +404,19 @@ def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
     from tito.book import split
 
-    messages = re.sub("\x1b\\[[0-9;]*m", "", messages).strip()
+    messages = re.sub(COLOUR, "", messages).strip()
+    if not messages:
+        return ""
     for entry in root.lessons:
-        page = re.escape(str(source / "lessons" / entry.folder))
-        messages = re.sub(rf"{page}(/[\w-]+)?\.ipynb", entry.relative(entry.script), messages)
+        for page, first in pages.first_lines(entry).items():
+            messages = re.sub(
+                rf"{re.escape(str(source / page))}\.ipynb(:\d+)?",
+                lambda found: (
+                    entry.relative(entry.script)  # noqa: B023 used at once
+                    + (f":{int(found[1][1:]) + first}" if found[1] else "")  # noqa: B023
+                ),
+                messages,
+            )
     for program in milestone.milestones(root):
         messages = messages.replace(
             str(source / "milestones" / f"{program.path.stem}.ipynb"),

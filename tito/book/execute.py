@@ -22,6 +22,7 @@ from importlib.metadata import version
 from tito import files
 from tito.errors import TitoError
 from tito.learn import milestone
+from tito.learn.process import ONE_THREAD
 from tito.lesson import cells, course, export
 
 SECONDS = 300  # a cell may take
@@ -244,7 +245,9 @@ def _run(entry, scratch):
             cwd=str(scratch),
             cleanup_kc=True,  # or a kernel of a manager of ours goes on
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=ONE_THREAD
+            | os.environ
+            | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"},
         )
     except nbclient.exceptions.CellExecutionError as error:
         failed = next(

@@ -95,7 +95,25 @@ def notebooks(entry, edition, outputs, links):
     if contents := _contents(lesson, sections):
         sections[0].parts.append((0, _prose(contents)))
     kernel = lesson.source.header.get("kernelspec", PYTHON)
-    return {f"{section.path}.ipynb": _written(section.parts, kernel) for section in sections}
+    return {
+        f"{section.path}.ipynb": _written(section.parts, kernel, first)
+        for section, first in zip(sections, first_lines(entry).values(), strict=True)
+    }
+
+
+def first_lines(entry):
+    """{path of a page, without its ending: the line of the script before it}.
+
+    A page's lines are counted from there: when its lesson changes above it, the page is the same.
+    """
+    paths = section_paths(entry)
+    return {f"lessons/{entry.folder}": 0} | {
+        next(paths): cell.line + line - BEHIND
+        for cell in entry.declared.source.cells
+        if cell.kind == "markdown" and not cell.question
+        for line, title, _ in _blocks(cell.source)
+        if title
+    }
 
 
 def section_paths(entry):
@@ -217,17 +235,18 @@ def name_of(exercise):
     return words[:1].upper() + words[1:]
 
 
-def _written(parts, kernel):
+def _written(parts, kernel, first=0):
     """A notebook's text.
 
     parts  [(where the cell begins in the file it came from, for what Sphinx complains about, cell)]
+    first  the line to count from
     """
     for number, (_, part) in enumerate(parts, 1):
         part["id"] = f"cell-{number}"
     meta = {
         "kernelspec": kernel,
         "language_info": {"name": "python"},
-        "source_map": [line for line, _ in parts],
+        "source_map": [line - first for line, _ in parts],
     }
     book = {
         "cells": [part for _, part in parts],

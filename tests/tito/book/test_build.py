@@ -1,6 +1,5 @@
 """The site of a course: what it shows, what it hides, and what keeps it from being made."""
 
-import json
 import os
 import re
 import shutil
@@ -9,7 +8,6 @@ import sys
 import urllib.request
 from dataclasses import dataclass
 from html import unescape
-from pathlib import Path
 
 import pytest
 from processes import children
@@ -382,25 +380,59 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     ]
 
 
+def files_of(site):
+    """{path: bytes} of a site, but for what says where it was made."""
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes()
+        for path in site.rglob("*")
+        if path.is_file() and path.name != ".buildinfo"
+    }
+
+
+def unlike(one, two):
+    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+
+
 @pytest.mark.slow
-def test_two_copies_of_a_course_give_the_same_bytes(tmp_path):
-    sites = [
-        book.build(course.open_root(make_course(tmp_path / name / "course")), fast=True).path
-        for name in ("one", "two")
-    ]
-    one, two = (
-        {
-            path.relative_to(site): path.read_bytes()
-            for path in site.rglob("*")
-            if path.is_file() and path.name != ".buildinfo"
-        }
-        for site in sites
-    )
-    assert (
-        [name for name in one if one[name] != two.get(name)] == []
-        and one.keys() == two.keys()
-        and len(one) > 10
-    )
+def test_only_changed_pages_are_set_again_and_the_site_is_that_of_a_cold_build(tmp_path):
+    """It is also that of another copy of the course."""
+    root = course.open_root(make_course(tmp_path / "one" / "course"))
+    root = add(root, "numbers", DRAWING.format(alt="# alt: A line\n"))
+    set_pages = root.path / "book" / "_build" / "learner" / "set"
+
+    def written():
+        """The pages that a build writes, but for what Sphinx makes too often: the search, and the
+        first page, which lists a lesson whose notebook has changed."""
+        before = {path: path.stat().st_mtime_ns for path in set_pages.rglob("*.html")}
+        book.build(root)
+        return {
+            path.relative_to(set_pages).as_posix()
+            for path in set_pages.rglob("*.html")
+            if path.stat().st_mtime_ns != before.get(path)
+        } - {"search.html", "index.html"}
+
+    sections = ["lessons/01_numbers/doubling.html", "lessons/01_numbers/tripling.html"]
+    assert {"lessons/02_sums.html", *sections} <= written()
+    assert written() == set()
+    root = change(root, "numbers", "# ## Doubling", "# ## Doubling\n#\n# Words.")
+    assert written() == {
+        "lessons/01_numbers.html",
+        sections[0],
+    }  # the first page gives the notebook
+    root = change(root, "numbers", "# ## Tripling", "# ## Three times")
+    assert written() == {
+        "lessons/01_numbers.html",
+        "lessons/01_numbers/three-times.html",
+        sections[0],  # it names the page after it
+        "lessons/02_sums.html",  # it names the page before it
+    }
+    root = change(root, "numbers", DRAWING.format(alt="# alt: A line\n"), "")
+    book.build(root)
+    ignore = shutil.ignore_patterns("learner", "package")
+    copy = shutil.copytree(root.path, tmp_path / "two" / "course", ignore=ignore)
+    cold = book.build(course.open_root(copy)).path
+    mine = files_of(root.path / "book" / "_build" / "learner" / "html")
+    assert unlike(mine, files_of(cold)) == [] and len(mine) > 10
 
 
 def test_a_copy_goes_to_a_new_folder_or_over_an_earlier_book_and_nowhere_else(
@@ -442,28 +474,6 @@ def test_launch_links_name_the_released_repository(small_course):
         'href="https://colab.research.google.com/github/ada/small/blob/main/modules/source/01_numbers/numbers_dev.ipynb"'
         in text
     )
-
-
-def test_what_the_benchmarks_stored_becomes_a_table(small_course):
-    root = page(small_course, "<!-- made: performance -->")
-    shutil.copy(Path(__file__).parents[3] / "book" / "performance.py", root.path / "book")
-    stored = root.path / "book" / "measured" / "cli.json"
-    stored.parent.mkdir()
-    one = {
-        "command": "tito status",
-        "peer": "bare program",
-        "seconds": 0.0625,
-        "peer_seconds": 0.05,
-        "ratio": 1.25,
-    }
-    stored.write_text(
-        json.dumps({"runs": 9, "lesson": "tensor", "measurements": [one]}), encoding="utf-8"
-    )
-    shown = " ".join(read(book.build(root, fast=True).path / "index.html").split())
-    assert "tito status 62.5 ms bare program 50 ms 1.25" in shown
-    assert "python benchmarks/engine.py --json > book/measured/engine.json" in shown
-    stored.write_text('{"runs": 9}', encoding="utf-8")
-    assert "book/measured/cli.json is not what benchmarks/cli.py prints" in refused(root, fast=True)
 
 
 # The commands.
