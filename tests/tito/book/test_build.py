@@ -169,8 +169,8 @@ def test_hints_checks_and_solutions_are_folded(both):
 
 def test_a_hint_is_set_as_all_other_prose_is(both):
     assert re.search(
-        r'<summary>Hint 1 of 1</summary>\s*<p><span class="math[^>]*>3x = 2x \+ x</span>, with '
-        r"<code[^>]*>.*?a.*?&lt;.*?b",
+        r'<summary>Hint 1 of 1</summary>\s*<p[^>]*><span class="math[^>]*>3x = 2x \+ x</span>, '
+        r"with <code[^>]*>.*?a.*?&lt;.*?b",
         both.lesson("learner"),
         re.S,
     )
