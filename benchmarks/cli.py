@@ -9,8 +9,10 @@ of the other. The peers:
     help    a bare Typer program with the same commands and options as tito's, that does nothing:
             its --help
     status  the same --help
-    test    `python -m pytest -q` on a plain test file with the lesson's checks,
-            against the same package
+    test    `python -m pytest -q` on a plain test file with the lesson's checks, against the same
+            package; what is timed of `tito test` is until its terminal shows how many are right
+    whole   the same, and then the chapter by plain Python, which runs its demonstrations and draws
+            its figures; `tito test` until it has shown what they print and ended
     watch   `tito test`; what is timed of `tito watch` is from the saved file to the line on the
             screen with how many checks and points are right
     shown   `tito test`; from the saved file until the demonstrations have run, too, and all is on
@@ -80,6 +82,7 @@ class Bench:
         }
         self.environment = keep | {
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "MPLBACKEND": "Agg",  # figures are drawn, by both, and open no window
             "TERM": "xterm",
             "COLUMNS": "100",
         }
@@ -222,16 +225,16 @@ def plain_tests(entry):
     return "\n".join([*lesson.imports, names, lesson.helpers, *beside, *sections, ""])
 
 
-class Watch:
-    """`tito watch` in a terminal of its own."""
+class Terminal:
+    """A command in a terminal of its own; `shown` is what it wrote there."""
 
-    def __init__(self, bench):
-        self.bench, self.shown, self.whole = bench, "", []
+    def __init__(self, command, folder, environment):
+        self.shown = ""
         self.terminal, other = pty.openpty()
         self.process = subprocess.Popen(
-            [*bench.tito, "watch", bench.entry.name],
-            cwd=bench.watched.root.path,
-            env=bench.environment,
+            command,
+            cwd=folder,
+            env=environment,
             stdin=other,
             stdout=other,
             stderr=other,
@@ -250,6 +253,19 @@ class Watch:
         self.shown += new.decode("utf-8", "replace")
         return bool(new)
 
+    @property
+    def text(self):
+        return ESCAPE.sub("", self.shown)
+
+
+class Watch(Terminal):
+    """`tito watch` in a terminal of its own."""
+
+    def __init__(self, bench):
+        command = [*bench.tito, "watch", bench.entry.name]
+        super().__init__(command, bench.watched.root.path, bench.environment)
+        self.bench, self.whole = bench, []
+
     def verdict(self):
         """Wait for the line behind a verdict, which must be that the lesson passed. A question for
         a prediction is answered with enter, at once.
@@ -257,7 +273,7 @@ class Watch:
         Returns when the checks' result stood on the screen, as `time.perf_counter` tells it.
         """
         answered, checked = 0, None
-        while "Watching " not in (text := ESCAPE.sub("", self.shown)):
+        while "Watching " not in (text := self.text):
             if self.bench.checked in text or self.bench.verdict in text:
                 checked = checked or time.perf_counter()
             if text.count("your prediction?") > answered:
@@ -333,8 +349,25 @@ def status(bench, runs):
 
 
 def tested(bench):
+    """Seconds of `tito test` on new code, from start to end."""
     bench.save(bench.entry)
     return bench.run(bench.test, says=bench.verdict)
+
+
+def tested_on_screen(bench):
+    """Seconds of `tito test` on new code, until its terminal shows the result of the checks."""
+    bench.save(bench.entry)
+    began = time.perf_counter()
+    testing = Terminal(bench.test, bench.entry.root.path, bench.environment)
+    while bench.checked not in testing.text and testing.read(PATIENCE):
+        pass
+    seconds = time.perf_counter() - began
+    while testing.read(PATIENCE):  # until it has ended: a terminal that nobody reads would block it
+        pass
+    os.close(testing.terminal)
+    if testing.process.wait(PATIENCE) or bench.checked not in testing.text:
+        raise SystemExit(f"tito test did not say {bench.checked!r}:\n{testing.text}")
+    return seconds
 
 
 def test(bench, runs):
@@ -348,11 +381,18 @@ def test(bench, runs):
         str(bench.folder),
         str(bench.checks),
     ]
-    times = in_turn(
-        runs, lambda: tested(bench), lambda: bench.run(command, says=f"{number} passed")
-    )
-    command = f"tito test {bench.entry.name}"
-    return [Measurement("test", command, "pytest -q on the same checks", *times, goal=1.5)]
+    chapter = [sys.executable, str(bench.entry.script)]
+
+    def by_hand():
+        return bench.run(command, says=f"{number} passed")
+
+    on_screen = in_turn(runs, lambda: tested_on_screen(bench), by_hand)
+    whole = in_turn(runs, lambda: tested(bench), lambda: by_hand() + bench.run(chapter, says=""))
+    name, peer = f"tito test {bench.entry.name}", "pytest -q on the same checks"
+    return [
+        Measurement("test", f"{name}: to result of the checks", peer, *on_screen, goal=1.5),
+        Measurement("whole", f"{name}: to its end", f"{peer}, and the chapter", *whole, goal=1.0),
+    ]
 
 
 def watch(bench, runs):

@@ -85,8 +85,11 @@ def scripts(app, page, template, context, doctree):
         app.add_js_file("book.js", loading_method="defer")
     if page.startswith("lessons/"):
         app.add_js_file("lesson.js", loading_method="defer")
-    if any("graph-steps" in node.astext() for node in doctree.findall(nodes.raw)):
-        app.add_js_file("graph.js", loading_method="defer")
+    raw = " ".join(node.astext() for node in doctree.findall(nodes.raw))
+    if drawings := re.findall(r'<figure [^>]*data-drawing="(\w+)"', raw):
+        app.add_js_file("drawing.js", loading_method="defer")
+        for name in dict.fromkeys(drawings):
+            app.add_js_file(f"drawings/{name}.js", loading_method="defer")
 
 
 def own_search(app):

@@ -24,7 +24,7 @@ def test_every_ratio_is_measured(tmp_path):
     report = json.loads(ran.stdout)
     assert report.keys() == {"runs", "lesson", "measurements"}
     names = [one["name"] for one in report["measurements"]]
-    assert names == ["help", "status", "test", "watch", "shown"]
+    assert names == ["help", "status", "test", "whole", "watch", "shown"]
     for one in report["measurements"]:
         assert one.keys() == {
             "name",

@@ -20,10 +20,10 @@ TEXT = 13  # pixels: the height of a drawing's text
 
 # meaning: (on a light page, on a dark page)
 COLOURS = {
-    "value": ("#1f6fb2", "#6cb4ee"),
-    "gradient": ("#b35900", "#ffa94d"),
+    "value": ("#1b69aa", "#6cb4ee"),
+    "gradient": ("#a55100", "#ffa94d"),
     "wrong": ("#c62828", "#ff8a80"),
-    "muted": ("#6b7280", "#9ca3af"),
+    "muted": ("#5f6673", "#9ca3af"),
     "text": ("#111827", "#e5e7eb"),
     "page": ("#ffffff", "#14181e"),
 }

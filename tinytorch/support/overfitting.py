@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from tinytorch.support.drawing import COLOURS, panel
+
 CLASSES = ("circle", "square", "triangle")  # the markers of the three classes
-LOOKS = (("#1f6fb2", "o"), ("#b35900", "s"), ("#6b7280", "^"))
+LOOKS = tuple(zip((COLOURS[kind][0] for kind in ("value", "gradient", "muted")), "os^"))
 
 
 def noisy_spirals(count, seed, noise=0.5):
@@ -58,8 +60,6 @@ def example_history(epochs=60):
 
 def plot_points(points, labels, title=""):
     """The points, with one colour and one marker per class; returns a matplotlib figure."""
-    from tinytorch.support.drawing import panel
-
     figure, axes = panel(title, width=5.0, height=4.4, aspect="equal")
     for number, (colour, marker) in enumerate(LOOKS):
         axes.scatter(*points[labels == number].T, c=colour, marker=marker, s=22)

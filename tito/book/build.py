@@ -4,6 +4,7 @@
                   milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
     split.py      a long page of the book as pages of its sections
+    drawings.py   the drawings of `book/drawings`, and their places in the lessons
     made.py       parts of the other pages that are made: the lessons' table, the commands, what
                   the programs in `book/` print
     search.py     what the search looks in, made of the finished pages
@@ -218,14 +219,18 @@ def _refuse(root, edition, output):
 
 def _sources(root, site, edition, outputs, package, browser, commands):
     """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
-    from tito.book import made, split
+    from tito.book import drawings, made, split
 
+    drawn = drawings.drawings(root, package)
     out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
     for path in sorted((root.path / "book").glob("*.md")):
         out[path.name] = path.read_text(encoding="utf-8")
     out.setdefault("index.md", made.plain_index(root))
+    of_pages = {drawing["name"]: drawing["html"] for drawing in drawn if not drawing["lesson"]}
     out = {
-        name: made.fill(name, text, root, package, commands) if name.endswith(".md") else text
+        name: made.fill(name, text, root, package, commands, of_pages)
+        if name.endswith(".md")
+        else text
         for name, text in out.items()
     }
     out = split.pages(out)
@@ -234,7 +239,11 @@ def _sources(root, site, edition, outputs, package, browser, commands):
             entry.declared.released, entry.declared
         )
         out |= pages.notebooks(
-            entry, edition, outputs.get(f"lessons/{entry.folder}", {}), _links(root, entry, browser)
+            entry,
+            edition,
+            outputs.get(f"lessons/{entry.folder}", {}),
+            _links(root, entry, browser),
+            [drawing for drawing in drawn if drawing["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):
         name = f"milestones/{program.path.stem}"
@@ -499,7 +508,10 @@ def _is_source(change, path):
     return "_build" not in path and (
         path.endswith(WATCHED)
         or path.endswith(".py")
-        and Path(path).parts[-3:-1] == milestone.SOURCE.parts
+        and (
+            Path(path).parts[-3:-1] == milestone.SOURCE.parts
+            or Path(path).parts[-3:-1] == ("book", "drawings")
+        )
     )
 
 

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import version
 
-from tito import files
+from tito import files, programs
 from tito.errors import TitoError
 from tito.learn import milestone
 from tito.learn.process import ONE_THREAD
@@ -143,6 +143,28 @@ def package(root, scratch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     return contents
+
+
+def output_of(program, package, purpose):
+    """What a program of the course prints: a file, or a folder with a `__main__.py`, in book/.
+
+    package  the folder with the course's package, which the program can import
+    purpose  a sentence about it, for the error when it fails
+    """
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    process = programs.run(
+        [sys.executable, "-B", "-X", "utf8", str(program)],
+        env=environment | {"PYTHONPATH": str(package)},
+        cwd=package,
+    )
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
+        raise TitoError(
+            f"book/{program.name} fails: {last}",
+            f"{purpose}: mend it, or what it reads.",
+            1,
+        )
+    return process.stdout.strip()
 
 
 def _key(entry, package):

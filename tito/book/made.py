@@ -6,17 +6,14 @@ commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
 sections  the page is split in its sections, which are listed there (split.py)
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
-any other name is a program of the course, `book/NAME.py`, which prints its part with
-          the course's package at hand
+any other name is a drawing without a lesson (see drawings.py), or a program of the course,
+          `book/NAME.py`, which prints its part with the course's package at hand
 """
 
 import itertools
-import os
 import re
-import sys
 
-from tito import programs
-from tito.book import pages
+from tito.book import execute, pages
 from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import glossary
@@ -25,11 +22,12 @@ MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 PAGE_TERMS = 40  # of the glossary on one page
 
 
-def fill(page, text, root, package, commands):
+def fill(page, text, root, package, commands, drawn=None):
     """The page's text with its made parts in place.
 
     package   the folder with the course's package
     commands  [(who it is for, "tito book build", click's command)]
+    drawn     {name: HTML} of drawings
     """
 
     def part(mark):
@@ -44,6 +42,8 @@ def fill(page, text, root, package, commands):
             return glossary_part(root)
         if name == "pytorch":
             return pytorch_part(root)
+        if name in (drawn or {}):
+            return drawn[name]
         return printed(root, page, name, package)
 
     return MARK.sub(part, text)
@@ -55,24 +55,11 @@ def printed(root, page, name, package):
     if not program.exists():
         raise TitoError(
             f"book/{page}: there is no made part {name!r}.",
-            "There are lessons, commands, glossary, sections, pytorch, and the programs book/*.py; "
-            f"book/{name}.py is none.",
+            "There are lessons, commands, glossary, sections, pytorch, the drawings without a "
+            f"lesson, and the programs book/*.py; book/{name}.py is none.",
             1,
         )
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    process = programs.run(
-        [sys.executable, "-X", "utf8", str(program)],
-        env=environment | {"PYTHONPATH": str(package)},
-        cwd=package,
-    )
-    if process.returncode:
-        last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
-        raise TitoError(
-            f"book/{name}.py fails: {last}",
-            f"It makes a part of book/{page}: mend it, or what it reads.",
-            1,
-        )
-    return process.stdout.strip()
+    return execute.output_of(program, package, f"It makes a part of book/{page}")
 
 
 def plain_index(root):

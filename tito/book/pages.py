@@ -16,6 +16,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
+from tito.book import drawings
 from tito.learn import milestone
 from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT
@@ -48,12 +49,13 @@ class Section:
     exercises: list = field(default_factory=list)
 
 
-def notebooks(entry, edition, outputs, links):
+def notebooks(entry, edition, outputs, links, drawn=()):
     """{path: text} of the notebooks that become the lesson's pages: the first, with what stands
     before its first section, the list of sections and the list of exercises, and one per section.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
     links    [(words, address)] for the card at the top: where to get or open the lesson
+    drawn    the lesson's drawings, as drawings.py describes them
     """
     lesson = entry.declared
     released = cells.parse(lesson.path, lesson.released)
@@ -91,6 +93,7 @@ def notebooks(entry, edition, outputs, links):
         elif cell.kind == "code" and not cell.checks:  # the checks stand with their exercise
             for line, part in _code(cell, outputs.get(str(cell.number), [])):
                 add(line, part)
+    drawings.place(entry, sections, drawn)
     _mark_terms(lesson.meta["terms"], sections)
     if contents := _contents(lesson, sections):
         sections[0].parts.append((0, _prose(contents)))

@@ -27,7 +27,7 @@ WORD = re.compile(r"[^\W\d]\w+")
 NUMBER = re.compile(r"^(?:\d+\.\d+|Exercise \d+\.\d+\.) ")  # what the book adds to a heading
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 INLINE = {"a", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup"}
-SKIPPED = {"headerlink", "hint", "lesson-card", "lesson-contents", "toctree-wrapper"}
+SKIPPED = set("controls says headerlink hint lesson-card lesson-contents toctree-wrapper".split())
 
 
 @dataclass

@@ -1,0 +1,378 @@
+"""The drawings that can be touched: their numbers are the lessons' own, they are complete without
+scripts, and in a browser they answer to the keyboard and the mouse with the engine's numbers."""
+
+import importlib
+import math
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browsers import chromium
+
+from tinytorch import Tensor, Variable
+from tinytorch.core.optimizers import momentum_update, sgd_update
+from tinytorch.core.tensor import broadcast_shape
+from tinytorch.support.drawing import COLOURS, FILLS
+from tito.book.drawings import NUMBER
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STATIC = REPOSITORY / "book" / "_static"
+sys.path.append(str(REPOSITORY / "book" / "drawings"))
+FIGURES = list(runpy.run_path(str(REPOSITORY / "book" / "drawings" / "__main__.py"))["figures"]())
+
+
+def module(name):
+    return importlib.import_module(name)
+
+
+def figure(name):
+    return next(one for _, one in FIGURES if one.name == name)
+
+
+# Their numbers.
+
+
+def test_the_graph_gets_the_gradients_of_the_lesson():
+    graph = module("computation_graph")
+    steps = graph.trace(graph.LESSON["inputs"], graph.LESSON["nodes"])
+    right = {"L": 1, "f": 7, "g": 4, "e": 7, "c": 7, "d": 4, "b": 14, "a": -17}
+    assert steps[-1]["grads"] == right
+    assert any("a gets 7 * -3 = -21, added to 4: -17" in step["says"] for step in steps)
+
+
+def test_a_gradient_that_overwrites_is_called_wrong():
+    graph = module("computation_graph")
+    last = graph.trace(graph.LESSON["inputs"], graph.LESSON["nodes"], overwrite=True)[-1]
+    assert last["grads"]["a"] == -21 and "Wrong: a." in last["says"]
+
+
+def test_a_node_that_goes_on_too_early_passes_on_a_part_of_its_gradient():
+    graph = module("computation_graph")
+    right, early = (
+        graph.trace(graph.ORDER["inputs"], graph.ORDER["nodes"], early=early)[-1]["grads"]
+        for early in (None, graph.ORDER["early"])
+    )
+    assert (right["h"], right["x"]) == (9, 36) and early["x"] == 4
+
+
+def test_the_path_in_the_valley_is_that_of_the_lessons_closed_form():
+    from tinytorch.support.descent import linear_path
+
+    valley = module("valley")
+    for rate, momentum in [(0.05, 0.0), (0.067, 0.0), (0.03, 0.9)]:
+        expected = linear_path(valley.CURVATURES, valley.START, rate, momentum)
+        assert np.allclose(valley.path(rate, momentum), expected)
+
+
+def test_each_pixel_gets_the_number_of_its_copies():
+    state = module("im2col").numbers(1, 0)
+    assert state["counts"] == [[1, 2, 2, 1], [2, 4, 4, 2], [2, 4, 4, 2], [1, 2, 2, 1]]
+    assert state["columns"][0] == [0, 1, 4, 5] and state["outputs"] == [15, 18, 27, 30]
+    assert "36 numbers from 16" in state["formula"]
+    padded = module("im2col").numbers(1, 1)
+    assert padded["size"] == 4 and padded["columns"][0][:5] == [-1] * 5 and padded["counts"][0] == [
+        4, 6, 6, 4,
+    ]  # fmt: skip
+
+
+def test_attention_weights_share_100_percent_and_a_causal_mask_hides_what_follows():
+    attention = module("attention")
+    for causal in (False, True):
+        weights = attention.weights(causal)
+        assert np.allclose(weights.sum(axis=1), 1)
+        assert not causal or not np.triu(weights, 1).any()
+
+
+@pytest.mark.parametrize("name", [one.name for _, one in FIGURES])
+def test_a_figure_is_complete_without_scripts(name):
+    script, one = next((script, one) for script, one in FIGURES if one.name == name)
+    html = one.html(script)
+    shown = re.sub(r"<template.*?</template>|<script.*?</script>", "", html, flags=re.S)
+    assert len(re.findall(r"<[a-z]", shown)) <= 250
+    svgs = re.findall(r"<svg role=.*?</svg>", shown, re.S)
+    assert svgs and all("<title" in svg and "<desc" in svg for svg in svgs)
+    assert one.steps and all(step.endswith(".") for step in [*one.steps, one.caption])
+    assert NUMBER in html and "\n" not in html
+    assert (STATIC / "drawings" / f"{script}.js").exists()
+    ids = re.findall(r' id="([^"]*)"', shown)
+    assert len(ids) == len(set(ids))
+    small = [text for text in re.findall(r'font-size[:=]"?(\d+)', html) if int(text) < 13]
+    assert small == []
+
+
+def test_a_drawing_that_answers_a_question_is_folded_without_scripts():
+    sheet = module("figure")
+    panel = sheet.Panel("two numbers", "1 and 2")
+    one = sheet.Figure("two", "Two", "Two.", [panel], ["One.", "Two."], question="Which?")
+    folded = re.search(r"<details.*</details>", one.html("two"), re.S)[0]
+    assert "<summary>Which?</summary>" in folded and "<li>Two.</li>" in folded and "<svg" in folded
+
+
+@pytest.mark.parametrize("dark", [0, 1], ids=["light", "dark"])
+def test_every_colour_can_be_read_on_the_page_and_in_every_cell(dark):
+    """Contrast of 4.5 to 1, which axe-core cannot measure in SVG."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+    grounds = [COLOURS["page"][dark], *(pair[dark] for pair in FILLS.values())]
+    for ink, pair in COLOURS.items():
+        for ground in grounds:
+            low, high = sorted([luminance(pair[dark]), luminance(ground)])
+            assert ink == "page" or (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)
+
+
+def test_figures_have_names_of_their_own():
+    names = [one.name for _, one in FIGURES]
+    assert len(names) == len(set(names)) and all(re.fullmatch(r"[a-z0-9_]+", n) for n in names)
+
+
+# In a browser. `drive_SCRIPT(page, figure)` drives the drawings of one script: `figure` is the
+# locator of the first of them.
+
+
+def page_of(folder):
+    """A page with every drawing and nothing else, as a file."""
+    parts = [
+        one.html(script).replace(NUMBER, f"<b>Figure {n}.</b> ")
+        for n, (script, one) in enumerate(FIGURES, 1)
+    ]
+    scripts = "".join(
+        f'<script defer src="{(STATIC / name).as_uri()}"></script>'
+        for name in ["drawing.js", *dict.fromkeys(f"drawings/{s}.js" for s, _ in FIGURES)]
+    )
+    path = folder / "drawings.html"
+    path.write_text(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Drawings</title>'
+        '<meta name="viewport" content="width=device-width">'
+        f'<link rel="stylesheet" href="{(STATIC / "book.css").as_uri()}">{scripts}'
+        "<style>body{margin:16px;font:16px sans-serif}"
+        "html[data-theme=dark]{background:#14181e;color:#e5e7eb}"
+        "html[data-theme]{--pst-color-text-base:currentcolor}</style></head>"
+        f"<body><main><h1>Drawings</h1>{''.join(parts)}</main></body></html>",
+        encoding="utf-8",
+    )
+    return path.as_uri()
+
+
+def said(figure):
+    return figure.locator(".says").inner_text()
+
+
+TEXTS = """figure => Object.fromEntries([...figure.querySelectorAll('[data-key$=" text"]')].map(
+    one => [one.dataset.key.replace(/ text$/, ''), one.textContent]))"""
+
+
+def cells(figure, start=""):
+    """{key: text} of the cells whose keys begin with a word."""
+    texts = figure.evaluate(TEXTS)
+    return {key: text for key, text in texts.items() if key.split(" ")[0] == start or not start}
+
+
+def numbers(figure, start):
+    return [float(text) for text in cells(figure, start).values()]
+
+
+def drive_computation_graph(page, figure):
+    graph = module("computation_graph")
+    inputs, nodes = dict(graph.LESSON["inputs"]), graph.LESSON["nodes"]
+
+    def compare(overwrite=False):
+        steps = graph.trace(inputs, nodes, overwrite)
+        slider = figure.locator("[name=step]")
+        slider.focus()
+        page.keyboard.press("Home")
+        for step in steps:
+            assert said(figure) == step["says"]
+            expected = {f"grad {name}": "" for name in step["values"] | steps[-1]["grads"]}
+            expected |= {
+                f"grad {name}": f"grad {graph.number(grad)}" for name, grad in step["grads"].items()
+            }
+            assert cells(figure) == expected
+            page.keyboard.press("ArrowRight")
+        assert figure.get_by_role("button", name="Next").is_disabled()
+
+    assert said(figure) == "The inputs: a = 2, b = -3, c = 10, d = 5."
+    assert cells(figure)["grad a"] == ""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert cells(figure)["grad a"] == "grad -17"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    compare()
+    figure.get_by_role("button", name="a plus 1").click()
+    for _ in range(3):
+        figure.get_by_role("button", name="b minus 1").press("Enter")
+    inputs["a"], inputs["b"] = 3.0, -6.0
+    compare()
+    a, b, c, d = (Variable(value) for value in inputs.values())
+    ((a * b + c) * (a + d)).backward()
+    for name, variable in zip("abcd", (a, b, c, d)):
+        assert cells(figure)[f"grad {name}"] == f"grad {float(variable.grad):g}"
+    figure.get_by_label("overwrites (=)").check()
+    compare(overwrite=True)
+    assert "wrong" in figure.locator('[data-key="grad a"]').get_attribute("class")
+    figure.get_by_role("button", name="Forward pass").click()
+    assert cells(figure)["grad a"] == "" and "L = f * g" in said(figure)
+    order = page.locator("#figure-order")
+    order.get_by_label("level by level").check()
+    order.get_by_role("button", name="Backward pass").click()
+    early = graph.trace(graph.ORDER["inputs"], graph.ORDER["nodes"], early=graph.ORDER["early"])
+    assert said(order) == early[-1]["says"] and cells(order)["grad x"] == "grad 4"
+
+
+def drive_broadcasting(page, figure):
+    assert numbers(figure, "result") == [11, 22, 33, 14, 25, 36]
+    first = figure.locator('[data-key="result 0 0"]')
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert said(figure) == "result[1, 1] = a[1, 1] + b[1] = 5 + 20 = 25."
+    figure.get_by_label("guesses").check()
+    guesses, targets = module("broadcasting").GUESSES, module("broadcasting").TARGETS
+    assert numbers(figure, "result") == (Tensor(guesses) - Tensor(targets)).data.ravel().tolist()
+    assert figure.locator('.wrong[data-key^="result"]').count() == 6
+    figure.get_by_label("(2, 3) + (2,)").check()
+    assert "ValueError" in said(figure) and "3 and 2" in said(figure)
+    assert figure.locator('rect.wrong[data-key^="length"]').count() == 2
+    for a, b in [((3, 1), (1, 4)), ((4,), (2, 1)), ((2, 1, 5, 4), (3, 1, 4))]:
+        figure.get_by_label("shape of a").fill(str(a))
+        figure.get_by_label("shape of b").fill(str(b).strip("()"))
+        lengths = [n for key, n in cells(figure, "length").items() if "result" in key]
+        assert tuple(map(int, lengths)) == broadcast_shape(a, b)
+        if len(a) <= 2:
+            x, y = (np.arange(1.0, np.prod(s) + 1).reshape(s) * n for s, n in ((a, 1), (b, 10)))
+            assert numbers(figure, "result") == (Tensor(x) + Tensor(y)).data.ravel().tolist()
+    figure.get_by_label("shape of a").fill("(2, x)")
+    assert said(figure).startswith("Write a shape")
+    figure.get_by_label("(2, 3) + (3,)").check()
+
+
+def drive_valley(page, figure):
+    valley = module("valley")
+
+    def compare(rate, momentum, step=valley.STEPS):
+        w, velocity = np.array(valley.START), np.zeros(2)
+        for _ in range(step):
+            gradient = np.array(valley.CURVATURES) * w
+            sgd_update(w, momentum_update(velocity, gradient, momentum), rate)
+        w0, w1, loss = (valley.number(x) for x in (w[0], w[1], valley.loss(w)))
+        assert f"After {step} steps: w0 = {w0}, w1 = {w1}, loss {loss}." in said(figure)
+
+    compare(0.05, 0.0)
+    figure.get_by_label("learning rate").focus()
+    page.keyboard.press("ArrowRight")
+    compare(0.051, 0.0)
+    page.keyboard.press("End")
+    compare(0.07, 0.0)
+    assert "It diverges" in said(figure)
+    figure.get_by_label("0.7", exact=True).check()
+    compare(0.07, 0.7)
+    figure.get_by_label("step", exact=True).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    compare(0.07, 0.7, 47)
+    figure.get_by_role("button", name="Play").click()
+    compare(0.07, 0.7)  # at once, for who wants reduced motion
+
+
+def drive_im2col(page, figure):
+    im2col = module("im2col")
+    assert said(figure) == im2col.numbers(1, 0)["formula"]
+    figure.locator('[data-key="output 0 0"]').focus()
+    page.keyboard.press("ArrowRight")
+    assert said(figure).endswith("1 + 6 + 11 = 18.")
+    figure.locator('[data-key="weight 0 0"]').click()
+    assert "multiplies: 0, 1, 4, 5." in said(figure)
+    table = figure.locator('[data-key="row"]')
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + 10, box["y"] + 10)  # the place of pixel 0, its one copy
+    assert said(figure) == "Pixel 0 was copied to 1 place."
+    for stride, padding in [(2, 1), (1, 1), (2, 0), (1, 0)]:
+        figure.get_by_role("group", name="stride").get_by_label(str(stride)).check()
+        figure.get_by_role("group", name="padding").get_by_label(str(padding)).check()
+        state = im2col.numbers(stride, padding)
+        assert said(figure) == state["formula"]
+        assert numbers(figure, "output") == state["outputs"]
+        figure.get_by_label("backward").check()
+        assert numbers(figure, "pixel") == np.ravel(state["counts"]).tolist()
+        assert f"= {state['counts'][1][1]:g}." in said(figure) or state["counts"][1][1] == 1
+        assert figure.locator("*").count() <= 250
+        figure.get_by_label("forward").check()
+
+
+def drive_attention(page, figure):
+    attention = module("attention")
+    words = list(attention.SENTENCE)
+    for label, causal in [("none", False), ("causal", True)]:
+        figure.get_by_label(label).check()
+        weights = attention.weights(causal)
+        for i in (0, 4, 6):
+            figure.locator(f'[data-key="word {i}"]').click()
+            assert said(figure) == f"'{words[i]}' looks at {attention.told(words, weights[i])}."
+        assert list(cells(figure, "weight").values()) == [
+            "" if causal and j > i else f"{100 * weight:.0f}"
+            for (i, j), weight in np.ndenumerate(weights)
+        ]
+    figure.locator('[data-key="word 6"]').focus()
+    page.keyboard.press("ArrowUp")
+    assert said(figure).startswith("'was' looks at")
+
+
+@pytest.mark.slow
+def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path):
+    address, wrong = page_of(tmp_path), []
+    with chromium() as browser:
+        context = browser.new_context(
+            viewport={"width": 390, "height": 844}, reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.set_default_timeout(5000)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        small = page.evaluate(
+            """[...document.querySelectorAll('.drawing [role=button], .drawing button')]
+            .filter(one => one.getBoundingClientRect().height < 33)
+            .map(one => one.outerHTML.slice(0, 90))"""
+        )
+        numbers = [0, 2, -0.7546, 8.9e-21, 1507, 1234.5, 1e6, 0.0001, 99999.9, 1e-5, -17, 0.9999]
+        one = module("figure")
+        assert page.evaluate("values => values.map(number)", numbers) == [
+            one.number(value) for value in numbers
+        ]
+        assert page.evaluate("[number(Infinity), number(NaN)]") == [
+            one.number(math.inf),
+            one.number(math.nan),
+        ]
+        for script in dict.fromkeys(script for script, _ in FIGURES):
+            figures = page.locator(f'[data-drawing="{script}"]')
+            assert not figures.first.locator(".steps").is_visible()
+            globals()[f"drive_{script}"](page, figures.first)
+            assert figures.first.locator("*:not(template *)").count() <= 250, script
+        wrong += axe(page)
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        wrong += axe(page, runOnly=["color-contrast"])
+        assert wrong == [] and small == []
+        context.close()
+        plain = browser.new_context(java_script_enabled=False).new_page()
+        plain.goto(address)
+        assert plain.locator(".steps:visible").count() == len(FIGURES)
+        assert plain.locator(".controls:visible").count() == 0
+
+
+def axe(page, **options):
+    """What axe-core finds of weight in the drawings, as lines."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options["preload"] = False  # no request for the style sheet: the page is a file
+    found = Axe().run(page, context=".drawing", options=options).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:120]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

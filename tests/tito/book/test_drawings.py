@@ -1,0 +1,96 @@
+"""Drawings find their place in a lesson's pages, or the book is refused."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tito.book.drawings import NUMBER, drawings, place
+from tito.errors import TitoError
+
+
+def prose(text):
+    return {"cell_type": "markdown", "metadata": {}, "source": text}
+
+
+def lesson():
+    entry = SimpleNamespace(number=5, name="backprop")
+    parts = [
+        (10, prose("# 5.1 Graphs")),
+        (11, prose("First words\nof a paragraph.\n\nA second one.")),
+    ]
+    pages = [("", [(1, prose("# Title"))]), ("Graphs", parts), ("Order", [(30, prose("The end."))])]
+    return entry, [SimpleNamespace(title=title, parts=parts) for title, parts in pages]
+
+
+def drawing(name, section, after=""):
+    html = f"<figure>{name}<figcaption>{NUMBER}</figcaption></figure>"
+    return {
+        "name": name,
+        "lesson": "backprop",
+        "section": section,
+        "after": after,
+        "html": html,
+    }
+
+
+def sources(section):
+    return [part["source"] for _, part in section.parts]
+
+
+def test_a_drawing_stands_behind_its_paragraph_or_at_the_end_of_its_section():
+    entry, sections = lesson()
+    place(entry, sections, [drawing("late", "Order"), drawing("early", "Graphs", "words of a")])
+    graphs, order = map(sources, sections[1:])
+    assert graphs[1] == "First words\nof a paragraph." and graphs[3] == "A second one."
+    assert "early" in graphs[2] and "<b>Figure 5.1.</b>" in graphs[2]
+    assert order[0] == "The end." and "<b>Figure 5.2.</b>" in order[1]
+    assert [line for line, _ in sections[1].parts] == [10, 11, 11, 13]
+
+
+def test_two_drawings_of_one_section_are_numbered_in_their_order():
+    entry, sections = lesson()
+    place(
+        entry, sections, [drawing("second", "Graphs", "A second"), drawing("one", "Graphs", "of")]
+    )
+    shown = "".join(sources(sections[1]))
+    assert shown.index("one") < shown.index("Figure 5.1") < shown.index("second")
+    assert shown.index("second") < shown.index("Figure 5.2")
+
+
+def program(root, text):
+    folder = root.path / "book" / "drawings"
+    folder.mkdir(parents=True)
+    (folder / "__main__.py").write_text(text, encoding="utf-8")
+
+
+def test_a_course_without_drawings_has_none(small_course, tmp_path):
+    assert drawings(small_course, tmp_path) == []
+
+
+def test_a_drawing_of_a_lesson_that_the_course_does_not_have_is_refused(small_course, tmp_path):
+    program(small_course, f"import json\nprint(json.dumps([{drawing('graph', 'Graphs')}]))\n")
+    with pytest.raises(TitoError) as refused:
+        drawings(small_course, tmp_path)
+    assert "the lesson 'backprop'" in refused.value.what and "numbers" in refused.value.remedy
+
+
+def test_a_drawing_that_fails_is_told(small_course, tmp_path):
+    program(small_course, "raise ValueError('no such function')\n")
+    with pytest.raises(TitoError) as refused:
+        drawings(small_course, tmp_path)
+    assert refused.value.what == "book/drawings fails: ValueError: no such function"
+
+
+@pytest.mark.parametrize(
+    ("section", "after", "words"),
+    [
+        ("Grafs", "", "no such section"),
+        ("", "", "no such section"),
+        ("Graphs", "Words that", "does not have"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_refused(section, after, words):
+    entry, sections = lesson()
+    with pytest.raises(TitoError) as refused:
+        place(entry, sections, [drawing("graph", section, after)])
+    assert words in refused.value.what and refused.value.remedy
