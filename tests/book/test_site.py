@@ -70,7 +70,7 @@ STUCK = """[...document.querySelectorAll("article *")]
     .filter(one => one.scrollWidth > one.clientWidth + 1 && one.checkVisibility() &&
         /auto|scroll/.test(getComputedStyle(one).overflowX) && one.tabIndex < 0)
     .map(one => one.tagName + " " + one.className + " " + one.innerText.slice(0, 60))"""
-SERIOUS = """axe.run(%s, {resultTypes: ["violations"]}).then(told => told.violations
+SERIOUS = """axe.run(%s, {preload: false, resultTypes: ["violations"]}).then(told => told.violations
     .filter(one => ["serious", "critical"].includes(one.impact))
     .map(one => `${one.id}, ${one.nodes.length} times: ${one.nodes[0].html.slice(0, 150)}`))"""
 
@@ -227,7 +227,7 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
     assert drawn > 20
 
 
-# A page of each form: these are looked at in every mode, the others in one of the modes in turn.
+# A page of each form: axe-core looks at these in every mode, at others in one mode in turn.
 FORMS = """
     index.html search.html?q=gradient autograd.html performance.html glossary.html glossary/s.html
     teaching.html commands.html lessons/01_tensor.html lessons/05_backprop/topological-order.html
@@ -283,7 +283,7 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
         wrong.extend(f"{name}, {mode}: {one}" for one in told)
 
     for number, name in enumerate(opened(site)):
-        modes = MODES if name in FORMS else [MODES[number % 3]]
+        modes = MODES if name in FORMS else MODES[number % 9 : number % 9 + 1]
         place = "document" if name in FORMS else '"#main-content"'
         page.set_viewport_size(PHONE)
         page.goto(site.address + name)
@@ -311,7 +311,7 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
             if mode in modes:
                 look(mode, place)
     context.close()
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     assert formulas > 50
 
 
