@@ -3,7 +3,7 @@ the weights.
 """
 
 import numpy as np
-from figure import Figure, Panel, choice
+from figure import Figure, Panel, choice, hint
 
 from tinytorch.core.attention import attention_scores, causal_mask, masked_softmax
 from tinytorch.core.tensor import Tensor
@@ -39,7 +39,8 @@ def figures():
             "mask leaves nothing to the words that follow.",
             [panel(words, all_words)],
             steps,
-            choice(
+            hint("Choose a word at the left: its row says where it looks.")
+            + choice(
                 "mask",
                 "attention-mask",
                 {"none": "none: all words are seen", "causal": "causal: no word that follows"},

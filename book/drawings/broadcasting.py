@@ -3,7 +3,7 @@ can type two shapes.
 """
 
 import numpy as np
-from figure import Figure, Panel, choice, field_of, number
+from figure import Figure, Panel, choice, field_of, hint, number
 
 from tinytorch.core.tensor import Tensor, broadcast_shape
 
@@ -38,6 +38,7 @@ def figures():
     state = {
         name: {"a": flat(a), "b": flat(b), "sign": sign} for name, (a, sign, b) in EXAMPLES.items()
     }
+    touch = hint("Choose a number of the result, to see where it comes from.")
     own = field_of("shape of a", "a", "(2, 3)") + field_of("shape of b", "b", "(3,)")
     return [
         Figure(
@@ -47,7 +48,7 @@ def figures():
             "and any other pair of different lengths is an error.",
             panels(a, sign, b),
             steps,
-            choice("Example", "broadcasting-example", WORDS, "sum") + own,
+            touch + choice("Example", "broadcasting-example", WORDS, "sum") + own,
             state,
             lesson="tensor",
             section="Broadcasting",

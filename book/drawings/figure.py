@@ -119,6 +119,12 @@ class Panel(Drawing):
                 place = x + j * width, y + i * height
                 self.cell(*place, text, kind, width, height, key=f"{key} {i} {j}")
 
+    def mark(self, keys):
+        """Mark the parts with these keys, as what is spoken of, from the start."""
+        for key in keys:
+            before, after = f'data-key="{key}" class="', f'data-key="{key}" class="now '
+            self.parts = [part.replace(before, after, 1) for part in self.parts]
+
     def svg(self, name="drawing", count=1):
         """The panel as part of a page. Its patterns and colours are those of the figure `name`."""
         label = f"{name}-{count}"
@@ -224,6 +230,11 @@ def stepper():
         + button("Next", "by", value="1")
         + "</div>"
     )
+
+
+def hint(text):
+    """A line that says what can be touched in the panels."""
+    return f'<p class="hint">{html.escape(text)}</p>'
 
 
 def together(controls):

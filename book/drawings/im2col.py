@@ -4,7 +4,7 @@ table.
 """
 
 import numpy as np
-from figure import Figure, Panel, choice, number
+from figure import Figure, Panel, choice, hint, number
 
 from tinytorch.core.convolutions import col2im, im2col, im2col_forward, output_size
 
@@ -29,7 +29,8 @@ def figures():
         + ".",
     ]
     controls = (
-        choice("stride", "im2col-stride", {"1": "1", "2": "2"}, "1")
+        hint("Choose an output for its window, a weight for its row, a pixel for its copies.")
+        + choice("stride", "im2col-stride", {"1": "1", "2": "2"}, "1")
         + choice("padding", "im2col-padding", {"0": "0", "1": "1"}, "0")
         + choice(
             "direction",

@@ -16,7 +16,9 @@ from tinytorch import Tensor, Variable
 from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
 from tinytorch.support.drawing import COLOURS, FILLS
+from tito.book import pages
 from tito.book.drawings import NUMBER
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = REPOSITORY / "book" / "_static"
@@ -86,6 +88,90 @@ def test_attention_weights_share_100_percent_and_a_causal_mask_hides_what_follow
         assert not causal or not np.triu(weights, 1).any()
 
 
+def test_softmax_overflows_from_89_on_unless_the_largest_logit_is_subtracted():
+    softmax = module("softmax")
+    _, _, powers, shares = softmax.numbers(88, 1, "none")
+    assert np.isinf(powers).all() and np.isnan(shares).all()
+    for add, multiply in [(0, 1), (100, 1), (0, 2), (0, 0.5)]:
+        exact = np.exp(multiply * np.array(softmax.LOGITS))
+        shares = softmax.numbers(add, multiply, "max")[-1]
+        assert np.allclose(shares, exact / exact.sum())
+        if add == 0:
+            assert np.allclose(softmax.numbers(add, multiply, "none")[-1], shares)
+
+
+def test_cross_entropy_needs_9_steps_and_the_squared_error_1507():
+    walks = module("two_losses").walk(-8.0)
+    assert [walk["steps"] for walk in walks.values()] == [9, 1507]
+    start = module("two_losses").walk(-8.0, 0)
+    p = 1 / (1 + math.exp(8))
+    assert start["cross-entropy"]["gradient"] == pytest.approx(p - 1)
+    assert start["squared error"]["gradient"] == pytest.approx(2 * (p - 1) * p * (1 - p))
+
+
+def test_the_gradient_of_cross_entropy_turns_round_when_the_network_is_surer_than_its_target():
+    drawing = module("softmax_minus_target")
+    first, sure = drawing.numbers([2.0, 1.0, 0.0], 1), drawing.numbers([6.0, 0.0, 0.0], 0, 0.1)
+    assert np.allclose(first["gradient"], [0.665, -0.755, 0.090], atol=5e-4)
+    assert sure["target"] == pytest.approx([0.9333, 0.0333, 0.0333], abs=1e-4)
+    for state in (first, sure):
+        difference = np.subtract(state["probability"], state["target"])
+        assert np.allclose(state["gradient"], difference) and abs(difference.sum()) < 1e-12
+    assert sure["gradient"][0] > 0
+    assert drawing.numbers(drawing.stepped(first), 1)["loss"] == pytest.approx(0.596, abs=5e-4)
+
+
+def test_multiplying_by_broadcasting_costs_the_array_of_products():
+    product = module("matrix_product")
+    assert "884,736 numbers, 3,538,944 bytes" in product.price(96)
+    assert product.told(0, 0, 7).endswith("1 * 1 + 2 * 0 + 3 * 2 = 7.")
+
+
+def test_the_gradient_of_a_broadcast_bias_is_what_finite_differences_say():
+    gradient = module("broadcast_gradient")
+    states = {name: gradient.numbers(shape) for name, shape in gradient.SHAPES.items()}
+    assert states["4"]["sums"] == states["1 4"]["sums"] == [12, 15, 18, 21]
+    assert states["3 1"]["sums"] == [6, 22, 38]
+    assert all(state["sums"] == state["differences"] for state in states.values())
+    assert states["4"]["means"][0] == 4
+
+
+def test_strides_lead_to_the_positions_of_the_transposed_array():
+    strides = module("strides")
+    assert strides.numbers("view")["order"].endswith("positions 0, 3, 1, 4, 2, 5.")
+    for name, array in [("x", strides.X), ("view", strides.X.T), ("copy", strides.X.T)]:
+        state = strides.numbers(name)
+        assert state["grid"] == array.tolist()
+        found = [state["memory"][strides.position(state, i, j)] for i, j in np.ndindex(array.shape)]
+        assert found == array.ravel().tolist()
+    assert strides.hops(strides.numbers("x"), 1, 2) == [(0, 3), (3, 4), (4, 5)]
+
+
+def test_a_bias_of_a_column_is_added_per_example_or_refused():
+    dense = module("dense")
+    right, column = dense.numbers("4", 3)["y"], dense.numbers("3 1", 3)["y"]
+    assert right == [[11, 22, 41, 43], [10, 19, 26, 38], [13, 20.5, 41, 38]]
+    assert np.subtract(column, right).tolist() == [
+        [100 * (i + 1) - 10 * (j + 1) for j in range(4)] for i in range(3)
+    ]
+    assert "do not broadcast" in dense.numbers("3 1", 2)["error"]
+
+
+def test_twenty_layers_keep_a_signal_at_one_size_of_the_weights_only():
+    layers = module("twenty_layers")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 100))
+    for _ in range(20):
+        x = x @ rng.normal(0, 0.2, (100, 100))
+    assert layers.numbers("linear", 4)["stds"][-1] == pytest.approx(x.std(), rel=1e-4)
+    last = {
+        name: [layers.numbers(name, n)["stds"][-1] for n in range(5)] for name in layers.ACTIVATIONS
+    }
+    assert last["linear"][0] < 1e-20 and 0.5 < last["linear"][2] < 2 and last["linear"][4] > 9e5
+    assert last["relu"][2] < 0.01 and 0.5 < last["relu"][3] < 2
+    assert last["tanh"][4] == pytest.approx(0.73, abs=0.01)
+
+
 @pytest.mark.parametrize("name", [one.name for _, one in FIGURES])
 def test_a_figure_is_complete_without_scripts(name):
     script, one = next((script, one) for script, one in FIGURES if one.name == name)
@@ -125,6 +211,16 @@ def test_every_colour_can_be_read_on_the_page_and_in_every_cell(dark):
         for ground in grounds:
             low, high = sorted([luminance(pair[dark]), luminance(ground)])
             assert ink == "page" or (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)
+
+
+def test_every_drawing_finds_its_place_in_its_lesson():
+    drawn = [one.described(script) for script, one in FIGURES if one.lesson]
+    found = []
+    for entry in course.open_root(REPOSITORY).lessons:
+        own = [one for one in drawn if one["lesson"] == entry.name]
+        text = "".join(pages.notebooks(entry, "learner", {}, [], own).values()) if own else ""
+        found += re.findall(r'id=\\"figure-(\w+)\\"', text)
+    assert sorted(found) == sorted(one["name"] for one in drawn)
 
 
 def test_figures_have_names_of_their_own():
@@ -320,6 +416,153 @@ def drive_attention(page, figure):
     figure.locator('[data-key="word 6"]').focus()
     page.keyboard.press("ArrowUp")
     assert said(figure).startswith("'was' looks at")
+
+
+def drive_softmax(page, figure):
+    softmax = module("softmax")
+    add = figure.get_by_label("then add")
+    for plus, times, shift in [(0, 1, "none"), (88, 1, "none"), (88, 1, "max"), (-5, 2, "none")]:
+        add.fill(str(plus))
+        figure.get_by_label("multiply the logits").fill(str(times))
+        figure.get_by_label(softmax.SHIFTS[shift]).check()
+        rows = softmax.numbers(plus, times, shift)
+        assert said(figure) == softmax.told(*rows)
+        for kind, row in zip(("logit", "power", "share"), rows[1:]):
+            assert list(cells(figure, kind).values()) == [softmax.written(one) for one in row]
+            wrong = sum(not math.isfinite(one) for one in row)
+            assert figure.locator(f'.wrong[data-key^="{kind}"]').count() == wrong
+    add.focus()
+    page.keyboard.press("End")
+    assert "inf / inf is nan" in said(figure)
+    page.keyboard.press("ArrowLeft")
+    assert said(figure) == softmax.told(*softmax.numbers(99, 2, "none"))
+
+
+def drive_two_losses(page, figure):
+    losses = module("two_losses")
+    assert said(figure) == losses.told(losses.walk(-8.0, 0))
+    figure.get_by_role("button", name="One step").press("Enter")
+    assert said(figure) == losses.told(losses.walk(-8.0, 1))
+    figure.get_by_role("button", name="Start again").click()
+    figure.get_by_role("button", name="100 steps").click()
+    assert said(figure) == losses.told(losses.walk(-8.0, 100))
+    figure.get_by_role("button", name="Start again").click()
+    figure.get_by_role("button", name="Until yes").click()
+    walks = losses.walk(-8.0)
+    assert said(figure) == losses.told(walks)
+    for name, walk in walks.items():
+        assert list(cells(figure).values()) and cells(figure)[f"{name} z"] == f"{walk['z']:.2f}"
+    figure.get_by_label("start at z").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    figure.get_by_role("button", name="Until yes").click()
+    assert said(figure) == losses.told(losses.walk(-6.0))
+
+
+def drive_softmax_minus_target(page, figure):
+    drawing = module("softmax_minus_target")
+
+    def compare(state):
+        assert said(figure).startswith(drawing.told(state))
+        for name in drawing.ROWS:
+            assert list(cells(figure, name).values()) == [drawing.rounded(x) for x in state[name]]
+        assert cells(figure)["sum gradient"] == "0"
+
+    state = drawing.numbers([2.0, 1.0, 0.0], 1)
+    for _ in range(3):
+        compare(state)
+        figure.get_by_role("button", name="One step").click()
+        state = drawing.numbers(drawing.stepped(state), 1)
+    compare(state)
+    figure.get_by_label("very sure").check()
+    figure.locator('[data-key="target 0"]').click()
+    figure.get_by_label("label smoothing").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    compare(drawing.numbers([6.0, 0.0, 0.0], 0, 0.1))
+    figure.locator('[data-key="target 0"]').focus()
+    page.keyboard.press("ArrowRight")
+    compare(drawing.numbers([6.0, 0.0, 0.0], 1, 0.1))
+
+
+def drive_matrix_product(page, figure):
+    product = module("matrix_product")
+    c = (Tensor(product.A) @ Tensor(product.B)).data
+    assert numbers(figure, "c") == c.ravel().tolist()
+    figure.locator('[data-key="c 0 0"]').focus()
+    for key, place in [("ArrowRight", (0, 1)), ("ArrowDown", (1, 1)), ("ArrowLeft", (1, 0))]:
+        page.keyboard.press(key)
+        assert said(figure) == product.told(*place, c[place])
+        assert figure.locator("rect.now").count() == 7
+    figure.get_by_label("larger matrices").focus()
+    for key, size in [("Home", 2), ("ArrowRight", 3), ("End", 96)]:
+        page.keyboard.press(key)
+        assert said(figure) == product.price(size)
+
+
+def drive_broadcast_gradient(page, figure):
+    gradient = module("broadcast_gradient")
+    for name, shape in gradient.SHAPES.items():
+        figure.get_by_label(str(shape), exact=True).check()
+        state = gradient.numbers(shape)
+        assert numbers(figure, "grad") == state["sums"]
+        figure.locator('[data-key="grad 0"]').focus()
+        for n in (1, 2):
+            page.keyboard.press("ArrowDown" if shape == (3, 1) else "ArrowRight")
+            assert said(figure) == gradient.told_one(state, n), name
+        figure.get_by_label("mean").check()
+        assert numbers(figure, "grad") == state["means"] and "The mean is wrong" in said(figure)
+        assert figure.locator(".wrong[data-key^=grad]").count() == len(state["means"])
+        figure.get_by_label("sum", exact=True).check()
+
+
+def drive_strides(page, figure):
+    strides = module("strides")
+    for name, label in strides.NAMES.items():
+        figure.get_by_label(label).check()
+        state = strides.numbers(name)
+        assert said(figure) == state["order"]
+        assert numbers(figure, "array") == np.ravel(state["grid"]).tolist()
+        for i, j in np.ndindex(*state["shape"]):
+            figure.locator(f'[data-key="array {i} {j}"]').click()
+            assert said(figure) == strides.told(state, i, j)
+            hops = [f"+{stop - start}" for start, stop in strides.hops(state, i, j)]
+            assert list(cells(figure, "hop").values()) == (hops + ["", "", ""])[:3]
+    page.keyboard.press("ArrowUp")
+    assert said(figure) == strides.told(state, i - 1, j)
+
+
+def drive_dense(page, figure):
+    dense = module("dense")
+    for bias, label in [("4", "(4,)"), ("3 1", "(3, 1)")]:
+        for batch in (2, 3):
+            figure.get_by_label(label).check()
+            figure.get_by_label(str(batch), exact=True).check()
+            state = dense.numbers(bias, batch)
+            if state["error"]:
+                assert said(figure) == state["error"]
+                continue
+            assert numbers(figure, "y") == np.ravel(state["y"]).tolist()
+            figure.locator('[data-key="y 0 0"]').focus()
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press("ArrowDown")
+            assert said(figure) == dense.told(state, 1, 1)
+            assert figure.locator("rect.now").count() == len(dense.marked(state, 1, 1))
+
+
+def drive_twenty_layers(page, figure):
+    layers = module("twenty_layers")
+    for label, name in [("none", "linear"), ("relu", "relu"), ("tanh", "tanh")]:
+        figure.get_by_label(label, exact=True).check()
+        figure.get_by_label("standard deviation").focus()
+        page.keyboard.press("Home")
+        for n in range(len(layers.STDS)):
+            state = layers.numbers(name, n)
+            assert said(figure) == state["told"]
+            assert list(cells(figure, "std").values()) == [layers.short(x) for x in state["stds"]]
+            drawn = figure.locator('[data-key="histograms"]').get_attribute("d")
+            assert drawn == layers.histograms(state["shares"])
+            page.keyboard.press("ArrowRight")
 
 
 @pytest.mark.slow
