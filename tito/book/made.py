@@ -12,6 +12,7 @@ any other name is a drawing without a lesson (see drawings.py), or a program of 
 
 import itertools
 import re
+from collections import Counter
 
 from tito.book import execute, pages
 from tito.errors import TitoError
@@ -20,6 +21,7 @@ from tito.lesson import glossary
 
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 PAGE_TERMS = 40  # of the glossary on one page
+GROUP = 6  # commands such as `tito gradebook show` that get a page of their own
 
 
 def fill(page, text, root, package, commands, drawn=None):
@@ -175,9 +177,12 @@ def commands_part(commands):
 
     commands  [(who it is for, "tito book build", click's command)]
     """
+    of_group = Counter(words.split()[1] for _, words, _ in commands if len(words.split()) > 2)
     groups = {audience: [] for audience, _, _ in commands}
     for audience, words, command in commands:
-        groups[audience].append(_command(words, command))
+        group = words.split()[1]
+        title = f"{audience}: tito {group}" if of_group[group] >= GROUP else audience
+        groups.setdefault(title, []).append(_command(words, command))
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(texts) for title, texts in groups.items())
 
 
