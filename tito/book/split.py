@@ -10,6 +10,8 @@ import itertools
 import posixpath
 import re
 
+from tito.book.pages import slug_of
+
 MARK = re.compile(r"^<!-- made: sections -->$", re.M)
 FENCE = re.compile(r"^ *(`{3,}|~{3,})")
 HEADING = re.compile(r"^(#{2,3}) +(.+)$")
@@ -41,8 +43,6 @@ def at_home(messages):
 
 def _split(name, text):
     """({path: text}, {anchor in the whole page: its place now}) of one page."""
-    from tito.book.pages import slug_of
-
     lines = text.split("\n")
     headings = list(_headings(lines))
     starts = [number for number, level, _ in headings if level == 2]
@@ -50,11 +50,11 @@ def _split(name, text):
     for start, end in itertools.pairwise([*starts, len(lines)]):
         inside = [(level, title) for number, level, title in headings if start <= number < end]
         title = inside[0][1]
-        path = f"{name}/{slug_of(title)}"
+        path = f"{name}/{_slug(title)}"
         if f"{path}.md" in parts:
             path += "-again"
-        below = [slug_of(lower) for _, lower in inside[1:]]
-        anchors |= {slug_of(title): f"{path}.md"}
+        below = [_slug(lower) for _, lower in inside[1:]]
+        anchors |= {_slug(title): f"{path}.md"}
         anchors |= {slug: f"{path}.md#{slug}" for slug in below}
         body = lines[start:end]
         for number, level, lower in headings:
@@ -67,7 +67,7 @@ def _split(name, text):
             for slug, (_, lower) in zip(below, inside[1:], strict=True)
         )
         rows.append(
-            f'<li id="{slug_of(title)}"><a class="section-link" href="{path}.html">'
+            f'<li id="{_slug(title)}"><a class="section-link" href="{path}.html">'
             f"{_words(title)}</a>{f'<ul>{listed}</ul>' if listed else ''}</li>"
         )
     toctree = "\n".join(path.removesuffix(".md") for path in parts)
@@ -77,6 +77,10 @@ def _split(name, text):
     )
     first = "\n".join(lines[: starts[0]] if starts else lines)
     return {f"{name}.md": MARK.sub(lambda _: contents, first)} | parts, anchors
+
+
+def _slug(title):
+    return slug_of(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title))
 
 
 def _headings(lines):
