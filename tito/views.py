@@ -981,6 +981,14 @@ def book(site):
     )
 
 
+def printed_book(printed):
+    """A book as a PDF in one line."""
+    return (
+        f"{printed.path}: {count(printed.pages, 'page')} of {printed.paper}, "
+        f"{printed.size / 1e6:.1f} MB, {printed.seconds:.1f} s."
+    )
+
+
 def update(done):
     """What an update of the course changed, and what to do now."""
     if not done.changed:

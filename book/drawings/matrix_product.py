@@ -36,11 +36,9 @@ def told(i, j, value):
 
 def price(size):
     """What the array of products costs, for two square matrices of float32."""
-    ones = Tensor(np.ones((size, size), "float32"))
-    products = ones.unsqueeze(2) * ones.unsqueeze(0)
     return (
-        f"For matrices of {size} by {size}, the array of products has {products.size:,} numbers, "
-        f"{products.data.nbytes:,} bytes; the result has {size * size:,} numbers."
+        f"For matrices of {size} by {size}, the array of products has {size**3:,} numbers, "
+        f"{4 * size**3:,} bytes; the result has {size * size:,} numbers."
     )
 
 

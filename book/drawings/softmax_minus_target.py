@@ -1,5 +1,5 @@
 """The derivative of cross-entropy, softmax minus target; lesson 04, whose `cross_entropy` gives the
-loss and, by the engine, the gradient.
+loss and, by the engine, the gradient. It stands in lesson 06 again, with the rule.
 """
 
 import numpy as np
@@ -17,38 +17,59 @@ ROWS = ("logit", "probability", "target", "gradient")
 def figures():
     first = numbers([2.0, 1.0, 0.0], 1)
     after = numbers(stepped(first), 1)
-    smooth = numbers(first["logit"], 1, 0.1)
-    steps = [
-        told(first),
-        f"One step against the gradient: the logits are {listed(after['logit'])}, and the loss "
-        f"falls to {number(after['loss'])}.",
-        f"With label smoothing 0.1: {told(smooth)}",
-    ]
-    controls = (
-        hint("Choose a target cell to make its class the true one.")
-        + choice("logits", "softmax_minus_target-logits", CHOICES, "2 1 0")
-        + slider("label smoothing", "smoothing", 0, 0.5, 0.05, 0)
-        + together(button("One step", "go") + button("Start again", "again"))
-    )
+    sure, smooth = numbers([6.0, 0.0, 0.0], 0, 0.1), numbers(first["logit"], 1, 0.1)
     return [
-        Figure(
+        drawn(
             "softmax_minus_target",
-            "The gradient of cross-entropy",
             "The gradient is softmax minus target, so a step against it moves each probability "
             "toward its target (arrows); it sums to 0: what the true class gains, the others lose.",
-            [panel(first)],
-            steps,
-            controls,
-            {"label": 1, "map": {"base": BASE, "high": HIGH}},
+            first,
+            [
+                told(first),
+                f"One step against the gradient: the logits are {listed(after['logit'])}, and the "
+                f"loss falls to {number(after['loss'])}.",
+                f"With label smoothing 0.1: {told(smooth)}",
+            ],
             lesson="losses",
             section="The derivative of cross-entropy",
             after="A step against the gradient lowers the logits of the wrong classes",
-        )
+        ),
+        drawn(
+            "smoothed_gradient",
+            "The rule of the fused operation: softmax minus target. Where the network is surer "
+            "than a smoothed target, a step lowers the true logit; the gradient still sums to 0.",
+            sure,
+            [told(sure)],
+            lesson="autograd",
+            section="Fused operations",
+            after="Each row sums to 0",
+        ),
     ]
 
 
+def drawn(name, caption, first, steps, **place):
+    """The drawing, which begins with the state `first`."""
+    logits = " ".join(map(number, first["logit"]))
+    controls = (
+        hint("Choose a target cell to make its class the true one.")
+        + choice("logits", f"{name}-logits", CHOICES, logits)
+        + slider("label smoothing", "smoothing", 0, 0.5, 0.05, first["smoothing"])
+        + together(button("One step", "go") + button("Start again", "again"))
+    )
+    return Figure(
+        name,
+        "The gradient of cross-entropy",
+        caption,
+        [panel(first)],
+        steps,
+        controls,
+        {"label": first["label"], "map": {"base": BASE, "high": HIGH}},
+        **place,
+    )
+
+
 def numbers(logits, label, smoothing=0.0):
-    """{"logit", "probability", "target", "gradient": a list each; "loss", "label"}."""
+    """{"logit", "probability", "target", "gradient": a list each; "loss"; "label", "smoothing"}."""
     z = Variable(np.array(logits))
     loss = cross_entropy(z, label, label_smoothing=smoothing)
     loss.backward()
@@ -60,6 +81,7 @@ def numbers(logits, label, smoothing=0.0):
         "gradient": z.grad.data.tolist(),
         "loss": float(loss),
         "label": label,
+        "smoothing": smoothing,
     }
 
 

@@ -457,6 +457,8 @@ def drive_two_losses(page, figure):
         page.keyboard.press("ArrowRight")
     figure.get_by_role("button", name="Until yes").click()
     assert said(figure) == losses.told(losses.walk(-6.0))
+    figure.locator("svg[role]").click(position={"x": losses.place(-3.9, 0)[0], "y": 100})
+    assert said(figure) == losses.told(losses.walk(-4.0, 0))
 
 
 def drive_softmax_minus_target(page, figure):
@@ -483,6 +485,8 @@ def drive_softmax_minus_target(page, figure):
     figure.locator('[data-key="target 0"]').focus()
     page.keyboard.press("ArrowRight")
     compare(drawing.numbers([6.0, 0.0, 0.0], 1, 0.1))
+    again = page.locator("#figure-smoothed_gradient")
+    assert said(again) == drawing.told(drawing.numbers([6.0, 0.0, 0.0], 0, 0.1))
 
 
 def drive_matrix_product(page, figure):

@@ -35,7 +35,7 @@ from tito.book import build as book  # noqa: E402
 from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
-from tito.lesson import course
+from tito.lesson import course, published
 from tito.lesson.form import stub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def distribution(folder, *lacking):
             "name": name,
             "version": "1.0",
             "file_name": f"{name}-1.0-py3-none-any.whl",
-            "sha256": "of its release",
+            "sha256": hashlib.sha256(name.encode()).hexdigest(),
             "install_dir": "site",
             "package_type": "package",
             "imports": [name],
@@ -145,7 +145,7 @@ def notebook(built, name):
 
 
 def first_words(built, name):
-    return notebook(built, name)["cells"][0]["source"]
+    return "".join(notebook(built, name)["cells"][0]["source"])
 
 
 # What it says.
@@ -158,8 +158,9 @@ def test_without_a_python_the_site_is_made_and_says_so(without_python):
     )
     assert "**No Python is at hand here**, and no NumPy" in first_words(without_python, SUMS)
     assert not any(
-        "browser" in cell["source"] for cell in notebook(without_python, SUMS)["cells"][1:]
+        "browser" in "".join(cell["source"]) for cell in notebook(without_python, SUMS)["cells"][1:]
     )
+    assert not (without_python.path / "lite" / "files" / lite.WORK).exists()
 
 
 def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
@@ -171,6 +172,45 @@ def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
     assert "numpy" not in found.packages and "micropip" in found.packages
 
 
+def test_with_an_address_numpy_is_loaded_from_there_as_the_list_describes_it(root, tmp_path):
+    folder = distribution(tmp_path / "pyodide", "numpy")
+    found = lite.runtime(root, folder, "https://example.org/full/")
+    assert found.missing == [] and found.loaded == ["numpy"] and lite.warning(found) == ""
+    assert found.packages["numpy"]["file_name"] == (
+        "https://example.org/full/numpy-1.0-py3-none-any.whl"
+    )
+    assert found.packages["numpy"]["sha256"] == hashlib.sha256(b"numpy").hexdigest()
+    assert not [path for path in found.files if "numpy" in path.name]
+    words = lite.words(root.lessons[0], found)
+    assert "NumPy is loaded from <https://example.org/full/>" in words
+    assert "not at hand" not in words
+
+
+def test_without_a_hash_nothing_is_loaded(root, tmp_path):
+    folder = distribution(tmp_path / "pyodide", "numpy")
+    lock = (folder / "pyodide-lock.json").read_text(encoding="utf-8")
+    digest = hashlib.sha256(b"numpy").hexdigest()
+    (folder / "pyodide-lock.json").write_text(lock.replace(digest, ""), encoding="utf-8")
+    found = lite.runtime(root, folder, "https://example.org/full/")
+    assert found.missing == ["numpy"] and found.loaded == []
+
+
+def test_by_default_nothing_is_loaded(root, tmp_path):
+    folder = distribution(tmp_path / "pyodide")
+    assert not lite.runtime(root, folder).loaded
+    assert "http" not in json.dumps(lite.runtime(root, folder).packages)
+
+
+def test_the_front_page_s_link_says_whether_lessons_run(root, tmp_path):
+    assert lite.button(None) == "Open it in the browser"
+    assert lite.button(lite.runtime(root, distribution(tmp_path / "one", "numpy"))) == (
+        "Open it in the browser"
+    )
+    assert lite.button(lite.runtime(root, distribution(tmp_path / "all"))) == (
+        "Try it in the browser"
+    )
+
+
 @pytest.mark.slow
 def test_with_numpy_nothing_is_missed(with_python):
     assert with_python.said == ""
@@ -178,7 +218,7 @@ def test_with_numpy_nothing_is_missed(with_python):
         with_python, NUMBERS
     )
     assert (
-        notebook(with_python, NUMBERS)["cells"][1]["source"]
+        "".join(notebook(with_python, NUMBERS)["cells"][1]["source"])
         == "from tito.learn import browser\n\nbrowser.begin('numpy')"
     )
 
@@ -188,10 +228,11 @@ def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
     with_python, without_python
 ):
     for built in (with_python, without_python):
-        assert "stays in this browser only" in first_words(
-            built, SUMS
-        ) and "`modules/source/02_sums/`" in first_words(built, SUMS)
-        assert "`tito notebook sums --keep notebook`" in first_words(built, SUMS)
+        assert "stays in this browser only" in first_words(built, SUMS)
+    assert "`modules/source/02_sums/`" in first_words(without_python, SUMS)
+    assert "`tito notebook sums --keep notebook`" in first_words(without_python, SUMS)
+    assert f"run [{lite.WORK}](../{lite.WORK})" in first_words(with_python, SUMS)
+    assert "tito restore my-tinytorch.zip" in first_words(with_python, lite.WORK)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +275,7 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     distribution(tmp_path / "pyodide")
     with (folder / "tito.toml").open("a", encoding="utf-8") as file:
         file.write('\n[book]\npyodide = "../pyodide"\n')
-    assert book.settings(course.open_root(folder))["pyodide"] == folder / ".." / "pyodide"
+    assert published.read(folder).pyodide == folder / ".." / "pyodide"
     assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
 
 
@@ -299,6 +340,13 @@ def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_pyth
 
 
 @pytest.mark.slow
+def test_the_front_page_links_to_a_lesson_in_the_browser(with_python, without_python):
+    for built, words in ((with_python, "Try it"), (without_python, "Open it")):
+        page = (built.path / "index.html").read_text(encoding="utf-8")
+        assert f'<a href="lite/notebooks/index.html?path={NUMBERS}">{words} in the browser' in page
+
+
+@pytest.mark.slow
 def test_each_lesson_links_to_its_notebook(with_python):
     page = (with_python.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
     assert f'href="../lite/notebooks/index.html?path={SUMS}"' in page
@@ -318,6 +366,7 @@ def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
     assert not (built.path / "lite").exists() and "lite/" not in (
         built.path / "lessons" / "02_sums.html"
     ).read_text(encoding="utf-8")
+    assert "in the browser" not in (built.path / "index.html").read_text(encoding="utf-8")
 
 
 def read(path):
@@ -547,25 +596,90 @@ def test_outside_a_browser_the_first_cell_changes_nothing():
     assert sys.meta_path == before
 
 
+def test_which_checks_passed_is_still_known_when_the_page_is_loaded_again(drive):
+    done = drive.run(
+        "def total(numbers): return sum(numbers) * 2",
+        "check('total')",
+        "def total(numbers): return 5",
+        "browser.progress()",
+    )
+    assert done.stdout == "02 sums                 1 of 1 exercises\n", done.stderr
+    assert drive.run().stdout == "The checks of 1 of 1 exercises have passed here so far.\n"
+    assert "should be 6" in drive.run("def total(numbers): return 5", "check('total')").stderr
+    assert drive.run("browser.progress()").stdout == "No lesson has been begun here.\n"
+
+
+def test_a_damaged_record_of_checks_is_begun_anew(drive):
+    (drive.folder / "passed.json").write_text("[", encoding="utf-8")
+    done = drive.run("def total(numbers): return sum(numbers) * 2", "check('total')", "begin()")
+    assert done.stdout == "The checks of 1 of 1 exercises have passed here so far.\n", done.stderr
+
+
+def test_a_check_that_needs_threads_is_not_run_and_says_so(drive):
+    """A browser's Python has none; what else the checks find is told."""
+    done = drive.run(
+        "import _thread, threading",
+        'def refuse(*words, **more): raise RuntimeError("can\'t start new thread")',
+        "threading._start_new_thread = threading._start_joinable_thread = refuse",
+        "def total(numbers):",
+        "    thread = threading.Thread(target=print)",
+        "    thread.start()",
+        "check('total')",
+        "browser.progress()",
+        "def total(numbers): return 5",
+        "check('total')",
+    )
+    assert done.stdout == (
+        'check("total"): not run here, because a browser\'s Python has no threads: total doubles '
+        "every number. In a workspace `tito test` runs it.\nNo lesson has been begun here.\n"
+    ), done.stderr
+    assert "should be 6, yours is 5" in done.stderr
+
+
+def test_nothing_written_is_nothing_to_export(drive):
+    assert drive.run("browser.export_work()").stdout.startswith("No lesson has been begun here")
+    assert not list(drive.folder.glob("*.zip"))
+
+
 @pytest.mark.slow
-def test_a_notebook_from_the_browser_passes_at_home(root, tmp_path):
+def test_what_is_exported_from_the_browser_passes_at_home(drive, plain_root, tmp_path):
+    write(drive.folder, NUMBERS, DOUBLE, "    return x + x")
+    done = drive.run("browser.export_work()")
+    assert done.stdout == (
+        "my-tinytorch.zip holds numbers. Download it, then in a workspace: "
+        "tito restore my-tinytorch.zip\n"
+    ), done.stderr
+    workspace.init(tmp_path / "home", plain_root)
+    home = course.open_root(tmp_path / "home")
+    for words, said in (
+        (["restore", str(drive.folder / "my-tinytorch.zip")], "numbers"),
+        (["test", "numbers"], "4 of 5 points"),
+    ):
+        done = tito(home.path, *words)
+        assert said in done.stdout, done.stdout + done.stderr
+    script = home.lesson("numbers").script.read_text(encoding="utf-8")
+    assert "return x + x" in script and "browser" not in script
+    assert "pyodide" not in home.lesson("numbers").notebook.read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.slow
+def test_a_notebook_downloaded_from_the_browser_passes_at_home(root, tmp_path):
     """Solved there, downloaded, put into a workspace, and taken over with the command that the
-    notebook names: first cell, kernel's name and all."""
+    notebook names."""
     workspace.init(tmp_path / "home", root)
     mine = course.open_root(tmp_path / "home").lesson("numbers")
     solved = root.lesson("numbers").declared.source
-    page = json.loads(lite.page(root.lesson("numbers"), lite.Runtime()))
+    page = json.loads(lite.page(root.lesson("numbers"), None))
     for cell in page["cells"]:
         if name := cell["metadata"].get("exercise"):
             cell["source"] = solved.cell(name).source
     mine.notebook.write_text(json.dumps(page), encoding="utf-8")
-    command = re.search(r"`tito ([^`]*)`", page["cells"][0]["source"]).group(1)
+    command = re.search(r"`tito ([^`]*)`", "".join(page["cells"][0]["source"])).group(1)
     for words, said in ((command.split(), ""), (["test", "numbers"], "5 of 5 points")):
         done = tito(tmp_path / "home", *words)
         assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
-    assert "name: python3" in mine.script.read_text(
-        encoding="utf-8"
-    ) and "twice = x + x" in mine.script.read_text(encoding="utf-8")
+    script = mine.script.read_text(encoding="utf-8")
+    assert "twice = x + x" in script and "In the browser" not in script
 
 
 # In a real browser.
@@ -689,7 +803,9 @@ def run_all(page):
 
 
 @pytest.mark.slow
-def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_root, tmp_path):
+def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
+    visit, plain_root, tmp_path
+):
     if not (folder := os.environ.get("TITO_PYODIDE")):
         pytest.skip(
             "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what "
@@ -722,4 +838,64 @@ def test_what_is_written_in_one_notebook_is_imported_in_the_next(visit, plain_ro
     write_over("numbers-double is yours", "return x + x")
     open_(SUMS)
     assert "total([1, 2]) should be 6, yours is 7" in run_all(page)
+    write_over("return sum", "return sum(map(double, numbers))")
+    assert "should be" not in run_all(page)
+    page.reload()  # a new Python; what was written and what passed are still there
+    page.locator(".cm-line", has_text="return sum(map(double, numbers))").first.wait_for()
+    assert "The checks of 1 of 1 exercises have passed here so far." in run_all(page)
+    open_(lite.WORK)
+    assert "02 sums                 1 of 1 exercises" in run_all(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download my-tinytorch.zip").click()
     assert wrong == []
+    download.value.save_as(tmp_path / "mine.zip")
+    workspace.init(tmp_path / "home", plain_root)
+    for words, said in ((["restore", "../mine.zip"], ""), (["test", "sums"], "2 of 2 points")):
+        done = tito(tmp_path / "home", *words)
+        assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
+
+
+class Elsewhere(Silent):
+    """Another host: what it has may be asked for from any page."""
+
+    def end_headers(self):
+        self.send_header("Access-Control-Allow-Origin", "*")
+        super().end_headers()
+
+
+@pytest.mark.slow
+def test_a_package_from_an_address_is_loaded_by_its_hash_alone(browser, plain_root, tmp_path):
+    if not (folder := os.environ.get("TITO_PYODIDE")):
+        pytest.skip("no Pyodide here: tests/book/get_pyodide.py puts one together")
+    shutil.copytree(folder, tmp_path / "here")
+    (tmp_path / "there").mkdir()
+    [wheel] = (tmp_path / "here").glob("packaging-*.whl")
+    right = hashlib.sha256(wheel.read_bytes()).hexdigest()  # it is not Pyodide's own build
+    wheel.rename(tmp_path / "there" / wheel.name)
+    servers = [
+        ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=tmp_path / name))
+        for name, kind in (("here", Silent), ("there", Elsewhere))
+    ]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    here, there = (f"http://127.0.0.1:{server.server_address[1]}/" for server in servers)
+    found = lite.runtime(plain_root, tmp_path / "here", there)
+    assert found.loaded == ["packaging"]
+    for digest, loaded in ((right, True), ("0" * 64, False)):
+        found.packages["packaging"]["sha256"] = digest
+        lock = {"info": found.info, "packages": found.packages}
+        (tmp_path / "here" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+        page = browser.new_page()  # without what the one before has cached
+        page.goto(f"{here}no-page.html")
+        assert loaded == page.evaluate(
+            """async () => {
+                const { loadPyodide } = await import("/pyodide.mjs");
+                const python = await loadPyodide();
+                await python.loadPackage("packaging").catch(() => 0);
+                return "packaging" in python.loadedPackages;
+            }"""
+        )
+        page.close()
+    for server in servers:
+        server.shutdown()
+        server.server_close()

@@ -477,6 +477,9 @@ def test_drawings_stand_in_their_lessons_and_live(open_page, site):
     assert "Figure 5.2." in figure.locator("figcaption").inner_text()
     figure.get_by_role("button", name="Backward pass").click()
     assert figure.locator('[data-key="grad a text"]').text_content() == "grad -17"
+    page = open_page("lessons/02_activations/softmax.html", viewport={"width": 390, "height": 844})
+    for panel in page.locator("figure.drawing svg[role]").all():  # a smaller one has smaller text
+        assert panel.bounding_box()["width"] == float(panel.get_attribute("width"))
 
 
 def test_without_scripts_a_drawing_and_every_step_can_be_read(open_page):

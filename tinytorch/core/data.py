@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5109904025725e04
+# checksum: 0bf46ec907e64ad9
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -53,9 +53,9 @@ class TensorDataset(Dataset):
     dataset[i] is a tuple with row i of each array. IndexError when there is no such row. An
     array of integers as `i` gives those rows of each array.
 
-    >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], [7, 9])
+    >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], np.array([7, 9], "uint8"))
     >>> pairs[1]
-    (array([2., 3.], dtype=float32), np.int64(9))
+    (array([2., 3.], dtype=float32), np.uint8(9))
 
     Source: torch.utils.data.TensorDataset.
     """

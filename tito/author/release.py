@@ -30,10 +30,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.author import wheel
+from tito.author import start, wheel
 from tito.errors import TitoError
 from tito.learn import workspace
-from tito.lesson import course, misconceptions, notebook
+from tito.lesson import course, misconceptions, notebook, published
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS, SOLUTIONS
 
@@ -232,14 +232,17 @@ def contents(source, chosen, with_solutions=False):
         for path in sorted(ADDED.rglob("*"))
         if path.is_file()
     }
-    name, data = wheel.build("learner", course_of_stubs(source, out))
+    name, data = wheel.build(start.EDITION, course_of_stubs(source, out))
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
     out["README.md"] = readme(source, chosen, with_solutions).encode()
+    place = published.read(source.path)
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
+        if first := start.colab(entry, place):
+            book = notebook.with_start(book, first)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
     if with_solutions:
@@ -301,6 +304,19 @@ def readme(source, chosen, with_solutions):
     there, and where work may be lost.
     """
     first = chosen[0]
+    place, path = published.read(source.path), first.relative(first.notebook)
+    if place.release:
+        where = f"On Binder, open <{place.binder(path)}>."
+    else:
+        where = (
+            f"On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD"
+            f"?urlpath=lab/tree/{path}` with\nthe owner and the name of this repository."
+        )
+    colab = place.release and (
+        f"\nOn Google Colab, open <{place.colab(path)}>, and run the first cell, which makes a "
+        "workspace there.\nSuch a session ends, too: the cell says how to take your work "
+        "with you.\n"
+    )
     return (
         workspace.readme(source, chosen, with_solutions)
         + f"""
@@ -315,14 +331,12 @@ then `.venv\\Scripts\\activate`.
 
 ## In the browser
 
-On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD\
-?urlpath=lab/tree/{first.relative(first.notebook)}` with
-the owner and the name of this repository. Such a session is temporary: \
+{where} Such a session is temporary: \
 when it ends, what you wrote is gone. Before you
 leave it, run `tito submit` in a terminal there and download the zip; in the next session \
 upload it and run
 `tito restore ZIP`.
-
+{colab}
 ## Hand in
 
 `tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on \

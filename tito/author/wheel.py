@@ -24,7 +24,7 @@ def build(edition, data=()):
     edition  a word of letters for its version, such as "learner"
     data     {path below tito/course: bytes}, the course that comes with it
     """
-    local = f"{course.version().split('+')[0]}+{edition}"
+    local = _version(edition)
     notes = f"{course.DISTRIBUTION}-{local}.dist-info"
     distribution = importlib.metadata.distribution(course.DISTRIBUTION)
     members = own_files()
@@ -44,7 +44,16 @@ def build(edition, data=()):
         for name, content in sorted(members.items())
     ]
     members[f"{notes}/RECORD"] = "\n".join([*rows, f"{notes}/RECORD,,", ""]).encode()
-    return f"{course.DISTRIBUTION}-{local}-py3-none-any.whl", files.archive(members)
+    return name(edition), files.archive(members)
+
+
+def name(edition):
+    """The file name of that wheel."""
+    return f"{course.DISTRIBUTION}-{_version(edition)}-py3-none-any.whl"
+
+
+def _version(edition):
+    return f"{course.version().split('+')[0]}+{edition}"
 
 
 def own_files():

@@ -11,6 +11,8 @@
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
                   the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
+    paper.py      the site as one document, with contents and what is folded on a screen
+    pdf.py        that document printed, when it is asked for
 
 Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back
 as a whole before it came there; the rest is kept for the next build. What Sphinx sets and how is in
@@ -23,7 +25,6 @@ import os
 import re
 import shutil
 import time
-import tomllib
 import zlib
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler
@@ -31,10 +32,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tito import files
+from tito.author import start
 from tito.book import pages
 from tito.errors import TitoError
 from tito.learn import milestone
-from tito.lesson import course, notebook
+from tito.lesson import course, notebook, published
 
 EXTRA = "`bin/setup book` installs it."
 WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
@@ -97,13 +99,19 @@ def build(
     from tito.book import execute, lite, proof, search
 
     began = time.monotonic()
-    _refuse(root, edition, output)
+    refuse(root, edition, output)
     if pyodide and not browser:
         raise TitoError(
             f"--pyodide {pyodide} is for the lessons in the browser.",
             "Give --lite, too: tito book build --lite --pyodide DIR",
         )
-    runtime = lite.runtime(root, pyodide or settings(root)["pyodide"]) if browser else None
+    settings = published.read(root.path)
+    runtime = (
+        lite.runtime(root, pyodide or settings.pyodide, settings.pyodide_packages)
+        if browser
+        else None
+    )
+    button = lite.button(runtime) if browser else ""
     site, work = site_folder(root), root.path / "book" / "_build"
     folder = work / edition
     ran = []
@@ -117,7 +125,9 @@ def build(
         outputs = (
             {} if fast else execute.outputs(root, work / "package", package, work / "executed", run)
         )
-        sources = _sources(root, site, edition, outputs, work / "package", browser, commands)
+        sources = _sources(
+            root, site, settings, edition, outputs, work / "package", button, commands
+        )
         for gone in _lay_out(folder / "source", sources):
             _remove_page(folder, gone)
         _sphinx(root, site, folder)
@@ -169,27 +179,8 @@ def site_folder(root):
     )
 
 
-def settings(root):
-    """The course's `[book]` in tito.toml: `release`, the address of the repository that learners
-    get, for launch links; `branch`; `pyodide`, the folder of the Python for lessons in the browser.
-    """
-    table = tomllib.loads((root.path / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
-    release = table.get("release", "")
-    if release and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", release):
-        raise TitoError(
-            f"tito.toml: [book] release is {release!r}.",
-            'It should be an address like "https://github.com/OWNER/REPOSITORY".',
-            3,
-        )
-    pyodide = table.get("pyodide")
-    return {
-        "release": release,
-        "branch": table.get("branch", "main"),
-        "pyodide": pyodide and root.path / Path(pyodide).expanduser(),
-    }
-
-
-def _refuse(root, edition, output):
+def refuse(root, edition, output):
+    """Raise TitoError where no book can be made, or not there."""
     import importlib.util
 
     if not root.is_course:
@@ -217,8 +208,11 @@ def _refuse(root, edition, output):
 # What Sphinx is given.
 
 
-def _sources(root, site, edition, outputs, package, browser, commands):
-    """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away."""
+def _sources(root, site, settings, edition, outputs, package, button, commands):
+    """{path: text} of every page, as Sphinx reads it, and of the notebooks to take away.
+
+    button  what the front page's link to a lesson in the browser says; "" without them
+    """
     from tito.book import drawings, made, split
 
     drawn = drawings.drawings(root, package)
@@ -228,21 +222,22 @@ def _sources(root, site, edition, outputs, package, browser, commands):
     out.setdefault("index.md", made.plain_index(root))
     of_pages = {drawing["name"]: drawing["html"] for drawing in drawn if not drawing["lesson"]}
     out = {
-        name: made.fill(name, text, root, package, commands, of_pages)
+        name: made.fill(name, text, root, package, commands, of_pages, button)
         if name.endswith(".md")
         else text
         for name, text in out.items()
     }
     out = split.pages(out)
     for entry in root.lessons:
-        out[f"notebooks/{entry.notebook.name}"] = notebook.to_notebook(
-            entry.declared.released, entry.declared
+        out[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
+            notebook.to_notebook(entry.declared.released, entry.declared),
+            start.alone(entry, settings),
         )
         out |= pages.notebooks(
             entry,
             edition,
             outputs.get(f"lessons/{entry.folder}", {}),
-            _links(root, entry, browser),
+            _links(entry, settings, bool(button)),
             [drawing for drawing in drawn if drawing["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):
@@ -251,29 +246,16 @@ def _sources(root, site, edition, outputs, package, browser, commands):
     return out
 
 
-def _links(root, entry, browser):
+def _links(entry, settings, browser):
     """Where to get or open the lesson: a copy beside the page, in the browser, and in the released
     repository where there is one.
     """
+    path = entry.relative(entry.notebook)
     links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
     if browser:
         links.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
-    options = settings(root)
-    if options["release"]:
-        name, path = (
-            options["release"].removeprefix("https://github.com/"),
-            entry.relative(entry.notebook),
-        )
-        links += [
-            (
-                "Binder",
-                f"https://mybinder.org/v2/gh/{name}/{options['branch']}?urlpath=lab/tree/{path}",
-            ),
-            (
-                "Colab",
-                f"https://colab.research.google.com/github/{name}/blob/{options['branch']}/{path}",
-            ),
-        ]
+    if settings.release:
+        links += [("Binder", settings.binder(path)), ("Colab", settings.colab(path))]
     return links
 
 

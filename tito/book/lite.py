@@ -2,8 +2,10 @@
 
 The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What
 the lessons and their notebooks need of it is copied, so that the site asks no other host, with a
-wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`). Where it lacks
-something, NumPy perhaps, or is not given at all, the notebooks say so.
+wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`). What it lists
+and lacks, NumPy perhaps, the reader's browser loads from an address, if tito.toml names one: then
+Pyodide refuses any file whose hash is not the one in the list. Without an address, or without any
+distribution, the notebooks say what is missing.
 """
 
 import ast
@@ -37,6 +39,7 @@ EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-k
 # Asks for pictures that only a Jupyter server has.
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
+WORK = "my_work.ipynb"  # what has been done here, and how to take it away
 OURS = (
     "lite/files/",
     "lite/api/",
@@ -50,6 +53,8 @@ class Runtime:
 
     missing   libraries that the lessons import and it lacks
     imported  libraries that the lessons export an import of: the package cannot be without them
+    address   where the browser loads what is listed and lacking; "" for nowhere
+    loaded    the names of the packages that it loads from there
     """
 
     files: list = field(default_factory=list)
@@ -57,10 +62,15 @@ class Runtime:
     info: dict = field(default_factory=dict)
     missing: list = field(default_factory=list)
     imported: list = field(default_factory=list)
+    address: str = ""
+    loaded: list = field(default_factory=list)
 
 
-def runtime(root, folder):
+def runtime(root, folder, address=""):
     """The Runtime for a course's lessons in a Pyodide distribution; None for no folder.
+
+    address  of a folder from which the browser may load the packages that are not in `folder`,
+             as its list describes them
 
     Raises TitoError when no notebook could run with it.
     """
@@ -89,8 +99,14 @@ def runtime(root, folder):
                 remedy,
             )
         packages = by_name(lock)
+
+        def can_be_had(name):
+            return _is_there(folder, packages, name) or (
+                address and re.fullmatch("[0-9a-f]{64}", packages.get(name, {}).get("sha256", ""))
+            )
+
         kernel = needed(packages, KERNEL)
-        if lacking := [name for name in kernel if not _is_there(folder, packages, name)]:
+        if lacking := [name for name in kernel if not can_be_had(name)]:
             raise TitoError(
                 f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no "
                 "notebook's Python starts without them.",
@@ -100,6 +116,7 @@ def runtime(root, folder):
             [folder / name for name in CORE[:3]] + sorted(folder.glob("pyodide.asm.*js")),
             info=lock["info"],
             imported=libraries(root, exported=True),
+            address=address,
         )
         selection = kernel
         for library in libraries(root):
@@ -108,22 +125,29 @@ def runtime(root, folder):
                 library,
             )
             also = needed(packages, [name])
-            if all(_is_there(folder, packages, package) for package in also):
+            if all(map(can_be_had, also)):
                 selection |= also
             else:
                 out.missing.append(library)
-        out.packages = {
-            name: packages[name]
-            | {"sha256": _sha256((folder / packages[name]["file_name"]).read_bytes())}
-            for name in selection
-        }
+        for name in selection:
+            package = packages[name]
+            if _is_there(folder, packages, name):
+                digest = _sha256((folder / package["file_name"]).read_bytes())
+                out.packages[name] = package | {"sha256": digest}
+            else:
+                out.packages[name] = package | {"file_name": address + package["file_name"]}
+                out.loaded.append(name)
     except (ValueError, KeyError, TypeError) as error:
         raise TitoError(
             f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
             f"{type(error).__name__}: {error}.",
             remedy,
         ) from None
-    out.files += [folder / package["file_name"] for package in out.packages.values()]
+    out.files += [
+        folder / package["file_name"]
+        for name, package in out.packages.items()
+        if name not in out.loaded
+    ]
     return out
 
 
@@ -206,6 +230,8 @@ def make(root, work, runtime, place):
             source / "files" / entry.folder / entry.notebook.name,
             page(entry, runtime).encode("utf-8"),
         )
+    if runtime:
+        _write(source / "files" / WORK, my_work(root).encode("utf-8"))
     settings = {
         "jupyter-lite-schema-version": 0,
         "jupyter-config-data": {"appName": root.name, "disabledExtensions": [TAB_ICON]},
@@ -261,68 +287,85 @@ def page(entry, runtime):
     """A lesson's notebook, as text: as released, with what is
     particular to the browser before it.
     """
-    book = json.loads(notebook.to_notebook(entry.declared.released, entry.declared))
-    first = [
-        {
-            "cell_type": "markdown",
-            "id": "in-the-browser",
-            "metadata": {},
-            "source": words(entry, runtime),
-        }
-    ]
+    book = notebook.to_notebook(entry.declared.released, entry.declared)
+    rows = [("markdown", words(entry, runtime))]
     if runtime:
-        begin = (
-            "from tito.learn import browser\n"
-            "\n"
-            f"browser.begin({', '.join(map(repr, runtime.imported))})"
-        )
-        first.append(
-            {
-                "cell_type": "code",
-                "id": "begin",
-                "metadata": {},
-                "source": begin,
-                "outputs": [],
-                "execution_count": None,
-            }
-        )
-        book["metadata"]["kernelspec"] = {
-            "name": "python",
-            "display_name": "Python (Pyodide)",
-            "language": "python",
-        }
-    book["cells"][:0] = first
+        libraries = ", ".join(map(repr, runtime.imported))
+        rows.append(("code", f"from tito.learn import browser\n\nbrowser.begin({libraries})"))
+    return _for_pyodide(notebook.with_start(book, rows), runtime)
+
+
+def my_work(root):
+    """The notebook that says what was done in the browser, and packs it."""
+    rows = [
+        (
+            "markdown",
+            "# Your work in this browser\n\n"
+            f"`export_work` makes `my-{root.package}.zip` of the notebooks that you wrote in. In a "
+            f"workspace, `tito restore my-{root.package}.zip` takes it.",
+        ),
+        ("code", "from tito.learn import browser\n\nbrowser.progress()"),
+        ("code", "browser.export_work()"),
+    ]
+    empty = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    return _for_pyodide(notebook.with_start(empty, rows), True)
+
+
+def _for_pyodide(text, runtime):
+    """A notebook's text, to be run by Pyodide where there is one."""
+    if not runtime:
+        return text
+    book = json.loads(text)
+    book["metadata"]["kernelspec"] = {
+        "name": "python",
+        "display_name": "Python (Pyodide)",
+        "language": "python",
+    }
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
 def words(entry, runtime):
     """What a reader should know of a notebook in the browser."""
     without = "You can read and write, and run the lesson in a workspace."
+    folder = entry.relative(entry.notebook.parent)
     keep = (
         "**In the browser.** What you write stays in this browser only, until its data are "
-        "cleared. *File > Download* takes the notebook away. Put into "
-        f"`{entry.relative(entry.notebook.parent)}/` of a workspace, it is yours there after "
-        f"`tito notebook {entry.name} --keep notebook`."
+        "cleared; it is still there when you load the page again. "
     )
     if not runtime:
         return (
-            f"{keep}\n"
+            f"{keep}*File > Download* takes the notebook away. Put into `{folder}/` of a "
+            f"workspace, it is yours there after `tito notebook {entry.name} --keep notebook`.\n"
             "\n"
-            "**No Python is at hand here**, and no NumPy: this site was made without Pyodide, "
+            f"**No Python is at hand here**, and no NumPy: this site was made without Pyodide, "
             f"so JupyterLite has no kernel to choose. {without}"
         )
+    take = (
+        f"To take it with you, run [{WORK}](../{WORK}): it makes a zip of all that you wrote, "
+        "which `tito restore` brings into a workspace."
+    )
     run = (
         f"`{entry.root.package}` is made here from your own notebooks of the earlier "
         "lessons, as you saved them. Run the next cell first, and again when you "
-        "have saved a change of one."
+        "have saved a change of one, or loaded the page again."
     )
-    if not runtime.missing:
-        return f"{keep} {run}"
-    return (
-        f"{keep} {run}\n"
-        "\n"
-        f"**{said(runtime.missing)} not at hand here**, so not every cell runs. {without}"
-    )
+    parts = [f"{keep}{take}", run]
+    if runtime.loaded:
+        parts.append(
+            f"{said(runtime.loaded, 'is loaded', 'are loaded')} from <{runtime.address}> when a "
+            "cell needs it, and refused if the hash is not the one that this site lists."
+        )
+    if runtime.missing:
+        parts.append(
+            f"**{said(runtime.missing)} not at hand here**, so not every cell runs. {without}"
+        )
+    return "\n\n".join(parts)
+
+
+def button(runtime):
+    """What a link to a lesson in the browser says: without a Python one reads and writes there."""
+    runs = runtime and not set(runtime.missing) & set(runtime.imported)
+    return "Try it in the browser" if runs else "Open it in the browser"
 
 
 def warning(runtime):
@@ -342,12 +385,12 @@ def warning(runtime):
     )
 
 
-def said(libraries):
+def said(libraries, one="is", more="are"):
     """Libraries in words, with their verb: "NumPy is", "NumPy and matplotlib are"."""
     names = [{"numpy": "NumPy"}.get(name, name) for name in libraries]
     return (
         f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} "
-        f"{'are' if len(names) > 1 else 'is'}"
+        f"{more if len(names) > 1 else one}"
     )
 
 

@@ -1,6 +1,7 @@
 """The parts of the book's pages that are made: a line `<!-- made: NAME -->` in a
 page is replaced by one of them.
 
+browser   `<!-- made: browser NAME -->`: a link to that lesson in the browser, in a site that has it
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
@@ -19,23 +20,26 @@ from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import glossary
 
-MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
+MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->$", re.M)
 PAGE_TERMS = 40  # of the glossary on one page
 GROUP = 6  # commands such as `tito gradebook show` that get a page of their own
 
 
-def fill(page, text, root, package, commands, drawn=None):
+def fill(page, text, root, package, commands, drawn=None, button=""):
     """The page's text with its made parts in place.
 
     package   the folder with the course's package
     commands  [(who it is for, "tito book build", click's command)]
     drawn     {name: HTML} of drawings
+    button    the words of a link to a lesson in the browser; "" for none
     """
 
     def part(mark):
-        name = mark.group(1)
+        name, words = mark.groups()
         if name == "sections":
             return mark.group(0)
+        if name == "browser":
+            return button and browser_link(root.lesson(words or root.lessons[0].name), button)
         if name == "lessons":
             return lessons(root)
         if name == "commands":
@@ -57,16 +61,22 @@ def printed(root, page, name, package):
     if not program.exists():
         raise TitoError(
             f"book/{page}: there is no made part {name!r}.",
-            "There are lessons, commands, glossary, sections, pytorch, the drawings without a "
+            "There are browser, lessons, commands, glossary, sections, pytorch, drawings without a "
             f"lesson, and the programs book/*.py; book/{name}.py is none.",
             1,
         )
     return execute.output_of(program, package, f"It makes a part of book/{page}")
 
 
+def browser_link(entry, words):
+    """A link from a page of the site's own folder to a lesson in the browser."""
+    address = f"lite/notebooks/index.html?path={entry.folder}/{entry.notebook.name}"
+    return f'<a href="{address}">{words}</a>'
+
+
 def plain_index(root):
     """The first page of a course that has none of its own."""
-    return f"# {root.name}\n\n<!-- made: lessons -->\n"
+    return f"# {root.name}\n\n<!-- made: browser -->\n\n<!-- made: lessons -->\n"
 
 
 def lessons(root):

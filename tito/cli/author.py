@@ -180,3 +180,44 @@ def serve_book(
         complain,
         commands(),
     )
+
+
+@book_app.command("pdf")
+def print_book(
+    lessons: Lessons = None,
+    paper: Annotated[
+        str, typer.Option(metavar="a4|letter", help="The paper it is to be printed on.")
+    ] = "a4",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The PDF; default: one in book/_build, named after the course or the lessons.",
+            show_default=False,
+        ),
+    ] = None,
+    fast: Fast = False,
+    root: RootOption = None,
+):
+    """For authors: print the learner's edition as a PDF, by Chromium: with contents and page
+    numbers, code unfolded, hints and answers at the end. Without a lesson: the whole book.
+
+    Example: tito book pdf --paper letter
+    """
+    from tito import views
+    from tito.book import pdf
+
+    root = current_root(root)
+    with progress_bar(True) as report:
+        printed = pdf.make(
+            root,
+            select_lessons(root, lessons, None, False) if lessons else (),
+            paper,
+            output and current_folder() / output.expanduser(),
+            fast,
+            report,
+            commands(),
+        )
+    echo(views.printed_book(printed))

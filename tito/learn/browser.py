@@ -2,23 +2,32 @@
 
 `tito book build --lite` puts tito and the lessons, without solutions, into the Python of its site.
 The first cell of each notebook calls `begin`; from then on, importing a lesson reads its notebook
-as the browser keeps it, and exports it as `tito export` does.
+as the browser keeps it, and exports it as `tito export` does. Which checks passed stands in a file
+beside the notebooks, so a page that is loaded again knows; `export_work` makes a zip of what was
+written, which `tito restore` takes.
 """
 
+import base64
 import importlib
 import importlib.util
+import json
 import sys
+import threading
+import zipfile
 from pathlib import Path
 
-from tito import finder
+from tito import files, finder
 from tito.errors import TitoError
-from tito.learn import builtin
+from tito.learn import builtin, manifest
 from tito.lesson import cells, course, export
 from tito.lesson import form as lesson
 
 DRIVE = Path(
     "/drive"
 )  # where JupyterLite shows a notebook's Python the files that the browser keeps
+PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks passed last}
+
+missed = []  # names of threads that somebody wanted to start: a browser's Python has none
 
 
 def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
@@ -36,6 +45,8 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     finder.install(root.path)
     builtin.install()
     builtin.browser = root.path
+    if threading.Thread.start is not _start:
+        threading.Thread.start = _start
     sys.meta_path[:] = [
         Notebooks(root, drive),
         *(other for other in sys.meta_path if not isinstance(other, Notebooks)),
@@ -47,6 +58,142 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
             f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write "
             "the lesson here, and run it in a workspace of your own."
         )
+    name = Path.cwd().name
+    if passed := _passed(drive).get(name):
+        every = next(len(_exercises(one)) for one in root.lessons if one.folder == name)
+        print(f"The checks of {len(passed)} of {every} exercises have passed here so far.")
+
+
+def _start(thread, start=threading.Thread.start):
+    try:
+        start(thread)
+    except RuntimeError:
+        missed.append(thread.name)
+        raise RuntimeError(
+            "Python in a browser has no threads, so this does not run here: run it in a workspace"
+        ) from None
+
+
+def missed_threads():
+    """Whether somebody wanted to start a thread since this was asked last."""
+    found = bool(missed)
+    missed.clear()
+    return found
+
+
+def _exercises(entry):
+    """The names of a lesson's exercises; reading its script would need a reader of YAML."""
+    return [cell.exercise for cell in cells.read(entry.notebook).cells if cell.exercise]
+
+
+# What was done, and how to take it away.
+
+
+def _drive():
+    """The folder of the learner's notebooks."""
+    return next((one.drive for one in sys.meta_path if isinstance(one, Notebooks)), DRIVE)
+
+
+def _passed(drive):
+    try:
+        value = json.loads((drive / PASSED).read_text(encoding="utf-8"))
+        return {str(name): [str(one) for one in names] for name, names in value.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}  # none yet, or damaged: running the checks writes it anew
+
+
+def remember(folder, exercise, passed):
+    """Note whether the checks of an exercise of the lesson in `folder` passed."""
+    drive = _drive()
+    noted = _passed(drive)
+    names = set(noted.get(folder, ())) - {exercise} | ({exercise} if passed else set())
+    if sorted(names) != noted.get(folder, []):
+        try:
+            text = json.dumps(noted | {folder: sorted(names)})
+            (drive / PASSED).write_text(text, encoding="utf-8")
+        except OSError:
+            pass  # the browser shows this Python no files; the check itself is told all the same
+
+
+def progress():
+    """Print of each lesson that was begun here the exercises whose checks passed."""
+    drive = _drive()
+    noted, root = _passed(drive), course.installed_course()
+    rows = [
+        f"{entry.number:02} {entry.name:20} {len(noted.get(entry.folder, []))} of "
+        f"{len(_exercises(entry))} exercises"
+        for entry in root.lessons
+        if noted.get(entry.folder) or _is_begun(entry, drive)
+    ]
+    print("\n".join(rows) or "No lesson has been begun here.")
+
+
+def _is_begun(entry, drive):
+    """Whether somebody wrote in the notebook that the browser keeps of a lesson."""
+    path = _notebook(entry, drive)
+    try:
+        mine, released = (
+            [(cell.kind, cell.source) for cell in cells.read(one).cells if cell.source]
+            for one in (path, entry.notebook)
+        )
+    except TitoError:
+        return path.is_file()  # damaged: then by somebody's hand
+    return mine != released
+
+
+def _notebook(entry, drive):
+    return drive / entry.folder / entry.notebook.name
+
+
+def export_work():
+    """Make a zip of the notebooks that were written in here, and show a link that downloads it.
+
+    `tito restore` takes it, in a workspace.
+    """
+    drive, root = _drive(), course.installed_course()
+    begun = [entry for entry in root.lessons if _is_begun(entry, drive)]
+    if not begun:
+        print("No lesson has been begun here, so there is nothing to export.")
+        return
+    contents = {
+        entry.relative(entry.notebook): _as_at_home(
+            _notebook(entry, drive).read_bytes(), entry.notebook
+        )
+        for entry in begun
+    }
+    contents[manifest.NAME] = manifest.write(root, contents)
+    data = files.archive(contents, zipfile.ZIP_DEFLATED)
+    name = f"my-{root.package}.zip"
+    (drive / name).write_bytes(data)
+    print(
+        f"{name} holds {', '.join(entry.name for entry in begun)}. Download it, then in a "
+        f"workspace: tito restore {name}"
+    )
+    try:
+        from IPython.display import HTML, display
+    except ImportError:
+        return  # then it is in the list of files only
+    address = f"data:application/zip;base64,{base64.b64encode(data).decode()}"
+    display(HTML(f'<a download="{name}" href="{address}">Download {name}</a>'))
+
+
+def _as_at_home(data, released):
+    """A notebook's bytes without what it has for the browser only: its first cells, its kernel."""
+    try:
+        book = json.loads(data.decode("utf-8"))
+        book["cells"] = [
+            cell
+            for cell in book["cells"]
+            if not cells.is_made(cell["metadata"], "".join(cell["source"]), (cells.START,))
+        ]
+        kernel = json.loads(released.read_bytes())["metadata"]["kernelspec"]
+        book["metadata"]["kernelspec"] = kernel
+    except (ValueError, KeyError, TypeError):
+        return data  # damaged: as it is
+    return (json.dumps(book, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+# The package.
 
 
 class Notebooks:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tito import programs
 from tito.errors import TitoError
 from tito.learn import jupyter
-from tito.lesson import course
+from tito.lesson import course, published
 
 IMPORT_SECONDS = 20
 
@@ -33,7 +33,8 @@ def examine(start, given=None):
     findings, grading = [_python(), *_packages()], []
     try:
         root = course.find_root(start, given)
-        grading = _sandbox() if root.is_course else []  # learners need no sandbox
+        # Learners need no sandbox, and publish nothing.
+        grading = [_published(root), *_sandbox()] if root.is_course else []
         findings += [
             Finding("ok", "root", f"{root.kind} {root.path}"),
             _lessons(root),
@@ -161,6 +162,30 @@ def _notebook():
     if not jupyter.missing():
         return Finding("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
     return Finding("optional", "notebook", "JupyterLab is not installed", jupyter.REMEDY)
+
+
+def _published(root):
+    """Whether the links that tito.toml asks for can work, as far as one sees without a network."""
+    try:
+        place = published.read(root.path)
+    except TitoError as error:
+        return Finding("problem", "links", error.what, error.remedy)
+    if place.pyodide and not place.pyodide.is_dir():
+        return Finding(
+            "problem",
+            "links",
+            f"tito.toml: [book] pyodide is {place.pyodide}, which is no folder",
+            "Give the folder of an unpacked Pyodide distribution, or take the line out.",
+        )
+    if not place.release:
+        return Finding(
+            "optional",
+            "links",
+            "tito.toml has no [book] release, so no lesson has links to Binder and Colab",
+            f'[book] release = "{published.GITHUB}OWNER/REPOSITORY", where the release lies.',
+        )
+    book = f"; the book is at {root.book}" if root.book else ""
+    return Finding("ok", "links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
 
 
 def _sandbox():

@@ -53,20 +53,35 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
     except TitoError as error:
         _stop(f"{error.what} {error.remedy}")
     lesson = path.parent.name.partition("_")[2]
+    if browser_root:
+        from tito.learn import browser
+    threaded = []
     for section in chosen:
         for function in TEST.findall(section.source):
+            title = function.removeprefix("test_").replace("_", " ")
             try:
                 _run(section, function, sections, dict(space))
             except Exception as error:
+                if browser_root and browser.missed_threads():
+                    threaded.append(title)
+                    continue
+                if browser_root:
+                    browser.remember(path.parent.name, name, False)
                 explanation = _explained(error, space, lesson, name)
                 place = _place(space, line)
             else:
                 continue
             if isinstance(explanation, str):
                 _stop(explanation)
-            title = function.removeprefix("test_").replace("_", " ")
             lines = "\n".join(f"   {row}" for row in "\n".join(explanation).split("\n"))
             _stop(f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}')
+    if browser_root:
+        browser.remember(path.parent.name, name, not threaded)
+    if threaded:
+        print(
+            f'check("{name}"): not run here, because a browser\'s Python has no threads: '
+            f"{', '.join(threaded)}. In a workspace `tito test` runs it."
+        )
 
 
 def _stop(message):

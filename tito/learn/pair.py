@@ -110,15 +110,18 @@ def _hash(path):
 
 def hash_of(path: Path, data: bytes) -> str:
     """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text:
-    running cells changes only outputs.
+    running cells changes only outputs. The cells of `notebook.with_start` do not count.
     """
     if path.suffix == ".ipynb":
         try:
             book = json.loads(data.decode("utf-8-sig"))
-            data = json.dumps(
-                [[c["cell_type"], "".join(c["source"])] for c in book["cells"]]
-            ).encode("utf-8", "surrogatepass")
-        except (ValueError, KeyError, TypeError, RecursionError):
+            texts = [
+                [c["cell_type"], "".join(c["source"])]
+                for c in book["cells"]
+                if not cells.is_made(c.get("metadata", {}), "".join(c["source"]), (cells.START,))
+            ]
+            data = json.dumps(texts).encode("utf-8", "surrogatepass")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # damaged: any change of it counts
     return hashlib.sha256(data).hexdigest()
 

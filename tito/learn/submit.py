@@ -20,11 +20,10 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import pair, progress, status, verdict
+from tito.learn import manifest, pair, progress, status, verdict
 from tito.learn.process import Process
-from tito.lesson import cells, course, export
+from tito.lesson import cells, export
 
-MANIFEST = "manifest.json"
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
 MOST_FILES = 1000
@@ -126,7 +125,7 @@ def submit(
         if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
     ]
     hints = _hints(lessons, progress.load(root, warn)["lessons"]) if with_hints else None
-    contents[MANIFEST] = _manifest(root, verdicts, contents, hints)
+    contents[manifest.NAME] = manifest.write(root, contents, map(_of_verdict, verdicts), hints)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return Submission(_put(root, data, output), len(data), verdicts, notes)
 
@@ -152,35 +151,16 @@ def _hints(lessons, records):
     }
 
 
-def _manifest(root, verdicts, contents, hints=None):
-    """The manifest's bytes: the same for the same work, so no time is in it.
-
-    When it arrived, the collector knows.
-    """
-    lessons = [
-        {
-            "lesson": v.lesson,
-            "number": v.number,
-            "verdict": v.verdict,
-            "points": v.points,
-            "max_points": v.max_points,
-            "checks": {c.id: c.status for c in v.checks},
-        }
-        for v in verdicts
-    ]
-    listed = {
-        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        for name, data in contents.items()
+def _of_verdict(result):
+    """What the manifest says of a lesson that was tested."""
+    return {
+        "lesson": result.lesson,
+        "number": result.number,
+        "verdict": result.verdict,
+        "points": result.points,
+        "max_points": result.max_points,
+        "checks": {check.id: check.status for check in result.checks},
     }
-    value = {
-        "version": 1,
-        "course": root.name,
-        "edition": root.edition,
-        "tito": course.version(),
-        "files": listed,
-        "lessons": lessons,
-    } | ({} if hints is None else {"hints": hints})
-    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _put(root, data, output):
@@ -222,16 +202,16 @@ def restore(root, path, warn=lambda text: None):
             f"{root.path} is the course itself; its lessons are the solutions.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    contents, manifest = _read(path)
-    if manifest["course"] != root.name:
+    contents, told = _read(path)
+    if told["course"] != root.name:
         raise TitoError(
-            f"{path} was handed in for {manifest['course']!r}; this is a workspace of {root.name}.",
+            f"{path} was handed in for {told['course']!r}; this is a workspace of {root.name}.",
             "Go to a workspace of that course with cd.",
         )
     out = Restored()
-    if manifest["edition"] != root.edition:
+    if told["edition"] != root.edition:
         out.notes.append(
-            f"The zip is of edition {manifest['edition']!r}, this workspace of {root.edition}: "
+            f"The zip is of edition {told['edition']!r}, this workspace of {root.edition}: "
             "exercises may have changed."
         )
     entries = {entry.folder: entry for entry in root.lessons}
@@ -298,13 +278,13 @@ def _read(path):
             3,
         ) from None
     try:
-        manifest = json.loads(contents.pop(MANIFEST).decode("utf-8"))
-        listed = {name: entry["sha256"] for name, entry in manifest["files"].items()}
-        sound = all(isinstance(manifest[key], str) for key in ("course", "edition"))
+        told = json.loads(contents.pop(manifest.NAME).decode("utf-8"))
+        listed = {name: entry["sha256"] for name, entry in told["files"].items()}
+        sound = all(isinstance(told[key], str) for key in ("course", "edition"))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         sound = False
     if not sound:
-        refuse(f"its {MANIFEST} is missing or damaged")
+        refuse(f"its {manifest.NAME} is missing or damaged")
     if listed.keys() != contents.keys():
         refuse(
             f"{sorted(listed.keys() ^ contents.keys())[0]!r} is not both in it and in its manifest"
@@ -312,7 +292,7 @@ def _read(path):
     for name, data in contents.items():
         if hashlib.sha256(data).hexdigest() != listed[name]:
             refuse(f"{name} is not what its manifest says")
-    return contents, manifest
+    return contents, told
 
 
 def _unpacked(data, refuse):
@@ -326,7 +306,7 @@ def _unpacked(data, refuse):
             for entry in entries:
                 kind = stat.S_IFMT(entry.external_attr >> 16)
                 if not (
-                    entry.filename == MANIFEST or NAME.fullmatch(entry.filename)
+                    entry.filename == manifest.NAME or NAME.fullmatch(entry.filename)
                 ) or kind not in (0, stat.S_IFREG):
                     refuse(f"it holds {entry.filename[:100]!r}, which is no lesson file")
                 if entry.filename in contents:

@@ -387,11 +387,12 @@ def _notebook(path, text):
             source = source if isinstance(source, str) else "".join(source)
             source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
             source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again
+            metadata = dict(cell.get("metadata") or {})
+            if is_made(metadata, source):
+                continue
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
-            made = Cell(cell["cell_type"], source, 1, n, dict(cell.get("metadata") or {}))
-            if not is_made_hint(made.metadata, source):
-                cells.append(made)
+            cells.append(Cell(cell["cell_type"], source, 1, n, metadata))
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         broken = isinstance(error, json.JSONDecodeError)
@@ -409,15 +410,23 @@ def _notebook(path, text):
     return Source(path, text, header, cells)
 
 
-def hint_metadata(source: str) -> dict:
-    """The metadata of a notebook's cell of hints, which is made and no part of the lesson."""
-    return {"tags": ["hints"], "hints": hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
+HINTS, START = "hints", "start"  # cells of a notebook that are made and no part of the lesson
 
 
-def is_made_hint(metadata: dict, source: str) -> bool:
-    """Whether a cell holds hints as they were made. One that somebody edited is theirs."""
-    made = hint_metadata(source)
-    return all(metadata.get(key) == value for key, value in made.items())
+def made_metadata(source: str, kind: str) -> dict:
+    """The metadata of a notebook's made cell: of hints, or of what a notebook starts with where it
+    is opened outside a workspace.
+    """
+    return {"tags": [kind], kind: hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
+
+
+def is_made(metadata: dict, source: str, kinds=(HINTS, START)) -> bool:
+    """Whether a cell stands as it was made. One that somebody edited is theirs."""
+    return any(
+        kind in metadata
+        and all(metadata.get(key) == value for key, value in made_metadata(source, kind).items())
+        for kind in kinds
+    )
 
 
 def comment_magics(source: str) -> str:

@@ -2,9 +2,11 @@
 counts is for `learn/pair.py`.
 
 A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
-before each exercise a cell with its hints, folded. Both are made here, and go on the way back.
+before each exercise a cell with its hints, folded. Both are made here, and go on the way back; so
+do the cells that a notebook starts with where it is opened outside a workspace.
 """
 
+import json
 import re
 import sys
 
@@ -53,7 +55,8 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
             cell.source = cells.without_escapes(cell.source)
         if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
             text = hints_of(hints)
-            rows.append(nbformat.v4.new_markdown_cell(text, metadata=cells.hint_metadata(text)))
+            metadata = cells.made_metadata(text, cells.HINTS)
+            rows.append(nbformat.v4.new_markdown_cell(text, metadata=metadata))
         rows.append(cell)
     book.cells = rows
     if old:
@@ -68,7 +71,7 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
     taken = set()
     for number, cell in enumerate(book.cells, 1):
         cell_id = _add_nbgrader(cell, lesson, exercises)
-        if cells.is_made_hint(cell.metadata, cell.source):
+        if cells.is_made(cell.metadata, cell.source):
             cell_id = f"hints-{number}"
         if not cell_id or cell_id in taken:  # a cell that was copied, say
             cell_id = f"cell-{number}"
@@ -76,6 +79,25 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
         cell["id"] = cell_id
     book.nbformat, book.nbformat_minor = 4, 5
     return nbformat.writes(book)
+
+
+def with_start(notebook: str, rows: list[tuple[str, str]]) -> str:
+    """A notebook (text) that starts with these cells, which are no part of the lesson.
+
+    rows  [("markdown" or "code", source)]
+    """
+    book = json.loads(notebook)
+    book["cells"][:0] = [
+        {
+            "cell_type": kind,
+            "id": f"start-{number}",
+            "metadata": cells.made_metadata(source, cells.START),
+            "source": source.splitlines(keepends=True),
+        }
+        | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+        for number, (kind, source) in enumerate(rows, 1)
+    ]
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
 def hints_of(hints: list[str]) -> str:
@@ -137,11 +159,12 @@ def to_script(notebook: str, old: str | None = None) -> str:
 
     book = nbformat.reads(notebook, as_version=4)
     book.metadata.pop("language_info", None)
-    book.cells = [c for c in book.cells if not cells.is_made_hint(c.metadata, c.source)]
+    book.cells = [c for c in book.cells if not cells.is_made(c.metadata, c.source)]
     for cell in book.cells:
         cell.metadata.pop("nbgrader", None)
-        if cell.metadata.pop("hints", None):  # edited, so it is the learner's text
-            del cell.metadata["tags"]
+        for kind in (cells.HINTS, cells.START):
+            if cell.metadata.pop(kind, None):  # edited, so it is the learner's text
+                cell.metadata.pop("tags", None)
         # Of a cell in another language, jupytext notes which.
         if cell.cell_type == "markdown" and cell.metadata.get("question"):
             cell.source = cells.with_escapes(cell.source)

@@ -689,8 +689,8 @@ print(f"largest error: {np.abs(wide - narrow).max():.1e}")
 # %% [markdown]
 # So `as_array` makes `float32` of Python floats and of lists with a float in them. An ndarray
 # keeps its dtype: somebody chose it. Lists of integers count something or are indices, so
-# `Tensor([3])` is `int64`; but `Tensor(3)` is `float32`: a single number is mostly a constant
-# in a formula. With `requires_grad=True` integers become `float32`: a derivative needs floats.
+# `Tensor([3])` is `int64` (in a browser `int32`); but `Tensor(3)`, mostly a constant in a
+# formula, is `float32`. With `requires_grad=True` integers become `float32`, for derivatives.
 #
 # Results need a rule, too. Predict which of these NumPy results are `float64`, though no
 # `float64` array went in:

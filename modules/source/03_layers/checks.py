@@ -1005,7 +1005,7 @@ class Measured(Module):
     def __init__(self):
         self.dense = Dense(2, 3)
         self.mean = Tensor([0.5, 0.25, 4.0])
-        self.count = Tensor([7, 8])
+        self.count = Tensor(np.array([7, 8], "int64"))
         self.one = Variable(1.5)
         self.tied = self.dense.weights
 

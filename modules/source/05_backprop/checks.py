@@ -378,11 +378,17 @@ def counted(function):
 
 
 # %% learner-side
+# Every result of a deep graph. Of a graph of which only the end is known, node is freed inside
+# node, 10,000 deep, and a browser has no stack for that.
+KEPT = []
+
+
 def chain(operations, uses=1):
     """A Value at the end of so many operations in a row, each with the one before as its input,
     `uses` times."""
     node = record("", 0.0, (), ())
     for i in range(operations):
+        KEPT.append(node)
         node = record("f", i + 1.0, (node,) * uses, (1.0,) * uses)
     return node
 
@@ -407,6 +413,7 @@ def repeated_sum(x, times):
     """x + x + x + ..."""
     y = x
     for _ in range(times):
+        KEPT.append(y)
         y = y + x
     return y
 

@@ -153,9 +153,15 @@ def test_arithmetic_rules_work_for_other_shapes_and_sizes():
 
 
 # %% learner-side
+# Every result of a deep graph. Of a graph of which only the end is known, node is freed inside
+# node, 10,000 deep, and a browser has no stack for that.
+KEPT = []
+
+
 def repeated_sum(x, step, times):
     """x + step + step + ..."""
     for _ in range(times):
+        KEPT.append(x)
         x = x + step
     return x
 

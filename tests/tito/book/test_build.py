@@ -1,5 +1,6 @@
 """The site of a course: what it shows, what it hides, and what keeps it from being made."""
 
+import json
 import os
 import re
 import shutil
@@ -191,13 +192,15 @@ def test_the_card_says_what_a_lesson_needs_and_costs(both):
     )
 
 
-def test_the_notebook_to_take_away_is_the_released_one(both):
+def test_the_notebook_to_take_away_is_the_released_one_and_says_where_it_belongs(both):
     from tito.lesson import notebook
 
     [copy] = both.learner.path.rglob("sums_dev.ipynb")
     root = course.open_root(both.learner.path.parents[3])
     one = root.lesson("sums").declared
-    assert copy.read_text(encoding="utf-8") == notebook.to_notebook(one.released, one)
+    first, *rest = json.loads(copy.read_text(encoding="utf-8"))["cells"]
+    assert rest == json.loads(notebook.to_notebook(one.released, one))["cells"]
+    assert "This notebook belongs in a workspace" in "".join(first["source"])
     assert f'href="../{copy.relative_to(both.learner.path).as_posix()}"' in both.lesson(
         "learner", "02_sums"
     )
@@ -492,7 +495,7 @@ def tito(root, *words):
     )
 
 
-@pytest.mark.parametrize("command", ["build", "serve"])
+@pytest.mark.parametrize("command", ["build", "serve", "pdf"])
 def test_help_shows_an_example(small_course, command):
     assert f"Example: tito book {command}" in " ".join(
         tito(small_course, "book", command, "--help").stdout.split()

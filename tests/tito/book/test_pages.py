@@ -5,7 +5,7 @@ import json
 import pytest
 from small_course import make_course, with_question
 
-from tito.book import pages
+from tito.book import made, pages
 from tito.lesson import course, glossary
 
 
@@ -29,3 +29,13 @@ def test_only_the_authors_edition_holds_a_sample_answer(entry, edition):
 def test_no_sample_answer_is_prose_of_the_glossary(entry):
     prose = str(glossary.sections(entry.declared.source))
     assert "multiply by four" in prose and "Because" not in prose
+
+
+@pytest.mark.parametrize("words, link", [("", ""), ("Try it", ">Try it</a>")])
+def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
+    small_course, words, link
+):
+    text = made.fill(
+        "index.md", "<!-- made: browser sums -->", small_course, None, (), button=words
+    )
+    assert text.endswith(link) and ("path=02_sums/sums_dev.ipynb" in text) == bool(words)

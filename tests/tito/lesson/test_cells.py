@@ -110,8 +110,9 @@ def test_a_notebook_whose_own_metadata_is_lost_is_read_by_nbgrader_s(metadata, e
     assert (cell.exercise, cell.checks) == (exercise, checks)
 
 
-def test_folded_hints_are_no_cells_of_the_lesson():
-    made = cells.hint_metadata("text")
+@pytest.mark.parametrize("kind", [cells.HINTS, cells.START])
+def test_made_cells_are_no_cells_of_the_lesson(kind):
+    made = cells.made_metadata("text", kind)
     book = {
         "cells": [
             {"cell_type": "markdown", "source": "text", "metadata": made},

@@ -1,0 +1,95 @@
+"""Every check and every example of lessons, with the course's solutions, where NumPy's integers
+have 32 bits: run by test_int32.py, in the course's folder.
+
+    python lessons_in_32_bits.py NAME ...
+
+In Pyodide, NumPy is built for 32 bits. Elsewhere its functions are given other defaults here.
+"""
+
+import doctest
+import functools
+import importlib
+import importlib.util
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, ".")
+
+from tito.learn import browser, inline  # noqa: E402
+from tito.lesson import cells  # noqa: E402
+from tito.lesson.form import TEST  # noqa: E402
+
+# What makes arrays of Python's integers, and where its dtype stands among the arguments.
+MAKERS = {"array": 1, "asarray": 1, "zeros": 1, "ones": 1, "empty": 1, "full": 2, "arange": 3}
+
+
+def narrow(np):
+    """Let NumPy's functions make arrays of 32-bit integers where nobody asks for others."""
+
+    def narrowed(make, place):
+        @functools.wraps(make)
+        def made(*inputs, **options):
+            out = make(*inputs, **options)
+            dtype = options.get("dtype", inputs[place] if len(inputs) > place else None)
+            default = dtype is None or dtype is int
+            chosen = not default or any(map(_is_wide, inputs))
+            return out if chosen or out.dtype != np.int64 else out.astype(np.int32)
+
+        return made
+
+    for name, place in MAKERS.items():
+        setattr(np, name, narrowed(getattr(np, name), place))
+
+
+def _is_wide(value):
+    """Whether there is an integer in it that NumPy has given its 64 bits."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_wide, value))
+    described = getattr(value, "__array_interface__", {"typestr": ""})
+    return described["typestr"].endswith("i8")
+
+
+class AsOn32Bits(doctest.OutputChecker):
+    """NumPy shows no dtype that is the default; int32 is, where `narrow` was not needed."""
+
+    def check_output(self, want, got, flags):
+        return super().check_output(want, got.replace(", dtype=int32", ""), flags)
+
+
+def run(name):
+    """Print what fails in a lesson, and how many checks and examples were run."""
+    [path] = Path("modules/source").glob(f"*_{name}/checks.py")
+    sections = cells.read(path).cells
+    module = importlib.import_module(f"tinytorch.core.{name}")
+    number = 0
+    for section in sections:
+        for function in TEST.findall(section.source) if "points" in section.metadata else ():
+            number += 1
+            try:
+                inline._run(section, function, sections, dict(vars(module)))
+            except Exception as error:
+                line = traceback.extract_tb(error.__traceback__)[-1].lineno
+                said = f"{function}, line {line}: {type(error).__name__}: {error}"
+                needs = browser.missed_threads()
+                print(f"{name}: {function} needs threads" if needs else f"{name}: {said}")
+    for example in doctest.DocTestFinder().find(module, globs=vars(module)):
+        runner, said = doctest.DocTestRunner(AsOn32Bits()), []
+        number += runner.run(example, out=said.append).attempted
+        if said and browser.missed_threads():
+            said = [f"the example of {example.name} needs threads"]
+        print(*(f"{name}: {text}" for text in said), sep="\n", end="\n" if said else "")
+    print(f"{name}: {number} run")
+
+
+if sys.platform == "emscripten":
+    threading.Thread.start = browser._start
+if importlib.util.find_spec("numpy"):
+    import numpy
+
+    if numpy.array([1]).dtype == numpy.int64:
+        narrow(numpy)
+    assert numpy.array([1]).dtype == numpy.int32
+for lesson in sys.argv[1:]:
+    run(lesson)

@@ -1,0 +1,196 @@
+"""The site's pages as one document: what stands where, and what leads where."""
+
+import re
+
+import pytest
+
+from tito.book import paper
+
+HINTS = (
+    '<details class="hint"><summary>Hint 1 of 2</summary>\n<p>Look.</p>\n'
+    '<details class="hint"><summary>Hint 2 of 2</summary>\n<p>Closer.</p>\n</details>\n</details>'
+)
+BOX = (
+    '<div class="exercise docutils container" id="sums-add">\n<p><strong>Exercise 2.1. Add'
+    f"</strong> (3 points)</p>\n{HINTS}</div>"
+)
+ANSWER = (
+    '<details class="admonition hide below-input">\n<summary aria-label="Toggle">\n'
+    '<p class="collapsed admonition-title">The answer</p>\n'
+    '<p class="expanded admonition-title">The answer</p>\n</summary>\n<p>forty-two</p>\n</details>'
+)
+PRINTS = ANSWER.replace("The answer", "What it prints").replace("forty-two", "a loss")
+
+
+def page(site, name, title, body="", following=""):
+    path = site / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    then = f'<link rel="next" title="x" href="{following}" />' if following else ""
+    path.write_text(
+        f'<html><head>{then}</head><article class="bd-article"><section id="top"><h1>{title}'
+        f'<a class="headerlink" href="#top">#</a></h1>\n{body}</section></article></html>',
+        encoding="utf-8",
+    )
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A front page, a lesson of two sections, and a page."""
+    page(
+        tmp_path,
+        "index.html",
+        "Small",
+        '<a href="lessons/02_sums/add.html#sums-add">add</a>',
+        "lessons/02_sums.html",
+    )
+    listed = '<ol class="lesson-contents"><li><a href="02_sums/add.html">Adding</a></li></ol>'
+    page(tmp_path, "lessons/02_sums.html", "02. Sums", listed, "02_sums/add.html")
+    page(tmp_path, "lessons/02_sums/add.html", "2.1 Adding", BOX + ANSWER, "carry.html")
+    page(tmp_path, "lessons/02_sums/carry.html", "2.2 Carrying", PRINTS, "../../about.html")
+    page(
+        tmp_path,
+        "about.html",
+        "About",
+        '<section id="who">\n<h2>Who</h2></section><section id="a"><h2>A</h2></section>',
+    )
+    return tmp_path
+
+
+def document(site, wanted=None, numbers=(), sheet="a4"):
+    chapters = paper.read(site, wanted)
+    return paper.document(site, "Small", "1", chapters, sheet, dict(numbers))
+
+
+def test_pages_follow_each_other_as_on_the_site_and_sections_belong_to_their_lesson(site):
+    chapters = paper.read(site)
+    assert [chapter.title for chapter in chapters] == ["Small", "02. Sums", "About"]
+    assert [title for title, _ in chapters[1].entries] == ["2.1 Adding", "2.2 Carrying"]
+    assert [title for title, _ in chapters[2].entries] == ["Who"]  # not the glossary's letters
+    assert "<h2>2.1 Adding</h2>" in chapters[1].body and "headerlink" not in chapters[1].body
+
+
+def test_a_page_that_leads_back_ends_the_book(site):
+    page(site, "about.html", "About", following="index.html")
+    assert paper.order(site)[-1] == "about.html" and len(paper.order(site)) == 5
+
+
+def test_some_lessons_alone_hold_no_link_to_what_was_left_out(site):
+    page(site, "lessons/02_sums/carry.html", "2.2 Carrying", '<a href="../../about.html">us</a>')
+    text = document(site, ["lessons/02_sums.html"])
+    assert "<a>us</a>" in text and "About" not in text and "2.2 Carrying" in text
+
+
+def test_every_link_within_leads_to_an_id_that_is_there_once(site):
+    text = document(site)
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    links = re.findall(r'href="#([^"]+)"', text)
+    assert set(links) <= set(ids) and len(links) > 10
+
+
+def test_a_headings_other_names_move_to_the_next_page_with_it(site):
+    body = '<section id="b"><span id="c"></span><span id="d"></span><h2>Two words</h2></section>'
+    page(site, "about.html", "About", body)
+    text = document(site)
+    assert '<section id="p5-b"><h2><span id="p5-c"></span><span id="p5-d"></span>Two' in text
+    assert '<a class="to" href="#p5-b">Two words</a>' in text
+
+
+def test_a_link_to_another_host_shows_its_address_unless_its_words_do(site):
+    addresses = (
+        '<a class="x" href="https://example.org/a">there</a> '
+        '<a href="https://example.org">https://example.org</a> <a href="x.zip">file</a>'
+    )
+    page(site, "about.html", "About", addresses)
+    text = document(site)
+    assert '<a data-outside class="x" href="https://example.org/a">there</a>' in text
+    assert '<a href="https://example.org">https://example.org</a> <a>file</a>' in text
+
+
+def test_hints_stand_at_the_end_one_after_the_other_with_the_way_there_and_back(site):
+    text = document(site, numbers={"hints-p3-sums-add": 31, "p3-sums-add": 17})
+    box, appendix = text.split("<h1>Hints</h1>")
+    assert "Look." not in box
+    assert '2 hints at the end, on page <a class="page" href="#hints-p3-sums-add">31</a>' in box
+    assert re.search(r"<li><p>Look.</p></li>\s*<li><p>Closer.</p></li>", appendix)
+    assert '<b>Exercise 2.1. Add</b> page <a class="page" href="#p3-sums-add">17</a>' in appendix
+
+
+def test_answers_stand_at_the_end_and_what_a_program_prints_stays(site):
+    text = document(site)
+    before, after = text.split("<h1>Answers</h1>")
+    assert "forty-two" not in before and "Answer 2.1 is on page" in before
+    assert "forty-two" in after and "2.1 Adding" in after
+    assert "a loss" in before
+    assert not re.search(r"<details\b(?! open)", text)
+
+
+def test_the_contents_list_each_chapter_section_and_appendix_with_its_page(site):
+    text = document(site, numbers={"p3": 12, "hints": 40})
+    contents = re.search(r'<nav class="contents">.*?</nav>', text, re.S)[0]
+    assert re.search(r'href="#p3">2.1 Adding</a><i></i><a class="page" href="#p3">12<', contents)
+    assert re.search(r'href="#hints">Hints</a><i></i><a class="page" href="#hints">40<', contents)
+    assert f'href="#p4">{paper.UNKNOWN}<' in contents
+
+
+def test_a_lessons_own_list_has_page_numbers_too(site):
+    assert re.search(
+        r'href="#p3">Adding</a> <a class="page" href="#p3">12<', document(site, numbers={"p3": 12})
+    )
+
+
+def test_pictures_and_drawings_of_a_lesson_are_numbered_together(site):
+    picture = '<a class="image-reference" href="../../x.png"><img alt="A {}" src="../../x.png" />'
+    body = picture.format("line") + "\n</a>" + picture.format("curve") + "\n</a>"
+    body += "<figcaption><b>Figure 2.1.</b> A graph.</figcaption> <p>Touch Figure 2.1.</p>"
+    page(site, "lessons/02_sums/carry.html", "2.2 Carrying", body, "../../about.html")
+    text = document(site)
+    assert "<b>Figure&nbsp;2.1.</b> A line</figcaption>" in text
+    assert "<b>Figure&nbsp;2.2.</b> A curve</figcaption>" in text
+    assert "<b>Figure&nbsp;2.3.</b> A graph.</figcaption> <p>Touch Figure 2.3.</p>" in text
+    assert f'src="{(site / "x.png").as_uri()}"' in text
+
+
+def test_a_line_of_code_that_goes_on_in_the_next_is_marked(site):
+    code = f'<pre><span></span><span class="k">if</span> x:\n\n{"&lt;" * 96}\n{"x" * 97}\n</pre>'
+    page(site, "about.html", "About", code)
+    shown = re.search(r'<pre class="short">(.*?)</pre>', document(site), re.S)[1]
+    assert shown == (
+        f'<span class="k">if</span> x:\n\n{"&lt;" * 96}\n<span class="long">{"x" * 97}</span>'
+    )
+
+
+def test_words_of_code_without_a_colour_are_not_marked(site):
+    (site / "_static").mkdir()
+    (site / "_static" / "pygments.css").write_text(
+        'html[data-theme="light"] .highlight .n { color: #080808 } /* Name */\n'
+        'html[data-theme="light"] .highlight .p { color: #080808 } /* Punctuation */\n'
+        'html[data-theme="light"] .highlight .k { color: #7928A1 } /* Keyword */\n',
+        encoding="utf-8",
+    )
+    code = '<span class="k">del</span> <span class="n">x</span><span class="p">[:]</span>'
+    page(site, "about.html", "About", f"<pre>{code}\n</pre>")
+    assert '<span class="k">del</span> x[:]\n</pre>' in document(site)
+
+
+def test_two_drawings_of_one_name_keep_their_own_colours_and_labels(site):
+    drawing = (
+        '<svg id="d0" aria-labelledby="d0-title d0-desc"><title id="d0-title">T</title>'
+        '<desc id="d0-desc">D</desc><style>#d0 .x{fill:#fff}</style><path fill="url(#d0)"/></svg>'
+    )
+    style = "<style>#figure-d0 .y{fill:#eee}</style>"
+    page(site, "about.html", "About", f'<figure id="figure-d0">{style}{drawing}</figure>')
+    text = document(site)
+    assert '<figure id="p5-figure-d0"><style>#p5-figure-d0 .y{fill:#eee}' in text
+    assert 'id="p5-d0" aria-labelledby="p5-d0-title p5-d0-desc"' in text
+    assert "#p5-d0 .x{fill:#fff}" in text and "url(#p5-d0)" in text
+
+
+def test_a_chapters_pages_have_its_name_at_the_top_whatever_is_in_it(site):
+    page(site, "about.html", 'A "quoted" \\ <code>name</code> &lt; x')
+    assert r'@top-right { content: "A \"quoted\" \\ name \< x"; }' in document(site)
+
+
+@pytest.mark.parametrize(("sheet", "size"), [("a4", "210mm 297mm"), ("letter", "8.5in 11in")])
+def test_the_paper_has_a_size(site, sheet, size):
+    assert f"@page {{ size: {size}; }}" in document(site, sheet=sheet)

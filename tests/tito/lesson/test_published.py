@@ -1,0 +1,80 @@
+"""tito/lesson/published.py: what tito.toml says of where a course is published."""
+
+import pytest
+
+from tito.errors import TitoError
+from tito.learn import doctor
+from tito.lesson import published
+
+
+def say(root, text):
+    path = root.path / "tito.toml"
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n{text}\n", encoding="utf-8")
+    return root
+
+
+def links(root):
+    return next(f for f in doctor.examine(root.path) if f.what == "links")
+
+
+def test_a_course_that_says_nothing_has_no_addresses(small_course):
+    assert published.read(small_course.path) == published.Published()
+
+
+def test_the_addresses_follow_from_the_release(small_course):
+    say(small_course, '[book]\nrelease = "https://github.com/ada/small"\nbranch = "spring/27"')
+    place = published.read(small_course.path)
+    assert place.binder("a/b.ipynb") == (
+        "https://mybinder.org/v2/gh/ada/small/spring%2F27?urlpath=lab/tree/a/b.ipynb"
+    )
+    assert place.colab("a/b.ipynb") == (
+        "https://colab.research.google.com/github/ada/small/blob/spring/27/a/b.ipynb"
+    )
+    assert place.file("bin/x+y.whl") == ("https://github.com/ada/small/raw/spring/27/bin/x%2By.whl")
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ('[book]\nrelease = "https://gitlab.com/ada/small"', "release is 'https://gitlab.com"),
+        ('[book]\nrelease = "https://github.com/ada/small.git"', "release is"),
+        ('[book]\nrelease = "https://github.com/ada/small/"', "release is"),
+        ('[book]\nrelease = "https://github.com/ada"', "release is"),
+        ('[book]\nrelase = "https://github.com/ada/small"', "has 'relase', which means nothing"),
+        ("[book]\nrelease = 3", "release is 3"),
+        (
+            '[book]\nrelease = "https://github.com/ada/small"\nbranch = "the main one"',
+            "branch is 'the main one'",
+        ),
+        ('[book]\nbranch = "main"', "there is no release"),
+        ('[book]\npyodide_packages = "http://example.org/"', "pyodide_packages is"),
+        ('[book]\npyodide_packages = "https://example.org/numpy.whl"', "pyodide_packages is"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_told_with_its_value(small_course, text, said):
+    with pytest.raises(TitoError) as refused:
+        published.read(say(small_course, text).path)
+    assert said in refused.value.what and refused.value.code == 3 and refused.value.remedy
+
+
+def test_doctor_says_of_a_course_where_its_links_lead(small_course):
+    assert links(small_course).state == "optional"
+    say(small_course, '[book]\nrelease = "https://github.com/ada/small"')
+    assert links(small_course).state == "ok"
+    assert "https://github.com/ada/small, branch main" in links(small_course).found
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ('[book]\nrelease = "https://github.com/ada"', "release is 'https://github.com/ada'"),
+        ('[book]\npyodide = "nowhere"', "nowhere, which is no folder"),
+    ],
+)
+def test_doctor_names_a_setting_that_cannot_work(small_course, text, said):
+    finding = links(say(small_course, text))
+    assert finding.state == "problem" and said in finding.found and finding.remedy
+
+
+def test_doctor_says_nothing_of_links_in_a_workspace(small_workspace):
+    assert not [f for f in doctor.examine(small_workspace.path) if f.what == "links"]
