@@ -92,6 +92,15 @@ def scripts(app, page, template, context, doctree):
             app.add_js_file(f"drawings/{name}.js", loading_method="defer")
 
 
+def own_search(app):
+    """The book's own search (tito/book/search.py) in place of Sphinx's, and its index."""
+    app.builder.search = False
+
+
+def search_page(app):
+    return [("search", {}, "search.html")] if app.builder.name == "html" else []
+
+
 def box_exercises(app, doctree):
     """Put what stands from the head of an exercise to its end into one box."""
     for head in list(doctree.findall(nodes.container)):
@@ -106,6 +115,28 @@ def box_exercises(app, doctree):
             parent[start : end + 1] = [box := nodes.container("", *inside, classes=["exercise"])]
             box["ids"], box["names"] = head["ids"], head["names"]
             head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
+
+
+FOLD = re.compile(r"(?<=>)(([^<>]+)</a>\s*<details[^>]*>\s*<summary)>")
+
+
+def name_folds(app, page, template, context, doctree):
+    """Say what the arrows in the contents at the left unfold, for screen readers."""
+    contents = context["generate_toctree_html"]
+
+    def named(*words, **options):
+        return FOLD.sub(r'\1 aria-label="Sections of \2">', str(contents(*words, **options)))
+
+    context["generate_toctree_html"] = named
+
+
+def number_paragraphs(app, doctree):
+    """Give paragraphs and the rows of tables addresses: the search leads to them."""
+    number = 0
+    for node in doctree.findall(lambda node: isinstance(node, nodes.paragraph | nodes.row)):
+        if not isinstance(node.parent, nodes.entry) and not node["ids"]:
+            number += 1
+            node["ids"].append(f"p{number}")
 
 
 # What is kept from the build before. Sphinx reads and sets a page again when its source is newer;
@@ -140,14 +171,6 @@ def changed_by_others(app, env):
     return [page for page, shown in env.shown_of_others.items() if before.get(page, shown) != shown]
 
 
-def forget_words(app):
-    """Take words out of the search index that no page has any more: Sphinx would keep them."""
-    for words in (app.builder.indexer._mapping, app.builder.indexer._title_mapping):
-        for word in [word for word, found in words.items() if not found]:
-            del words[word]
-    return []
-
-
 def remove_unused(app, error):
     """Delete the pictures and notebooks of an earlier build that no page shows any more."""
     for folder, known in (("_images", app.env.images), ("_downloads", app.env.dlfiles)):
@@ -160,9 +183,12 @@ def remove_unused(app, error):
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
+    app.connect("builder-inited", own_search)
+    app.connect("html-collect-pages", search_page)
     app.connect("doctree-read", box_exercises)
+    app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
+    app.connect("html-page-context", name_folds, priority=900)  # after the theme's
     app.connect("env-updated", changed_by_others)
-    app.connect("html-collect-pages", forget_words)  # the last event before the index is written
     app.connect("build-finished", remove_unused)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

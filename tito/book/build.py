@@ -3,9 +3,11 @@
     execute.py    what the lessons' cells print and draw and the
                   milestones measure, run once and kept
     pages.py      a lesson or a milestone as the notebook that becomes its page
+    split.py      a long page of the book as pages of its sections
     drawings.py   the drawings of `book/drawings`, and their places in the lessons
     made.py       parts of the other pages that are made: the lessons' table, the commands, what
                   the programs in `book/` print
+    search.py     what the search looks in, made of the finished pages
     proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
                   the learner's edition solutions
     lite.py       the lessons in the browser, below the site, when they are asked for
@@ -37,7 +39,7 @@ from tito.learn import milestone
 from tito.lesson import course, notebook, published
 
 EXTRA = "`bin/setup book` installs it."
-WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".json", ".svg")
+WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
 LIBRARIES = (
     "docutils",
     "myst-nb",
@@ -94,7 +96,7 @@ def build(
     host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
-    from tito.book import execute, lite, proof
+    from tito.book import execute, lite, proof, search
 
     began = time.monotonic()
     refuse(root, edition, output)
@@ -129,6 +131,7 @@ def build(
         for gone in _lay_out(folder / "source", sources):
             _remove_page(folder, gone)
         _sphinx(root, site, folder)
+        search.write(root, folder / "set")
         _name_assets(folder / "set")
         (folder / "set" / NOTE).write_text(
             f"Made by `tito book build --edition {edition}`.\n", encoding="utf-8"
@@ -210,7 +213,7 @@ def _sources(root, site, settings, edition, outputs, package, button, commands):
 
     button  what the front page's link to a lesson in the browser says; "" without them
     """
-    from tito.book import drawings, made
+    from tito.book import drawings, made, split
 
     drawn = drawings.drawings(root, package)
     out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
@@ -224,6 +227,7 @@ def _sources(root, site, settings, edition, outputs, package, button, commands):
         else text
         for name, text in out.items()
     }
+    out = split.pages(out)
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
             notebook.to_notebook(entry.declared.released, entry.declared),
@@ -306,9 +310,9 @@ def _sphinx(root, site, folder):
         "release": root.edition,
         "html_title": root.name,
         "language": "en",
+        "templates_path": [str(site / "_templates")],  # a new list: the theme adds to it
         "html_static_path": [str(site / "_static")],
         "html_favicon": str(site / "_static" / "icon.svg"),
-        "templates_path": [],  # the theme adds to this list, and would to that of all builds
     }
     try:
         with patch_docutils(str(folder / "source")), docutils_namespace(), _quiet():
@@ -350,11 +354,12 @@ def _told_again(source, messages):
 
 
 def _made_by(site):
-    """What pages are made by, as text: the settings, and the versions of the libraries. When it
+    """What pages are made by, as text: settings, templates, the versions of the libraries. When it
     has changed, or the last build came to no good end, nothing is kept from that build.
     """
     versions = "".join(f"{name} {version(name)}\n" for name in LIBRARIES)
-    return versions + (site / "conf.py").read_text(encoding="utf-8")
+    made_of = [site / "conf.py", *sorted((site / "_templates").glob("*.html"))]
+    return versions + "".join(path.read_text(encoding="utf-8") for path in made_of)
 
 
 def _name_assets(html):
@@ -388,6 +393,8 @@ def _quiet():
 
 def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
+    from tito.book import split
+
     messages = re.sub(COLOUR, "", messages).strip()
     if not messages:
         return ""
@@ -406,7 +413,8 @@ def _at_home(root, site, source, messages):
             str(source / "milestones" / f"{program.path.stem}.ipynb"),
             (milestone.SOURCE / program.path.name).as_posix(),
         )
-    return messages.replace(f"{source}{os.sep}", "book/")
+    messages = messages.replace(f"{source}{os.sep}", "book/")
+    return split.at_home(messages)
 
 
 def _copy(html, output):

@@ -5,6 +5,7 @@ browser   `<!-- made: browser NAME -->`: a link to that lesson in the browser, i
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
+sections  the page is split in its sections, which are listed there (split.py)
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a drawing without a lesson (see drawings.py), or a program of the course,
           `book/NAME.py`, which prints its part with the course's package at hand
@@ -12,6 +13,7 @@ any other name is a drawing without a lesson (see drawings.py), or a program of 
 
 import itertools
 import re
+from collections import Counter
 
 from tito.book import execute, pages
 from tito.errors import TitoError
@@ -19,6 +21,8 @@ from tito.learn import milestone
 from tito.lesson import glossary
 
 MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->$", re.M)
+PAGE_TERMS = 40  # of the glossary on one page
+GROUP = 6  # commands such as `tito gradebook show` that get a page of their own
 
 
 def fill(page, text, root, package, commands, drawn=None, button=""):
@@ -32,6 +36,8 @@ def fill(page, text, root, package, commands, drawn=None, button=""):
 
     def part(mark):
         name, words = mark.groups()
+        if name == "sections":
+            return mark.group(0)
         if name == "browser":
             return button and browser_link(root.lesson(words or root.lessons[0].name), button)
         if name == "lessons":
@@ -55,7 +61,7 @@ def printed(root, page, name, package):
     if not program.exists():
         raise TitoError(
             f"book/{page}: there is no made part {name!r}.",
-            "There are browser, lessons, commands, glossary, pytorch, the drawings without a "
+            "There are browser, lessons, commands, glossary, sections, pytorch, drawings without a "
             f"lesson, and the programs book/*.py; book/{name}.py is none.",
             1,
         )
@@ -114,7 +120,10 @@ def lessons(root):
 
 
 def glossary_part(root):
-    """Every term: the sentence that explains it, where it stands, where else the term is used."""
+    """Every term: the sentence that explains it, where it stands, where else the term is used.
+
+    Some letters of the alphabet make a section, of about PAGE_TERMS terms.
+    """
     addresses = {entry.name: pages.addresses(entry) for entry in root.lessons}
     folders = {entry.name: entry.folder for entry in root.lessons}
     numbers = {entry.name: entry.number for entry in root.lessons}
@@ -124,10 +133,21 @@ def glossary_part(root):
         return f"[{text}]({address})"
 
     parts = []
-    for letter, terms in itertools.groupby(
-        glossary.read_terms(root), key=lambda term: term.term[0].upper()
-    ):
-        parts.append(f"## {letter}")
+    every = itertools.groupby(glossary.read_terms(root), key=lambda term: term.term[0].upper())
+    letters = [(letter, list(terms)) for letter, terms in every]
+    sections, count = [], PAGE_TERMS
+    for letter, terms in letters:
+        if count + len(terms) > PAGE_TERMS:
+            sections.append([])
+            count = 0
+        sections[-1].append(letter)
+        count += len(terms)
+    first = {one[0]: " to ".join(dict.fromkeys((one[0], one[-1]))) for one in sections}
+    for letter, terms in letters:
+        if letter in first:
+            parts.append(f"## {first[letter]}")
+        if first.get(letter) != letter:
+            parts.append(f"### {letter}")
         for term in terms:
             places = link(f"{term.number:02}. {term.title}", term.lesson, term.section)
             if term.used:
@@ -167,9 +187,12 @@ def commands_part(commands):
 
     commands  [(who it is for, "tito book build", click's command)]
     """
+    of_group = Counter(words.split()[1] for _, words, _ in commands if len(words.split()) > 2)
     groups = {audience: [] for audience, _, _ in commands}
     for audience, words, command in commands:
-        groups[audience].append(_command(words, command))
+        group = words.split()[1]
+        title = f"{audience}: tito {group}" if of_group[group] >= GROUP else audience
+        groups.setdefault(title, []).append(_command(words, command))
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(texts) for title, texts in groups.items())
 
 

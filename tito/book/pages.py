@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from tito.book import drawings
 from tito.learn import milestone
-from tito.lesson import cells
+from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT
 from tito.lesson.form import stub
 from tito.lesson.notebook import visible_points
@@ -94,6 +94,7 @@ def notebooks(entry, edition, outputs, links, drawn=()):
             for line, part in _code(cell, outputs.get(str(cell.number), [])):
                 add(line, part)
     drawings.place(entry, sections, drawn)
+    _mark_terms(lesson.meta["terms"], sections)
     if contents := _contents(lesson, sections):
         sections[0].parts.append((0, _prose(contents)))
     kernel = lesson.source.header.get("kernelspec", PYTHON)
@@ -175,6 +176,32 @@ def _take_task(parts):
     if not prose["source"]:
         parts.pop()
     return task.strip()
+
+
+def _mark_terms(terms, sections):
+    """Give each term an address, `#term-learning-rate`, where the lesson explains it."""
+    prose = [
+        part for section in sections for _, part in section.parts if part["cell_type"] == "markdown"
+    ]
+    for term in terms:
+        found = (
+            (part, match)
+            for emphasised in glossary.emphasis(term)
+            for part in prose
+            for match in emphasised.finditer(part["source"])
+            if not part["source"][: match.start()].rpartition("\n\n")[2].startswith(glossary.NEEDS)
+            and not match[0].startswith(glossary.NEEDS)
+        )
+        if first := next(found, None):
+            part, match = first
+            source = part["source"]
+            mark = f'<span id="{term_id(term)}"></span>'
+            part["source"] = source[: match.start()] + mark + source[match.start() :]
+
+
+def term_id(term):
+    """The anchor of the place that explains a term."""
+    return f"term-{slug_of(term)}"
 
 
 def _contents(lesson, sections):

@@ -8,11 +8,12 @@ check: not in a page, the search index, a notebook or an output.
 import json
 import posixpath
 import re
+import zlib
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 from tito.author import release
-from tito.book import lite
+from tito.book import lite, search
 from tito.book.pages import LEARNER
 from tito.errors import TitoError
 
@@ -165,8 +166,14 @@ def _refuse_secrets(root, paths, read):
 
 
 def _text(path):
-    """A file's text; of a notebook, also its cells as one reads them."""
-    text = path.read_bytes().decode("utf-8", "replace")
+    """A file's text; of a notebook, also its cells as one reads them; what is packed, unpacked."""
+    data = path.read_bytes()
+    if path.suffix == ".inv":
+        head, _, packed = data.partition(b"compressed using zlib.\n")
+        data = head + zlib.decompress(packed)
+    text = data.decode("utf-8", "replace")
+    if path.name == search.FILE:
+        text = search.read(text)
     return (
         text + "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
         if path.suffix == ".ipynb"

@@ -14,6 +14,7 @@ from tito.lesson.form import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")
+NEEDS = "**You "  # begins what a lesson needs and what one writes in it: this explains nothing
 ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|etc|fig|sec|eq)\.$", re.I)
 
 
@@ -119,17 +120,24 @@ def sections(source) -> list[Section]:
 
 def explanation(term: str, parts: list[Section]) -> tuple[str, str] | None:
     """(heading, sentence) where the term first stands in bold, else in italics; None if never."""
-    for mark in (r"\*\*", r"(?<!\*)\*(?!\*)"):
-        emphasised = re.compile(rf"{mark}(?:the |an? )?{pattern(term)}{mark}", re.I)
+    for emphasised in emphasis(term):
         for part in parts:
             for paragraph in part.paragraphs:
-                if not paragraph.startswith("**You ") and emphasised.search(paragraph):
+                if not paragraph.startswith(NEEDS) and emphasised.search(paragraph):
                     return part.heading, next(
                         sentence
                         for sentence in split_sentences(paragraph)
                         if emphasised.search(sentence)
                     )
     return None
+
+
+def emphasis(term: str) -> list[re.Pattern]:
+    """What finds the term in bold, and what finds it in italics."""
+    return [
+        re.compile(rf"{mark}(?:the |an? )?{pattern(term)}{mark}", re.I)
+        for mark in (r"\*\*", r"(?<!\*)\*(?!\*)")
+    ]
 
 
 def split_sentences(paragraph: str) -> list[str]:
