@@ -30,6 +30,33 @@ PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks pa
 missed = []  # names of threads that somebody wanted to start: a browser's Python has none
 
 
+class Browser:
+    """What `check` asks of the browser that it runs in.
+
+    root, drive  the folders of the course that came with tito, and of the learner's notebooks
+    """
+
+    def __init__(self, root, drive):
+        self.root, self.drive = root, drive
+
+    def missed_threads(self):
+        """Whether somebody wanted to start a thread since this was asked last."""
+        found = bool(missed)
+        missed.clear()
+        return found
+
+    def remember(self, folder, exercise, passed):
+        """Note whether the checks of an exercise of the lesson in `folder` passed."""
+        noted = _passed(self.drive)
+        names = set(noted.get(folder, ())) - {exercise} | ({exercise} if passed else set())
+        if sorted(names) != noted.get(folder, []):
+            try:
+                text = json.dumps(noted | {folder: sorted(names)})
+                (self.drive / PASSED).write_text(text, encoding="utf-8")
+            except OSError:
+                pass  # the browser shows no files; what the check says is told all the same
+
+
 def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     """Let the package be made from the notebooks below `drive`.
 
@@ -44,7 +71,7 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     root = course.installed_course()
     finder.install(root.path)
     builtin.install()
-    builtin.browser = root.path
+    builtin.browser = Browser(root.path, drive)
     if threading.Thread.start is not _start:
         threading.Thread.start = _start
     sys.meta_path[:] = [
@@ -74,13 +101,6 @@ def _start(thread, start=threading.Thread.start):
         ) from None
 
 
-def missed_threads():
-    """Whether somebody wanted to start a thread since this was asked last."""
-    found = bool(missed)
-    missed.clear()
-    return found
-
-
 def _exercises(entry):
     """The names of a lesson's exercises; reading its script would need a reader of YAML."""
     return [cell.exercise for cell in cells.read(entry.notebook).cells if cell.exercise]
@@ -91,7 +111,7 @@ def _exercises(entry):
 
 def _drive():
     """The folder of the learner's notebooks."""
-    return next((one.drive for one in sys.meta_path if isinstance(one, Notebooks)), DRIVE)
+    return builtin.browser.drive if builtin.browser else DRIVE
 
 
 def _passed(drive):
@@ -100,19 +120,6 @@ def _passed(drive):
         return {str(name): [str(one) for one in names] for name, names in value.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}  # none yet, or damaged: running the checks writes it anew
-
-
-def remember(folder, exercise, passed):
-    """Note whether the checks of an exercise of the lesson in `folder` passed."""
-    drive = _drive()
-    noted = _passed(drive)
-    names = set(noted.get(folder, ())) - {exercise} | ({exercise} if passed else set())
-    if sorted(names) != noted.get(folder, []):
-        try:
-            text = json.dumps(noted | {folder: sorted(names)})
-            (drive / PASSED).write_text(text, encoding="utf-8")
-        except OSError:
-            pass  # the browser shows this Python no files; the check itself is told all the same
 
 
 def progress():

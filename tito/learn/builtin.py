@@ -7,7 +7,7 @@ Python loads this at each start (tinytorch-root.pth, see hatch_build.py), so it 
 import builtins
 import sys
 
-browser = None  # in a browser, the folder of the course that came with tito
+browser = None  # in a browser, a `browser.Browser`
 
 
 def install():

@@ -31,14 +31,14 @@ class CheckFailed(Exception):
         return str(self).split("\n")
 
 
-def check(name: str, space: dict, line: int, browser_root: Path | None = None) -> None:
+def check(name: str, space: dict, line: int, browser=None) -> None:
     """Run the visible checks of exercise `name` on the names of `space`, the caller's
     globals; `line` is where it calls.
 
     Raises CheckFailed with the message of the first check that fails.
     """
     try:
-        path = _checks_file(name, space, browser_root)
+        path = _checks_file(name, space, browser and browser.root)
         sections = cells.read(path).cells
         chosen = [c for c in sections if c.title == name]
         if not chosen:
@@ -53,8 +53,6 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
     except TitoError as error:
         _stop(f"{error.what} {error.remedy}")
     lesson = path.parent.name.partition("_")[2]
-    if browser_root:
-        from tito.learn import browser
     threaded = []
     for section in chosen:
         for function in TEST.findall(section.source):
@@ -62,10 +60,10 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
             try:
                 _run(section, function, sections, dict(space))
             except Exception as error:
-                if browser_root and browser.missed_threads():
+                if browser and browser.missed_threads():
                     threaded.append(title)
                     continue
-                if browser_root:
+                if browser:
                     browser.remember(path.parent.name, name, False)
                 explanation = _explained(error, space, lesson, name)
                 place = _place(space, line)
@@ -75,7 +73,7 @@ def check(name: str, space: dict, line: int, browser_root: Path | None = None) -
                 _stop(explanation)
             lines = "\n".join(f"   {row}" for row in "\n".join(explanation).split("\n"))
             _stop(f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}')
-    if browser_root:
+    if browser:
         browser.remember(path.parent.name, name, not threaded)
     if threaded:
         print(
