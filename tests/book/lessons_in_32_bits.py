@@ -21,6 +21,7 @@ from tito.learn import browser, inline  # noqa: E402
 from tito.lesson import cells  # noqa: E402
 from tito.lesson.form import TEST  # noqa: E402
 
+HERE = browser.Browser(root=None, drive=None)
 # What makes arrays of Python's integers, and where its dtype stands among the arguments.
 MAKERS = {"array": 1, "asarray": 1, "zeros": 1, "ones": 1, "empty": 1, "full": 2, "arange": 3}
 
@@ -72,12 +73,12 @@ def run(name):
             except Exception as error:
                 line = traceback.extract_tb(error.__traceback__)[-1].lineno
                 said = f"{function}, line {line}: {type(error).__name__}: {error}"
-                needs = browser.missed_threads()
+                needs = HERE.missed_threads()
                 print(f"{name}: {function} needs threads" if needs else f"{name}: {said}")
     for example in doctest.DocTestFinder().find(module, globs=vars(module)):
         runner, said = doctest.DocTestRunner(AsOn32Bits()), []
         number += runner.run(example, out=said.append).attempted
-        if said and browser.missed_threads():
+        if said and HERE.missed_threads():
             said = [f"the example of {example.name} needs threads"]
         print(*(f"{name}: {text}" for text in said), sep="\n", end="\n" if said else "")
     print(f"{name}: {number} run")
