@@ -288,6 +288,11 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
     def look(mode, place):
         theme = "dark" if mode == "dark" else "light"
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        try:  # the theme lets what scrolls be reached a moment after the window has another size
+            page.wait_for_function(f"{STUCK}.length === 0", timeout=3000)
+        except playwright.TimeoutError:
+            found = page.evaluate(STUCK)
+            wrong.append(f"{name}, {mode}: no key reaches what scrolls: {found}")
         page.evaluate(axe.axe_script)
         told = page.evaluate(SERIOUS % place)
         wrong.extend(f"{name}, {mode}: {one}" for one in told)

@@ -604,7 +604,7 @@ check("gelu")
 # functions. Predict first: which derivatives rise above 1, which fall below 0, and which come
 # close to 0 on *both* sides?
 
-# %%
+# %% tags=["answer"]
 line = Tensor(np.linspace(-5, 5, 401))
 curves = {relu: ("C0", "-"), sigmoid: ("C1", "--"), tanh: ("black", "-."), gelu: ("C3", ":")}
 figure, axes = panel("activation functions", "x", "value", xlim=(-5, 5), ylim=(-1.3, 3.4))
@@ -710,11 +710,6 @@ draw_softmax([89.0, 90.0, 92.0], shift=True)
 # the logits 1, 2, 4: what happens to the probabilities when $T$ is very large, and when it is
 # close to 0?
 
-# %%
-draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
-# alt: Probabilities of three classes. Temperature 2: 0.14, 0.231, 0.629. Temperature 1: 0.042,
-# 0.114, 0.844. Temperature 0.5: 0.00243, 0.0179, 0.98.
-
 # %% tags=["answer"]
 logits = Tensor([1.0, 2.0, 4.0])
 for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
@@ -725,6 +720,11 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
 # the largest logit. Hence the name: softmax is a soft version of *argmax*. In the last row the
 # temperature 0.001 makes the largest logit 4000, whose exponential would overflow; your
 # `softmax` subtracts it first.
+
+# %%
+draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
+# alt: Probabilities of three classes. Temperature 2: 0.14, 0.231, 0.629. Temperature 1: 0.042,
+# 0.114, 0.844. Temperature 0.5: 0.00243, 0.0179, 0.98.
 
 # %% [markdown]
 # ## Log-softmax

@@ -377,7 +377,7 @@ for z, *row in zip(logits, unclipped, clipped_7, stable):
 # But training follows the derivative. The answer below is yes. Predict the derivatives of both
 # curves at $z = -8$, where the network is sure of no: which one is steep, which one is flat?
 
-# %%
+# %% tags=["answer"]
 from tinytorch.core.activations import numerical_derivative
 
 
@@ -711,7 +711,7 @@ for j in range(2):
 # With label smoothing the same rule holds. Predict the sign of the gradient of the true class,
 # if its probability is .995 and its target .933:
 
-# %%
+# %% tags=["answer"]
 draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # alt: Probabilities 0.995, 0.00247, 0.00247; targets 0.933, 0.0333, 0.0333. The gradient is
 # 0.0617 for the true class and -0.0309 for the others: a step lowers the true logit.
@@ -906,7 +906,7 @@ for classes in (2, 10, 1000, 50_000):
 # equal. Predict: what does one more point of margin save when the network is right, and when it
 # is wrong?
 
-# %%
+# %% tags=["answer"]
 margins = np.linspace(-6, 10, 321)
 ten = np.zeros((321, 10))
 ten[:, 3] = margins

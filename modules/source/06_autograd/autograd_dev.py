@@ -238,7 +238,7 @@ check("topological-order")
 # contributions that have arrived for it so far. `accumulate` adds one more. That takes one
 # line, and `gradients[x] += g` is *not* the right one. Predict what `a` and `b` receive:
 
-# %%
+# %% tags=["answer"]
 g = np.array([1.0])  # the rule of a + b returns the very same array for both inputs
 for_a, for_b = g, g
 for_a += 5.0  # a contribution to a from elsewhere
