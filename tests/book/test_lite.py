@@ -615,6 +615,21 @@ def test_a_damaged_record_of_checks_is_begun_anew(drive):
     assert done.stdout == "The checks of 1 of 1 exercises have passed here so far.\n", done.stderr
 
 
+def test_a_thread_missed_before_a_check_hides_nothing_that_is_wrong(drive):
+    done = drive.run(
+        "import _thread, threading",
+        'def refuse(*words, **more): raise RuntimeError("can\'t start new thread")',
+        "threading._start_new_thread = threading._start_joinable_thread = refuse",
+        "try:",
+        "    threading.Thread(target=print).start()  # a demonstration that needs one",
+        "except RuntimeError:",
+        "    pass",
+        "def total(numbers): return 5",
+        "check('total')",
+    )
+    assert "should be 6, yours is 5" in done.stderr and "not run here" not in done.stdout
+
+
 def test_a_check_that_needs_threads_is_not_run_and_says_so(drive):
     """A browser's Python has none; what else the checks find is told."""
     done = drive.run(

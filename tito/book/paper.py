@@ -419,7 +419,7 @@ def _answers(chapters):
     return _appendix(
         "answers",
         "Answers",
-        "What the code above a question prints.",
+        "What the code prints or draws where the text asks for a prediction.",
         [(chapter, [part(answer) for answer in chapter.answers]) for chapter in chapters],
     )
 

@@ -57,6 +57,8 @@ def check(name: str, space: dict, line: int, browser=None) -> None:
     for section in chosen:
         for function in TEST.findall(section.source):
             title = function.removeprefix("test_").replace("_", " ")
+            if browser:
+                browser.missed_threads()  # of what ran before this check
             try:
                 _run(section, function, sections, dict(space))
             except Exception as error:
