@@ -68,19 +68,19 @@ class Drawn {
     this.controls.querySelector(`[data-value="${name}"]`).textContent = typeof text === "number" ? number(text) : text;
   }
 
-  // Back, Next and the slider between them: `show(step)` for steps 0 to `count` - 1.
+  // Back, Next and the slider between them: `show(step)` for steps 0 to `count()` - 1.
   steps(count, show) {
     const slider = this.control("step");
     const [back, next] = this.controls.querySelectorAll(".stepper button");
     const go = (to) => {
-      slider.value = Math.max(0, Math.min(count - 1, to));
+      slider.max = count() - 1;
+      slider.value = Math.max(0, Math.min(count() - 1, to));
       const step = Number(slider.value);
       back.disabled = step === 0;
-      next.disabled = step === count - 1;
-      slider.setAttribute("aria-valuetext", `step ${step + 1} of ${count}`);
+      next.disabled = step === count() - 1;
+      slider.setAttribute("aria-valuetext", `step ${step + 1} of ${count()}`);
       show(step);
     };
-    slider.max = count - 1;
     slider.addEventListener("input", () => go(Number(slider.value)));
     this.on("by", (by) => go(Number(slider.value) + Number(by)));
     go(0);

@@ -6,15 +6,16 @@ The Values of lesson 05 compute them, and the Variables of lesson 06 agree.
 
 import operator
 
-from figure import Figure, Panel, button, choice, number, stepper, together
+from figure import Figure, Panel, button, choice, field_of, number, stepper, together
 
 from tinytorch import Variable
 from tinytorch.core.backprop import Value, backward, propagate, topological_order
 from tinytorch.support.computation_graph import ACROSS, DOWN, GRADIENT, MARGIN, VALUE, WIDE
 
-OPERATIONS = {"*": operator.mul, "+": operator.add, "square": lambda x: x**2}
+OPERATIONS = {"*": operator.mul, "+": operator.add, "**": operator.pow}
 
 LESSON = {
+    "expression": "(a * b + c) * (a + d)",
     "inputs": {"a": 2.0, "b": -3.0, "c": 10.0, "d": 5.0},
     "nodes": [["e", "*", ["a", "b"]], ["f", "+", ["e", "c"]], ["g", "+", ["a", "d"]],
               ["L", "*", ["f", "g"]]],
@@ -28,8 +29,9 @@ ORDER = {
     "early": ["z", "h", "p"],  # level by level: h goes on before p has propagated to it
 }
 PAGE = {
+    "expression": "(x * y + x) ** 2",
     "inputs": {"x": 2.0, "y": -3.0},
-    "nodes": [["a", "*", ["x", "y"]], ["b", "+", ["a", "x"]], ["loss", "square", ["b"]]],
+    "nodes": [["a", "*", ["x", "y"]], ["b", "+", ["a", "x"]], ["loss", "**", ["b", 2]]],
     "places": {"y": (0.7, 0), "x": (2, 0), "a": (1, 1), "b": (1.5, 2), "loss": (1.5, 3)},
 }
 
@@ -57,8 +59,8 @@ def figures():
         drawn(
             PAGE,
             "autograd_graph",
-            "x is used twice, so two gradients arrive at it, one through + and one through *; they "
-            "are added.",
+            "In (x * y + x) ** 2, x is used twice, so two gradients arrive at it, one through + "
+            "and one through *; they are added.",
         ),
     ]
 
@@ -66,7 +68,7 @@ def figures():
 def drawn(example, name, caption, **place):
     inputs, nodes, places = example["inputs"], example["nodes"], example["places"]
     steps = trace(inputs, nodes)
-    controls = "".join(
+    counters = "".join(
         f'<span class="counter">{button("−", "less", value=key, aria_label=f"{key} minus 1")}'
         f'<span data-value="{key}">{key} = {number(value)}</span>'
         f"{button('+', 'more', value=key, aria_label=f'{key} plus 1')}</span>"
@@ -79,15 +81,21 @@ def drawn(example, name, caption, **place):
     else:
         rules = {"right": "is added (+=)", "wrong": "overwrites (=)"}
         rule = choice("A gradient that arrives", f"{name}-rule", rules, "right")
-    passes = button("Forward pass", "forward") + button("Backward pass", "backward")
+    passes = together(button("Forward pass", "forward") + button("Backward pass", "backward"))
+    counters = f'<div class="together counters">{counters}</div>'
+    state = {"inputs": inputs, "nodes": nodes, "early": example.get("early")}
+    field = ""
+    if own := example.get("expression"):
+        state["expression"] = own
+        field = field_of("Your expression, with + - * / **", "expression", own)
     return Figure(
         name,
         "The computation graph of " + nodes[-1][0],
         caption,
         [panel(inputs, nodes, places, steps[-1])],
         [step["says"] for step in steps],
-        stepper() + "".join(map(together, (passes, controls))) + rule,
-        {"inputs": inputs, "nodes": nodes, "early": example.get("early")},
+        field + stepper() + passes + counters + rule,
+        state,
         **place,
     )
 
@@ -96,7 +104,7 @@ def trace(inputs, nodes, overwrite=False, early=None):
     """The steps of a forward and a backward pass.
 
     inputs     {name: number}
-    nodes      [[name, operation, [names of its inputs]]], each after those that it uses
+    nodes      [[name, operation, [names or numbers that it uses]]], each after those that it uses
     overwrite  a mistake: a gradient that arrives overwrites what was there
     early      another: the names of the nodes in a wrong order for the backward pass
     returns    list of {"says": a sentence, "at": names, "values": {name: number}, "grads": {name:
@@ -112,12 +120,12 @@ def trace(inputs, nodes, overwrite=False, early=None):
 
     step(f"The inputs: {listed}.", [*inputs])
     for name, sign, used in nodes:
-        made[name] = OPERATIONS[sign](*(made[one] for one in used))
+        made[name] = OPERATIONS[sign](*(made.get(one, one) for one in used))
         made[name].label, values[name] = name, made[name].data
         for place, (one, local) in enumerate(zip(used, made[name]._local_gradients)):
             local_gradients[f"{one} {name} {place}"] = local
         how, result = written(sign, used), number(values[name])
-        with_numbers = written(sign, [number(values[one]) for one in used])
+        with_numbers = written(sign, [values.get(one, one) for one in used])
         step(f"Forward: {name} = {how} = {with_numbers} = {result}.", [name])
     root = made[nodes[-1][0]]
     root.grad = grads[root.label] = 1.0
@@ -168,16 +176,17 @@ def gradients(inputs, nodes, number_of=Value):
     """{input: gradient} by the engine's own backward pass: of Values, or of Variables."""
     made = {name: number_of(value) for name, value in inputs.items()}
     for name, sign, used in nodes:
-        made[name] = OPERATIONS[sign](*(made[one] for one in used))
+        made[name] = OPERATIONS[sign](*(made.get(one, one) for one in used))
     result = made[nodes[-1][0]]
     result.backward() if number_of is Variable else backward(result)
     return {name: float(made[name].grad) for name in inputs}
 
 
 def written(sign, used):
-    if sign == "square":
-        return f"({used[0]})²" if used[0].startswith("-") else f"{used[0]}²"
-    return f" {sign} ".join(used)
+    x, y = map(number, used)
+    if (sign, y) == ("**", "2"):
+        return f"({x})²" if x.startswith("-") else f"{x}²"
+    return f"{x} {sign} {y}"
 
 
 def panel(inputs, nodes, places, last):
@@ -194,6 +203,7 @@ def panel(inputs, nodes, places, last):
     indent = (graph.width - ACROSS * 3 - WIDE) / 2
     corner = {n: (indent + ACROSS * c, MARGIN + DOWN * r) for n, (c, r) in places.items()}
     for end, _, used in nodes:
+        used = [one for one in used if one in corner]
         for place, start in enumerate(used):
             side = -1 if corner[start] == min(corner[one] for one in used) else 1
             twice = len(used) == 2 and used[0] == used[1]

@@ -45,6 +45,19 @@ def test_the_graph_gets_the_gradients_of_the_lesson():
     assert any("a gets 7 * -3 = -21, added to 4: -17" in step["says"] for step in steps)
 
 
+def test_the_expression_in_the_field_is_that_of_the_graph():
+    graph = module("computation_graph")
+    for example in (graph.LESSON, graph.PAGE):
+        inputs = {name: Variable(value) for name, value in example["inputs"].items()}
+        result = eval(example["expression"], inputs)
+        result.backward()
+        last = graph.trace(example["inputs"], example["nodes"])[-1]
+        assert last["values"][example["nodes"][-1][0]] == result.data
+        assert {name: last["grads"][name] for name in example["inputs"]} == {
+            name: inputs[name].grad for name in example["inputs"]
+        }
+
+
 def test_a_gradient_that_overwrites_is_called_wrong():
     graph = module("computation_graph")
     last = graph.trace(graph.LESSON["inputs"], graph.LESSON["nodes"], overwrite=True)[-1]
@@ -274,6 +287,81 @@ def numbers(figure, start):
     return [float(text) for text in cells(figure, start).values()]
 
 
+# What a reader may type in the field of the computation graph; and what they are told of mistakes.
+OWN = """
+    (w * x + b - y) ** 2 | a*b + c*d - e/f | x * x * x | -x ** 2 + 3*x - 4 
+    | (x + y) * (x - y) / (x*y) | (x*x + y*y) ** .5 + x | 2 ** 3 ** 0 * x1 - -x1 | x ** -2 * (1 - 3) | a + b + c + d + e
+    | a * (b + c) + b * (a + c)
+""".replace("\n", "").split("|")
+MISTAKES = {
+    "": "Write an expression",
+    "x * (y + ": "After + a name or a number is missing.",
+    "x * / y": "Before / a name or a number is missing.",
+    "2x": "Between 2 and x an operator is missing",
+    "(x + y": "A ( is not closed.",
+    "x + y)": "There is a ) without its (.",
+    "y = x * 2": "Write only what stands at the right of =.",
+    "x ^ 2": "Python writes a power with **",
+    "x ** y": "The exponent of ** must be a number",
+    "exp(x)": "Functions such as exp are not known here",
+    "weight * x": "The name weight does not fit",
+    "x @ y": "@ is not known here",
+    "x / (1 - 1) + 1 / 0": "1 / 0 is not a finite number.",
+    "2 + 3": "a number has no gradient",
+    "x": "Compute something with x",
+    "(((x + y) * x + y) * x + y) * x + y": "6 fit",
+    "(a + b) * (c + d) + (e + f) * (g + h)": "4 fit",
+}
+
+
+def drive_own_expressions(page, figure):
+    graph = module("computation_graph")
+    field, step = figure.get_by_label("Expression"), figure.locator("[name=step]")
+    before = cells(figure)
+
+    def compare(expression):
+        listed = [one.split(" = ") for one in figure.locator("[data-value]").all_inner_texts()]
+        for number_of in (Variable, graph.Value):
+            inputs = {name: number_of(float(value)) for name, value in listed}
+            result = eval(expression.strip(), dict(inputs))
+            result.backward() if number_of is Variable else graph.backward(result)
+            shown = cells(figure)
+            assert {name: shown[f"grad {name}"] for name in inputs} == {
+                name: f"grad {graph.number(float(one.grad))}" for name, one in inputs.items()
+            }, expression
+            value = figure.locator('[data-key^="value "]').last.text_content()
+            assert value == graph.number(float(result.data)), expression
+
+    for expression in OWN:
+        field.fill(expression)
+        assert said(figure).startswith("The inputs: ") and not any(cells(figure).values())
+        step.focus()
+        page.keyboard.press("End")
+        assert said(figure).startswith("Done. ")
+        compare(expression)
+        figure.get_by_role("button", name="plus 1").first.press("Enter")
+        compare(expression)
+        assert field.get_attribute("aria-invalid") == "false"
+        boxes = figure.locator('rect[data-key^="box "]').all()
+        corners = {tuple(box.get_attribute(one) for one in "xy") for box in boxes}
+        assert len(corners) == len(boxes) and figure.locator("*:not(template *)").count() <= 250
+    field.fill("x * x * x")
+    figure.get_by_label("overwrites (=)").check()
+    figure.get_by_role("button", name="Backward pass").click()
+    assert "Wrong: x." in said(figure)
+    figure.get_by_label("is added (+=)").check()
+    field.fill("z / (z - z)")
+    figure.get_by_role("button", name="Backward pass").click()
+    assert said(figure).endswith(
+        "the result or its derivative is not a finite number. Change z or p."
+    )
+    for expression, sentence in MISTAKES.items():
+        field.fill(expression)
+        assert sentence in said(figure) and field.get_attribute("aria-invalid") == "true"
+    field.fill("(x*y+x)**2")
+    assert said(figure) == "The inputs: x = 2, y = -3." and cells(figure).keys() == before.keys()
+
+
 def drive_computation_graph(page, figure):
     graph = module("computation_graph")
     inputs, nodes = dict(graph.LESSON["inputs"]), graph.LESSON["nodes"]
@@ -313,6 +401,7 @@ def drive_computation_graph(page, figure):
     assert "wrong" in figure.locator('[data-key="grad a"]').get_attribute("class")
     figure.get_by_role("button", name="Forward pass").click()
     assert cells(figure)["grad a"] == "" and "L = f * g" in said(figure)
+    drive_own_expressions(page, page.locator("#figure-autograd_graph"))
     order = page.locator("#figure-order")
     order.get_by_label("level by level").check()
     order.get_by_role("button", name="Backward pass").click()

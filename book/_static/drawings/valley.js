@@ -52,7 +52,7 @@ drawing("valley", (drawn) => {
   }
 
   compute();
-  const go = drawn.steps(steps + 1, show);
+  const go = drawn.steps(() => steps + 1, show);
   const stop = () => clearInterval(timer);
   const again = () => {
     stop();
