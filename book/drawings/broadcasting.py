@@ -52,7 +52,7 @@ def figures():
             state,
             lesson="tensor",
             section="Broadcasting",
-            after="On each axis the lengths must be equal",
+            replaces="draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])",
         )
     ]
 

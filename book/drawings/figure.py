@@ -14,6 +14,7 @@ from tinytorch.support.drawing import COLOURS, FILLS, Drawing
 
 # Where tito writes the number of a figure, "Figure 5.1. ".
 NUMBER = '<b class="figure-number"></b>'
+PLACE = ("name", "lesson", "section", "after", "replaces")
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Figure:
                  where it stands: in the section (a heading `##`) of a lesson, behind the paragraph
                  that contains the words `after`, or at the section's end. Without a lesson it
                  stands in a page of the book, in place of `<!-- made: NAME -->`
+    replaces     words of the lesson's cell whose picture the drawing is shown instead of; without
+                 `after` the drawing stands there. Notebooks have that picture
     """
 
     name: str
@@ -47,10 +50,11 @@ class Figure:
     lesson: str = ""
     section: str = ""
     after: str = ""
+    replaces: str = ""
 
     def described(self, script):
         """What tito is given: the figure's HTML, without an empty line, and its place."""
-        place = {key: getattr(self, key) for key in ("name", "lesson", "section", "after")}
+        place = {key: getattr(self, key) for key in PLACE}
         return place | {"html": self.html(script)}
 
     def html(self, script):

@@ -25,6 +25,7 @@ def figures():
             {"a": A, "b": B},
             lesson="tensor",
             section="Matrix products",
+            replaces="draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)",
         )
     ]
 

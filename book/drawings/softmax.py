@@ -36,6 +36,7 @@ def figures():
             },
             lesson="activations",
             section="Softmax",
+            replaces="draw_softmax([89.0, 90.0, 92.0], shift=True)",
         )
     ]
 

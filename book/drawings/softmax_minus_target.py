@@ -32,7 +32,7 @@ def figures():
             ],
             lesson="losses",
             section="The derivative of cross-entropy",
-            after="A step against the gradient lowers the logits of the wrong classes",
+            replaces="draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)",
         ),
         drawn(
             "smoothed_gradient",

@@ -35,7 +35,7 @@ def figures():
             {name: panels(state) for name, state in states.items()},
             lesson="tensor",
             section="Row-major order and strides",
-            after="The next row begins 3 positions further",
+            replaces="draw_strides(x, (1, 2))",
         )
     ]
 

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 
 from tito.book import execute, pages
+from tito.book.drawings import NUMBER, escaped
 from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import glossary
@@ -23,10 +24,11 @@ from tito.lesson import glossary
 MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->$", re.M)
 PAGE_TERMS = 40  # of the glossary on one page
 GROUP = 6  # commands such as `tito gradebook show` that get a page of their own
+PAGE_COMMANDS = 12  # at most, on one page
 
 
 def fill(page, text, root, package, commands, drawn=None, button=""):
-    """The page's text with its made parts in place.
+    """The page's text with its made parts in place, and its figures numbered.
 
     package   the folder with the course's package
     commands  [(who it is for, "tito book build", click's command)]
@@ -52,7 +54,8 @@ def fill(page, text, root, package, commands, drawn=None, button=""):
             return drawn[name]
         return printed(root, page, name, package)
 
-    return MARK.sub(part, text)
+    counts = itertools.count(1)
+    return re.sub(NUMBER, lambda _: f"<b>Figure {next(counts)}.</b> ", MARK.sub(part, text))
 
 
 def printed(root, page, name, package):
@@ -88,14 +91,14 @@ def lessons(root):
         meta = entry.declared.meta
         row = (
             f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | "
-            f"{_escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
+            f"{escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
         )
         parts.append((entry.number, 0, f"lessons/{entry.folder}", row))
     for program in milestone.milestones(root):
         summary = " ".join(pages.summary_of(program).partition("\n\n")[0].split())
         row = (
-            f"| [{program.year}. {_escaped(program.title)}]"
-            f"(milestones/{program.path.stem}.ipynb) | {_escaped(summary.rstrip('.'))} | |"
+            f"| [{program.year}. {escaped(program.title)}]"
+            f"(milestones/{program.path.stem}.ipynb) | {escaped(summary.rstrip('.'))} | |"
         )
         parts.append(
             (
@@ -191,9 +194,18 @@ def commands_part(commands):
     groups = {audience: [] for audience, _, _ in commands}
     for audience, words, command in commands:
         group = words.split()[1]
-        title = f"{audience}: tito {group}" if of_group[group] >= GROUP else audience
-        groups.setdefault(title, []).append(_command(words, command))
-    return "\n\n".join(f"## {title}\n\n" + "\n\n".join(texts) for title, texts in groups.items())
+        alone = of_group[group] >= GROUP
+        title = f"{audience}: tito {group}" if alone else audience
+        name = words.split(maxsplit=2 if alone else 1)[-1]
+        groups.setdefault(title, []).append((name, _command(words, command)))
+    parts = []
+    for title, every in groups.items():
+        count = -(-len(every) // PAGE_COMMANDS)
+        for page in range(count):
+            some = every[page * len(every) // count : (page + 1) * len(every) // count]
+            names = f", {some[0][0]} to {some[-1][0]}" if count > 1 else ""
+            parts += [f"## {title}{names}", *(text for _, text in some)]
+    return "\n\n".join(parts)
 
 
 def _command(words, command):
@@ -201,11 +213,11 @@ def _command(words, command):
     text = re.sub(
         r"^For (?:authors|instructors): (.)", lambda match: match.group(1).upper(), _one_line(text)
     )
-    parts = [f"### {words}", _escaped(text)]
+    parts = [f"### {words}", escaped(text)]
     if example:
         parts.append(f"```sh\n{_one_line(example)}\n```")
     rows = [
-        f"| `{_name(parameter)}` | {_escaped(_one_line(parameter.help))} |"
+        f"| `{_name(parameter)}` | {escaped(_one_line(parameter.help))} |"
         for parameter in command.params
         if "--root" not in parameter.opts
     ]
@@ -231,14 +243,3 @@ def _name(parameter):
 
 def _one_line(text):
     return " ".join((text or "").split())
-
-
-def _escaped(text):
-    """Plain text as Markdown: what stands between backticks stays,
-    the rest means nothing special.
-    """
-    parts = text.split("`")
-    return "`".join(
-        part if number % 2 else re.sub(r"([\\*_<>$|\[\]#])", r"\\\1", part)
-        for number, part in enumerate(parts)
-    )

@@ -94,6 +94,7 @@ def notebooks(entry, edition, outputs, links, drawn=()):
             for line, part in _code(cell, outputs.get(str(cell.number), [])):
                 add(line, part)
     drawings.place(entry, sections, drawn)
+    drawings.number_figures(entry.number, [part for section in sections for part in section.parts])
     _mark_terms(lesson.meta["terms"], sections)
     if contents := _contents(lesson, sections):
         sections[0].parts.append((0, _prose(contents)))
@@ -354,6 +355,7 @@ def of_milestone(root, entry, outputs):
                     [],
                 )
             )
+    drawings.number_figures(entry.year, parts)
     parts = [(line + 1 - BEHIND, part) for line, part in parts if part["source"]]
     return _written(parts, PYTHON)
 

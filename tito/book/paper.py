@@ -31,11 +31,9 @@ OTHER_IDS = re.compile(  # before a heading they could stay at the end of the pa
 TAG = re.compile(r"<[a-zA-Z](?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 DRAWN = re.compile(r"<(svg|style)\b.*?</\1>", re.S)
 PRE = re.compile(r"<pre>(?:<span></span>)?(.*?)\n?</pre>", re.S)
-FIGURE = re.compile(  # a picture; or the number of a drawing, which has a caption
-    r'(?:<a class="[^"]*image-reference[^>]*>)?(<img\b[^>]*>)(?:\s*</a>)?'
-    r"|<b>Figure (\d+\.\d+)\.</b>"
-)
-NOWHERE = re.compile(r"<li><p><strong>Open</strong>.*?</li>\n?", re.S)  # a notebook, Binder, ...
+ENLARGED = re.compile(r'<a class="[^"]*image-reference[^>]*>\s*(<img\b[^>]*>)\s*</a>')
+# A notebook, Binder, ...: nothing to open on paper.
+NOWHERE = re.compile(r"<li><p[^>]*><strong>Open</strong>.*?</li>\n?", re.S)
 HINTS = re.compile(r'<details class="hint">\s*<summary>Hint \d+ of (\d+)</summary>')
 FOLDED = re.compile(
     r'<details class="admonition hide below-input">\s*<summary[^>]*>\s*'
@@ -53,7 +51,6 @@ class Chapter:
     entries  [(title, id)] of what the contents list below it
     hints    [(the exercise in words, id of its box, the hints as HTML)]
     answers  [(number, title of its section, id of the place it was taken from, HTML)]
-    figures  {its number on the site, or its count: its number here}
     """
 
     id: str
@@ -62,7 +59,6 @@ class Chapter:
     entries: list = field(default_factory=list)
     hints: list = field(default_factory=list)
     answers: list = field(default_factory=list)
-    figures: dict = field(default_factory=dict)
 
     @property
     def number(self):
@@ -88,12 +84,6 @@ def read(site, wanted=None):
         else:
             chapters.append(chapter := Chapter(places[name], ""))
         _add(chapter, name, article, places, site)
-    for chapter in chapters:
-        chapter.body = re.sub(
-            r"\b(Figure )(\d+\.\d+)\b",
-            lambda match, figures=chapter.figures: match[1] + figures.get(match[2], match[2]),
-            chapter.body,
-        )
     return chapters
 
 
@@ -150,8 +140,7 @@ def _add(chapter, name, article, places, site):
     if first:
         chapter.title = title
     article = _linked(name, article, places, site)
-    if chapter.number:
-        article = FIGURE.sub(lambda match: _figure(chapter, match), article)
+    article = ENLARGED.sub(r"\1", article)
     article = PRE.sub(_lines, article)
     article = _taken(chapter, here, title, article)
     article = re.sub(r"<details\b(?! open)", "<details open", article)
@@ -275,21 +264,6 @@ def _replaced(text, start, make):
 def _elsewhere(said, there, here=""):
     id_ = f' id="{here}"' if here else ""
     return f'<p class="elsewhere"{id_}>{said} <a class="page" href="#{there}"></a></p>\n'
-
-
-def _figure(chapter, match):
-    """A picture with its number and a caption: what it shows, in words; or a drawing's number, as
-    they are counted here, where pictures have numbers, too.
-    """
-    picture, number = match.groups()
-    count = len(chapter.figures) + 1
-    chapter.figures[number or count] = f"{chapter.number}.{count}"
-    name = f"<b>Figure&nbsp;{chapter.number}.{count}.</b>"
-    if number:
-        return name
-    alt = re.search(r'\salt="([^"]*)"', picture)
-    caption = f"<figcaption>{name} {alt[1] if alt else ''}</figcaption>"
-    return f'<figure class="picture">{picture}{caption}</figure>'
 
 
 def _lines(match):

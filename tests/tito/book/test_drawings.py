@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tito.book.drawings import NUMBER, drawings, place
+from tito.book.drawings import NUMBER, drawings, number_figures, place
 from tito.errors import TitoError
 
 
@@ -42,19 +42,51 @@ def test_a_drawing_stands_behind_its_paragraph_or_at_the_end_of_its_section():
     place(entry, sections, [drawing("late", "Order"), drawing("early", "Graphs", "words of a")])
     graphs, order = map(sources, sections[1:])
     assert graphs[1] == "First words\nof a paragraph." and graphs[3] == "A second one."
-    assert "early" in graphs[2] and "<b>Figure 5.1.</b>" in graphs[2]
-    assert order[0] == "The end." and "<b>Figure 5.2.</b>" in order[1]
+    assert "early" in graphs[2] and order[0] == "The end." and "late" in order[1]
     assert [line for line, _ in sections[1].parts] == [10, 11, 11, 13]
 
 
-def test_two_drawings_of_one_section_are_numbered_in_their_order():
+def picture(source, alt):
+    image = {"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}
+    printed = {"output_type": "stream", "name": "stdout", "text": "7"}
+    meta = {"mystnb": {"image": {"alt": alt}}}
+    return {"cell_type": "code", "metadata": meta, "source": source, "outputs": [printed, image]}
+
+
+def test_drawings_and_pictures_are_numbered_together_in_their_order():
     entry, sections = lesson()
-    place(
-        entry, sections, [drawing("second", "Graphs", "A second"), drawing("one", "Graphs", "of")]
-    )
+    sections[1].parts.append((14, picture("plot()", "A line: $x$ to\nx*y.")))
+    drawn = [drawing("late", "Order"), drawing("second", "Graphs", "A second")]
+    place(entry, sections, [*drawn, drawing("one", "Graphs", "of")])
+    number_figures(5, [part for section in sections for part in section.parts])
     shown = "".join(sources(sections[1]))
-    assert shown.index("one") < shown.index("Figure 5.1") < shown.index("second")
-    assert shown.index("second") < shown.index("Figure 5.2")
+    assert shown.index("one") < shown.index("<b>Figure 5.1.</b> ") < shown.index("second")
+    assert shown.index("second") < shown.index("<b>Figure 5.2.</b> ")
+    _, part = sections[1].parts[-1]
+    caption = part["metadata"]["mystnb"]["figure"]["caption"]
+    assert caption == r"**Figure 5.3.** A line: \$x\$ to x\*y."
+    assert "<b>Figure 5.4.</b> " in sources(sections[2])[1]
+
+
+def test_a_drawing_replaces_a_picture_and_leaves_what_is_printed():
+    entry, sections = lesson()
+    sections[1].parts += [(14, picture("draw(1)", "One.")), (15, prose("After it."))]
+    place(entry, sections, [drawing("graph", "Graphs") | {"replaces": "draw(1)"}])
+    number_figures(5, [part for section in sections for part in section.parts])
+    *_, (_, code), (line, shown), (_, last) = sections[1].parts
+    assert [one["output_type"] for one in code["outputs"]] == ["stream"] and line == 14
+    assert "<b>Figure 5.1.</b> " in shown["source"] and last["source"] == "After it."
+    entry, sections = lesson()
+    sections[1].parts += [(14, picture("draw(1)", "One.")), (15, prose("After it."))]
+    place(entry, sections, [drawing("graph", "Graphs", "First") | {"replaces": "draw(1)"}])
+    assert "graph" in sources(sections[1])[2] and len(sections[1].parts[-2][1]["outputs"]) == 1
+
+
+def test_a_picture_to_replace_that_does_not_exist_is_refused():
+    entry, sections = lesson()
+    with pytest.raises(TitoError) as refused:
+        place(entry, sections, [drawing("graph", "Graphs") | {"replaces": "draw(1)"}])
+    assert "'draw(1)'" in refused.value.what and refused.value.remedy
 
 
 def program(root, text):
