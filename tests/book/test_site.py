@@ -320,8 +320,7 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
         wrong += [f"{name}: code is cut off: {text}" for text in page.evaluate(CUT_CODE)]
         wrong += [f"{name}: an answer is in view: {text}" for text in page.evaluate(ANSWERS)]
         height, elements = page.evaluate(SIZE)
-        # commands are looked up by name, from their list: a page of up to twenty may be longer
-        if height > (12_000 if name.startswith("commands/") else 8000) or elements > 5000:
+        if height > 8000 or elements > 5000:
             wrong.append(f"{name} is {height} pixels high and has {elements} elements")
         for mode in ("light", "dark"):
             if mode in modes:
