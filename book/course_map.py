@@ -38,6 +38,9 @@ def drawn(root) -> str:
         for one in sorted(below, key=list(needs).index):
             graph.arrow(one, name)
     svg = graph.svg().replace("A computation graph", "Which lesson builds on which")
+    # the colours of the page, which the reader may choose, not those of the reader's system
+    svg = svg.replace("@media(prefers-color-scheme:dark){", "@media screen{[data-theme=dark]{")
+    svg = svg.replace("</style>", "}</style>")
     return svg.replace("From top to bottom:", "From top to bottom, with the milestones:")
 
 

@@ -22,6 +22,8 @@ HOW = {
 LONGEST = 1.25  # the ratio that fills a bar
 NAMES = {"numpy": "tuned NumPy", "torch": "PyTorch"}
 GAP = "\N{NO-BREAK SPACE}"
+NAME = 60  # pixels: the width of a curve's name
+NUMBER = '<b class="figure-number"></b>'  # where tito writes the number of a figure
 
 
 def performance():
@@ -247,7 +249,7 @@ def _growth(growths, said):
         _plot("Memory, MB", growths, lambda point: point["peak_bytes"] / 1e6),
     ]
     return (
-        f'\n<figure class="growth">\n{"".join(panels)}<figcaption>{html.escape(said)}'
+        f'\n<figure class="growth">\n{"".join(panels)}<figcaption>{NUMBER}{html.escape(said)}'
         "</figcaption>\n</figure>"
     )
 
@@ -284,7 +286,10 @@ def _plot(title, growths, value, line=None):
             for column, row in (at(n, y) for n, y in points)
         )
         column, row = at(*points[-1])
-        over = -10 if number == 1 else 18  # the second curve's name stands below it
+        (x1, y1), (x2, y2) = (map(float, at(n, y)) for n, y in ends[-2:])
+        rise = NAME * max(0, (y1 - y2) / (x2 - x1))
+        top = max(value(other["points"][-1]) for other in growths) == points[-1][1]
+        over = -10 if top else 18 + rise  # the name of a lower curve stands below it
         name = f'<text class="end" x="{column}" y="{float(row) + over:.1f}">{_workers(one)}</text>'
         parts.append(f'<g class="curve-{number}"><path d="M{path}"/>{dots}{name}</g>')
     return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img">{"".join(parts)}</svg>\n'

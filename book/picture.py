@@ -5,7 +5,7 @@ beside what the README's example learns.
 
 Nothing in it is made up: the lesson is a released one, filled in up to an exercise with a recorded
 misconception, and tested; the plot is of the network that the README's example has just trained.
-One file serves light and dark pages.
+One file serves light and dark pages, and one, with narrower lines and the plot below them, phones.
 """
 
 import contextlib
@@ -20,8 +20,9 @@ from tito.lesson import cells, course, misconceptions
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
+NARROW = PICTURE.with_name("picture-narrow.svg")
 LESSON, MISTAKE = "backprop", "gradient-overwritten"
-COLUMNS, TEXT, BACK = 76, "#e6e6e6", "#17191e"
+COLUMNS, NARROW_COLUMNS, TEXT, BACK = 76, 48, "#e6e6e6", "#17191e"
 ARMS = ("#5cb3ff", "#ffb454", "#86d993")
 
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
@@ -60,8 +61,10 @@ def fill_in(course_root, root):
                 return root.lesson(LESSON), exercise.id
 
 
-def terminal():
-    """What `tito test` shows of that exercise, as the parts of an SVG: text, lines."""
+def terminals(*columns):
+    """What `tito test` shows of that exercise, in so many columns: for each a list of the parts of
+    an SVG, and the number of lines.
+    """
     from rich.console import Console
     from rich.terminal_theme import TerminalTheme
     from rich.text import Text
@@ -72,14 +75,16 @@ def terminal():
         entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
         keyword = exercise.removeprefix(f"{LESSON}-")
         result = verdict.test(entry, keyword)
-        console = Console(
-            record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True
-        )
-        console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
-        console.print(
-            views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises})
-        )
-    text = console.export_text(clear=False).rstrip("\n")
+        consoles = [
+            Console(record=True, width=width, file=io.StringIO(), highlight=False,
+                    force_terminal=True)
+            for width in columns
+        ]  # fmt: skip
+        for console in consoles:
+            console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
+            console.print(
+                views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises})
+            )
     dark, light, red, green, yellow = (
         (23, 25, 30),
         (230, 230, 230),
@@ -88,9 +93,13 @@ def terminal():
         (255, 180, 84),
     )
     theme = TerminalTheme(dark, light, [dark, red, green, yellow, light, light, light, light])
-    return console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"), text.count(
-        "\n"
-    ) + 1
+    return [
+        (
+            console.export_text(clear=False).rstrip("\n").count("\n") + 1,
+            console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"),
+        )
+        for console in consoles
+    ]
 
 
 def example():
@@ -143,26 +152,32 @@ def plot(model, points, labels):
 
 
 def draw():
-    """The picture's text."""
+    """{file: its text}: the picture, and the one for phones."""
     names = example()
     points, labels = names["points"].arrays
     drawn, side = plot(names["model"], points, labels)
-    shown, lines = terminal()
-    width, height = round(COLUMNS * 20 * 0.61) + 48, round(lines * 20 * 1.22) + 40
-    square = round(0.7 * height)
-    return CARD.format(
-        width=width + square + 24,
-        height=height,
-        back=BACK,
-        terminal=shown,
-        plot=drawn,
-        left=width,
-        top=(height - square) // 2,
-        side=square,
-        points=side,
-    )
+    texts = {}
+    widths = {PICTURE: COLUMNS, NARROW: NARROW_COLUMNS}
+    for (path, columns), (lines, shown) in zip(widths.items(), terminals(*widths.values())):
+        width, height = round(columns * 20 * 0.61) + 48, round(lines * 20 * 1.22) + 40
+        square = round(0.7 * (height if path == PICTURE else width))
+        beside = path == PICTURE
+        text = CARD.format(
+            width=width + (square + 24 if beside else 0),
+            height=height + (0 if beside else square + 24),
+            back=BACK,
+            terminal=shown,
+            plot=drawn,
+            left=width if beside else (width - square) // 2,
+            top=(height - square) // 2 if beside else height,
+            side=square,
+            points=side,
+        )
+        texts[path] = "\n".join(line.rstrip() for line in text.split("\n"))
+    return texts
 
 
 if __name__ == "__main__":
-    PICTURE.write_text("\n".join(line.rstrip() for line in draw().split("\n")), encoding="utf-8")
-    print(f"{PICTURE.relative_to(REPOSITORY)}: {PICTURE.stat().st_size / 1000:.0f} kB")
+    for path, text in draw().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.relative_to(REPOSITORY)}: {len(text) / 1000:.0f} kB")
