@@ -289,9 +289,9 @@ def numbers(figure, start):
 
 # What a reader may type in the field of the computation graph; and what they are told of mistakes.
 OWN = """
-    (w * x + b - y) ** 2 | a*b + c*d - e/f | x * x * x | -x ** 2 + 3*x - 4 
-    | (x + y) * (x - y) / (x*y) | (x*x + y*y) ** .5 + x | 2 ** 3 ** 0 * x1 - -x1 | x ** -2 * (1 - 3) | a + b + c + d + e
-    | a * (b + c) + b * (a + c)
+    (w * x + b - y) ** 2 | a*b + c*d - e/f | x * x * x | -x ** 2 + 3*x - 4
+    | (x + y) * (x - y) / (x*y) | (x*x + y*y) ** .5 + x | 2 ** 3 ** 0 * x1 - -x1
+    | x ** -2 * (1 - 3) | a + b + c + d + e | a * (b + c) + b * (a + c)
 """.replace("\n", "").split("|")
 MISTAKES = {
     "": "Write an expression",
