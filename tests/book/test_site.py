@@ -53,6 +53,9 @@ CUT = """[...document.querySelectorAll(
 CUT_CODE = """[...document.querySelectorAll("article pre")]
     .filter(one => one.innerText && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
+CUT_MATH = """[...document.querySelectorAll("article span.math")]
+    .filter(one => getComputedStyle(one).overflowX === "hidden" &&
+        one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
 SIZE = "[document.documentElement.scrollHeight, document.querySelectorAll('*').length]"
 # What is printed after a question that begins with "Predict", and of each answer that is folded
 # what can be seen.
@@ -318,6 +321,7 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
             wrong.append(f"{name} is {wide} pixels wide at 200 %")
         page.set_viewport_size(LAPTOP)
         wrong += [f"{name}: code is cut off: {text}" for text in page.evaluate(CUT_CODE)]
+        wrong += [f"{name}: a formula is cut off: {text}" for text in page.evaluate(CUT_MATH)]
         wrong += [f"{name}: an answer is in view: {text}" for text in page.evaluate(ANSWERS)]
         height, elements = page.evaluate(SIZE)
         if height > 8000 or elements > 5000:
