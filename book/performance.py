@@ -71,7 +71,7 @@ def _engine(found):
                 cells.append(_small(_time(m["peer_seconds"]), f"ours {m['ratio']:.3g} ×"))
             else:
                 cells.append(_beside(peer, m, bound and m["ratio"] / bound))
-        rows.append([html.escape(one["about"]), *cells])
+        rows.append([html.escape(one["about"]).replace(").", ").<wbr>"), *cells])
     versions = ", ".join(
         f"{_name(peer).removeprefix('tuned ')} {found['peers'][peer]}" for peer in peers
     )
