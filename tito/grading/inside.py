@@ -22,7 +22,7 @@ import os
 import signal
 import socket
 import sys
-import threading
+from _thread import RLock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
@@ -102,7 +102,7 @@ class Agent:
             {},
             {},
         )  # the judge's functions by number, and their numbers by id
-        self.files, self.asking = set(), threading.RLock()
+        self.files, self.asking = set(), RLock()
         self.do = {
             "call": lambda f, /, *a, **k: f(*a, **k),
             "get": getattr,
@@ -308,7 +308,7 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def serve(control, agent, seconds, filtered):
+def serve(control, agent, seconds, program):
     """Fork for each check, until the judge is gone.
 
     A request brings the fork's end of a socket pair and names forks that were killed or have ended:
@@ -323,7 +323,7 @@ def serve(control, agent, seconds, filtered):
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
-                fork(theirs, agent, seconds, filtered)
+                fork(theirs, agent, seconds, program)
             finally:
                 os._exit(70)
         os.close(theirs)
@@ -342,7 +342,7 @@ def ended(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def fork(theirs, agent, seconds, filtered):
+def fork(theirs, agent, seconds, program):
     """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits;
     then what the judge asks.
     """
@@ -354,8 +354,8 @@ def fork(theirs, agent, seconds, filtered):
     if confine := sys.modules.get("confine"):
         confine.die_with_parent()
         confine.time_limit(seconds)
-        if filtered:
-            confine.seccomp(confine.last(os.getpid()))
+        if program:
+            confine.seccomp(confine.of_fork(program, os.getpid()))
     while True:
         agent.answer(agent.receive())
 
@@ -368,26 +368,33 @@ def main():
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.append(Installed(start["packages"]))
+    # threading, logging and random would each do something in every fork, in case there are threads
+    # or secrets of chance: a fifth of what a fork costs, for nothing.
+    register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
     load_file("wire")
     for name in start["preload"]:
         importlib.import_module(name)
-    agent = Agent(sys.modules["wire"])
+    os.register_at_fork = register
+    agent, program = Agent(sys.modules["wire"]), b""
+    if sys.platform == "linux":
+        confine = load_file("confine")
+        if start["confine"]:
+            program = confine.assembled(confine.last(confine.SOME))
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
-        confine = load_file("confine")
         confine.die_with_parent()
         confine.limits(start["memory"])
         if start["confine"]:
             confine.drop_privileges()
             confine.landlock(start["readable"])
-            confine.seccomp(confine.table())
+            confine.seccomp(confine.assembled(confine.table()))
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(b'{"ready": true}')
-    seconds, confined = start["seconds"], start["confine"]
+    seconds = start["seconds"]
     del start  # what stays here, learners' code can find
-    serve(control, agent, seconds, confined)
+    serve(control, agent, seconds, program)
 
 
 def readable(path):
