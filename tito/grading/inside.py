@@ -92,8 +92,8 @@ class Agent:
     functions that are the judge's.
     """
 
-    def __init__(self, wire):
-        self.sock, self.wire = None, wire
+    def __init__(self, wire, modules):
+        self.sock, self.wire, self.modules = None, wire, modules
         self.objects, self.numbers = (
             [],
             {},
@@ -146,9 +146,10 @@ class Agent:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
 
-        modules   code of the package's modules, see Lessons
+        modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see, besides what the code of `imports` binds
         """
+        modules = self.modules | modules
         self.files = set(modules)
         sys.meta_path.insert(0, Lessons(modules))
         module = importlib.import_module(name)
@@ -363,7 +364,10 @@ def fork(theirs, agent, seconds, program):
 def main():
     """Prepare, say what was achieved, then fork on demand."""
     control = socket.socket(fileno=os.dup(0))
-    start = json.loads(control.recv(1 << 16))
+    message, (file,), _, _ = socket.recv_fds(control, 1 << 16, 1)
+    start = json.loads(message)
+    with open(file, "rb") as modules:
+        modules = marshal.load(modules)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -375,7 +379,7 @@ def main():
     for name in start["preload"]:
         importlib.import_module(name)
     os.register_at_fork = register
-    agent, program = Agent(sys.modules["wire"]), b""
+    agent, program = Agent(sys.modules["wire"], modules), b""
     if sys.platform == "linux":
         confine = load_file("confine")
         if start["confine"]:

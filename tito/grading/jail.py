@@ -12,6 +12,7 @@ process            another process with limits on time and memory, no more: it c
 import contextlib
 import functools
 import json
+import marshal
 import os
 import select
 import shutil
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from dataclasses import dataclass
 from importlib import metadata
@@ -146,9 +148,10 @@ class Jail:
     secret   paths that must not be readable in it
     memory   MB that each fork may use
     seconds  of CPU time that each fork may use
+    modules  {name: code} of modules that all forks have besides those they are told to load
     """
 
-    def __init__(self, level, secret=(), memory=1024, seconds=10):
+    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=None):
         self.level = level
         self.ordered, self.ready = (
             [],
@@ -186,7 +189,10 @@ class Jail:
         }
         try:
             self.control.settimeout(START_SECONDS)
-            self.control.send(json.dumps(start).encode())
+            with tempfile.TemporaryFile() as file:
+                marshal.dump(modules or {}, file)
+                file.seek(0)
+                socket.send_fds(self.control, [json.dumps(start).encode()], [file.fileno()])
             said, _ = self.receive()
             seen = [path for path in secret if self.reads(path)] if level != "process" else []
         except (JailFailed, OSError, proxy.Stop):

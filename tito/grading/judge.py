@@ -352,11 +352,8 @@ class Judge:
         Returns an Attempt with a result for each.
         """
         package = self.root.package
-        modules = (
-            front_doors(self.root)
-            | {f"{package}.core.{name}": one.code for name, one in lower.items()}
-            | {f"{package}.core.{entry.name}": code.code}
-        )
+        modules = {f"{package}.core.{name}": one.code for name, one in lower.items()}
+        modules[f"{package}.core.{entry.name}"] = code.code
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
         late, late_in = 0, Counter()
         if before:
@@ -512,6 +509,7 @@ class Judge:
                     self.setting.secret,
                     self.setting.memory,
                     self.setting.seconds,
+                    front_doors(self.root),
                 )
                 return self.jail.fork()
             except (JailFailed, TitoError):  # it was killed
