@@ -4,10 +4,10 @@ It holds no check and no answer.
 
     python -I -S inside.py < control socket
 
-One server is started for each worker. It loads NumPy, confines itself, and then only forks: a fork
-for each check, with a socket of its own to the judge, more limits, and nothing else open. What the
-learner's code does to its fork is over with it. Whatever comes out of here is a claim; the judge
-compares.
+One server is started for each worker. It loads NumPy and what the course's package has around the
+lessons, confines itself, and then only forks: a fork for each check, with a socket of its own to
+the judge, more limits, and nothing else open. What the learner's code does to its fork is over with
+it. Whatever comes out of here is a claim; the judge compares.
 """
 
 import builtins
@@ -69,9 +69,9 @@ class Lessons:
 
     def find_spec(self, name, path=None, target=None):
         if name in self.modules:
-            return importlib.machinery.ModuleSpec(
-                name, self, is_package=any(other.startswith(f"{name}.") for other in self.modules)
-            )
+            within = any(other.startswith(f"{name}.") for other in self.modules)
+            is_package = within or self.modules[name] is None
+            return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
         if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
             raise ModuleNotFoundError(f"there is no {name}", name=name)
         return None
@@ -139,6 +139,19 @@ class Agent:
             "neg pos invert eq ne lt le gt ge index getitem setitem delitem"
         ).split():
             self.do[name] = getattr(operator, name)
+
+    def make_ready(self):
+        """Import what all forks have and what needs no lesson, so that no fork has to do it."""
+        finder = Lessons(self.modules)
+        sys.meta_path.insert(0, finder)
+        for name in self.modules:
+            before = set(sys.modules)
+            try:
+                importlib.import_module(name)
+            except Exception:  # noqa: BLE001  it needs a lesson, which only forks have
+                for begun in sys.modules.keys() & self.modules.keys() - before:
+                    del sys.modules[begun]
+        sys.meta_path.remove(finder)
 
     # What the judge may ask for besides Python's own operations.
 
@@ -380,6 +393,7 @@ def main():
         importlib.import_module(name)
     os.register_at_fork = register
     agent, program = Agent(sys.modules["wire"], modules), b""
+    agent.make_ready()
     if sys.platform == "linux":
         confine = load_file("confine")
         if start["confine"]:
